@@ -34,7 +34,7 @@ func TestPayoutsAreComparedWithTheSplit(t *testing.T) {
 		"another's claim":      {3, int(amounts.Of(3)), rain.ClaimID("c1", 4), "another campaign"},
 		"no packet":            {10, 5, rain.ClaimID("c1", 10), "no such packet"},
 		"one that is paid":     {1, int(amounts.Of(1)), rain.ClaimID("c1", 1), "paid twice"},
-		"one that went back":   {2, int(amounts.Of(2)), rain.ClaimID("c1", 2), "given back, too"},
+		"one that went back":   {2, int(amounts.Of(2)), rain.ClaimID("c1", 2), "returned, too"},
 		"one that is none yet": {-1, 5, rain.ClaimID("c1", -1), "no such packet"},
 	} {
 		check := &checker{campaign: campaign, amounts: amounts, winners: map[string]totals{}}

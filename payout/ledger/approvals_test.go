@@ -17,7 +17,7 @@ import (
 	"redrain/rain"
 )
 
-// TestWhatNeedsTwoPeople: without a limit only the end of a withdrawal; with one, what is about more, whatever it is.
+// TestWhatNeedsTwoPeople: without a limit only the end of a withdrawal; with one, every operation on more than it.
 func TestWhatNeedsTwoPeople(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -56,7 +56,7 @@ func TestWhatNeedsTwoPeople(t *testing.T) {
 	}
 }
 
-// TestADepositByTwo: nothing moves until another person with a name has confirmed it, and then it moves once; the audit
+// TestADepositByTwo: no money moves until another named person has confirmed it, and then it moves once. The audit
 // names both.
 func TestADepositByTwo(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
@@ -118,7 +118,7 @@ func TestADepositByTwo(t *testing.T) {
 	})
 }
 
-// TestRejectedAndOld: neither can be confirmed; whoever has asked may take it back.
+// TestRejectedAndOld: neither can be confirmed. The requester may reject the order, too.
 func TestRejectedAndOld(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := paytest.As(t, "deposit")
@@ -174,14 +174,15 @@ func TestRejectedAndOld(t *testing.T) {
 	})
 }
 
-// TestLettersByTwo: only the letters that were seen, all of them or none, and nothing of what cannot be done stays.
+// TestLettersByTwo: an order covers only the dead letters at its request, all of them or none. A failed operation
+// leaves no writes.
 func TestLettersByTwo(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := paytest.As(t, "payout.dismiss")
 		two := b.Approvals.Above(new(rain.Money(10)))
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 5})
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u", 0, 20)))
-		forged := func(seq int) posting.DeadLetter { // two who were promised one packet
+		forged := func(seq int) posting.DeadLetter { // for two players with a claim to one packet
 			e := paytest.Entry("c1", seq, paytest.Win("v", 0, 20))
 			_, err := b.Attempt(ctx, e, errors.New("no"), 1)
 			paytest.Must(t, err)
@@ -220,7 +221,7 @@ func TestLettersByTwo(t *testing.T) {
 	})
 }
 
-// TestJoinedTransactions end together: what one of them has written does not stay where another fails.
+// TestJoinedTransactions end together: if one fails, the writes of the others are rolled back.
 func TestJoinedTransactions(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		failed := errors.New("no")

@@ -21,7 +21,7 @@ func TestChangesAreAudited(t *testing.T) {
 			_, err := b.Deposit(paytest.As(t, "deposit"), "acme", "invoice 1", amount)
 			return err
 		}
-		for range 3 { // the same is sent again
+		for range 3 { // the same request again
 			paytest.Must(t, deposit(500))
 		}
 		testenv.WantErr(t, deposit(501), ledger.ErrReferenceReused)
@@ -56,9 +56,9 @@ func TestChangesAreAudited(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, change := range []func(*rain.Campaign) error{
-			(*rain.Campaign).Pause, (*rain.Campaign).Pause, // carried out, though it changes nothing
+			(*rain.Campaign).Pause, (*rain.Campaign).Pause, // done, though it changes nothing
 			func(*rain.Campaign) error { return rain.ErrRainRunning }, // refused
-			func(*rain.Campaign) error { return ledger.ErrUnchanged }, // an answer that is given again
+			func(*rain.Campaign) error { return ledger.ErrUnchanged }, // a repeated answer
 		} {
 			_, err := b.Update(paytest.As(t, "campaign.pause"), "c1", change)
 			if (err != nil) != (i == 2) {
@@ -87,7 +87,7 @@ func TestChangesAreAudited(t *testing.T) {
 	})
 }
 
-// TestNothingHappensUnaudited: where the record cannot be written, neither is the change.
+// TestNothingHappensUnaudited: if the record cannot be written, the change is not written either.
 func TestNothingHappensUnaudited(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
@@ -141,11 +141,12 @@ func TestIdempotencyKeys(t *testing.T) {
 				t.Errorf("%.20s %s: %+v, %v", key, body, a, err)
 			}
 		}
-		// One that was dated into the future, by hand or by a wrong clock, is free again like one that was cut off.
+		// A key with a time in the future is free at once, like one of an aborted request.
 		want("dated", "1", false)
 		b.Statement(t, "UPDATE idempotency SET expires_at = 4102444800000 WHERE status = 0")
 		want("dated", "1", false)
-		// What failed is free again at once, what was cut off after a minute, an answer after a day.
+		// The key of a failed request is free at once, of an aborted one after a minute, of an answered one after a
+		// day.
 		want("failed", "1", false)
 		paytest.Must(t, b.Forget(ctx, "failed"))
 		want("failed", "2", false)

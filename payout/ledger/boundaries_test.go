@@ -15,15 +15,15 @@ import (
 	"redrain/rain"
 )
 
-// Begin reads a key with its lock: a request that another node takes up in that moment is not carried out here as
-// well. SQLite has one writer, so the two meet on MySQL only.
+// Begin reads a key with its lock: if another node takes up the request at that moment, it is not carried out twice.
+// SQLite has one writer, so the two meet on MySQL only.
 func TestIdempotencyKeyIsReadUnderItsLock(t *testing.T) {
 	b := paytest.OnMySQL(t)
 	paytest.Must(t, testenv.Err(b.Begin(t.Context(), "k", []byte("body"))))
-	b.Clock.Add(ledger.RequestLease) // the first try was cut off
+	b.Clock.Add(ledger.RequestLease) // the first try was aborted
 	begun := make(chan error, 1)
 	err := b.DB.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
-		// The other node has it: as Begin does, in a transaction that is not committed yet.
+		// The other node has the key: as Begin does, in an uncommitted transaction.
 		_, err := tx.Exec(ctx, "UPDATE idempotency SET expires_at = ?", b.Clock.Load()+ledger.RequestLease)
 		if err != nil {
 			return err
@@ -46,7 +46,7 @@ func TestIdempotencyKeyIsReadUnderItsLock(t *testing.T) {
 	}
 }
 
-// A letter waits on while its packet is paid to somebody else: resolving it would take a promise back without a word.
+// A dead letter stays open if its packet is paid to another player. Resolving it would drop a claim without a trace.
 func TestLetterIsResolvedForItsOwnPlayerOnly(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
@@ -60,18 +60,17 @@ func TestLetterIsResolvedForItsOwnPlayerOnly(t *testing.T) {
 	})
 }
 
-// A database that fails in the middle of a retry is an error, also where a letter of the claim was settled before;
-// what was settled is returned with it.
+// A database error in the middle of a retry is returned, together with the dead letters that were settled before.
 func TestRetrySaysTheDatabasesError(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
-		for n := range 2 { // copies of a win of a campaign that is not known yet, in two entries
+		for n := range 2 { // copies of a win of an unknown campaign, in two entries
 			b.MustPost(t, paytest.Entry("c1", n+1, paytest.Win("u1", 0, 10)))
 		}
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		books := ledger.New(b.DB, func() int64 {
-			if b.CountDead(t) == 1 { // the first is committed, and the second under way
+			if b.CountDead(t) == 1 { // the first is committed, and the second in flight
 				cancel()
 			}
 			return b.Clock.Now()
@@ -87,7 +86,7 @@ func TestRetrySaysTheDatabasesError(t *testing.T) {
 	})
 }
 
-// A letter about one packet waits for its money, also where the player was paid as much for another.
+// A dead letter keeps the money of its own packet, even if the player was paid the same amount for another.
 func TestALetterHoldsTheMoneyOfItsOwnPacket(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 20, Packets: 2})
@@ -107,7 +106,7 @@ func TestALetterHoldsTheMoneyOfItsOwnPacket(t *testing.T) {
 	})
 }
 
-// The same key stands for the same movement: another amount, account or number of lines is refused, and nothing moves.
+// A key belongs to one movement: another amount, account or number of lines is refused, and no money moves.
 func TestBookOnce(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		deposit := func(key, sponsor string, amount rain.Money) booking.Txn {

@@ -14,7 +14,7 @@ import (
 	"redrain/rain"
 )
 
-// listed turns all pages of a list of campaigns, of so many each, and fails where a campaign comes twice.
+// listed reads all pages of a list of campaigns, and fails the test if a campaign comes twice.
 func listed(t *testing.T, b *paytest.Books, q ledger.CampaignQuery, limit int) []string {
 	t.Helper()
 	q.Limit = limit
@@ -28,7 +28,8 @@ func listed(t *testing.T, b *paytest.Books, q ledger.CampaignQuery, limit int) [
 	return ids
 }
 
-// Each order lists every campaign once, whatever the size of a page, and backwards it lists the same backwards.
+// Each order lists every campaign once, for any page size, and the descending list is the reverse of the ascending
+// one.
 func TestCampaignsInEachOrder(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		names := []string{"春节 红包", "Gala", "gala", "100%_off!", "年会", "Gala"}
@@ -74,7 +75,7 @@ func TestCampaignsInEachOrder(t *testing.T) {
 	})
 }
 
-// What is searched for is found in name, sponsor and id, all words of it, and never taken for a pattern.
+// A search finds all of its words in name, sponsor and id, and has no wildcards.
 func TestCampaignsAreFound(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		for id, name := range map[string]string{"c-1": "春节 红包 2026", "c-2": "Gala night", "c-3": "100%_off!"} {
@@ -99,7 +100,7 @@ func TestCampaignsAreFound(t *testing.T) {
 	})
 }
 
-// A campaign is found in the state that it is shown in, at each moment, and in no other.
+// At each moment, a campaign is listed in the state that it is shown in, and in no other.
 func TestCampaignsInEachState(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
@@ -161,7 +162,7 @@ func TestDue(t *testing.T) {
 			id := fmt.Sprintf("c%02d", i)
 			b.OpenCampaign(t, id, rain.Spec{Budget: 10, Packets: 1})
 			_, err := b.Update(ctx, id, func(c *rain.Campaign) error {
-				c.ExpiresAt = int64(1_000 * (1 + i/2)) // two at a time: 1,000 to 6,000
+				c.ExpiresAt = int64(1_000 * (1 + i/2)) // in pairs: 1,000 to 6,000
 				switch i % 3 {
 				case 1:
 					c.Status = rain.Paused

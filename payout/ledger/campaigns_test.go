@@ -30,7 +30,7 @@ func TestCampaignComesBackAsItWas(t *testing.T) {
 		check := func(what string) {
 			t.Helper()
 			var err error
-			// A second ledger, so that nothing comes from memory.
+			// A second ledger, without the first one's caches.
 			if got, err = ledger.New(b.DB, b.Clock.Now, rain.NewAmountsCache()).Campaigns.Campaign(ctx,
 				"c1"); err != nil {
 				t.Fatal(err)
@@ -95,7 +95,7 @@ func TestCreateCampaignRefusals(t *testing.T) {
 	})
 }
 
-// TestOneBudgetForOneOfMany: campaigns created at once cannot spend the same money.
+// TestOneBudgetForOneOfMany: concurrent new campaigns cannot spend the same money.
 func TestOneBudgetForOneOfMany(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		paytest.Must(t, testenv.Err(b.Deposit(t.Context(), "acme", "r", 250)))
@@ -203,7 +203,7 @@ func TestConcurrentUpdatesDoNotOverwriteEachOther(t *testing.T) {
 	})
 }
 
-// The live campaigns are those that are not drained, with their amounts, which are remembered for no others.
+// Live returns the campaigns that are not drained, with their amounts, and keeps no others in its cache.
 func TestLive(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
@@ -251,7 +251,7 @@ func TestAbandon(t *testing.T) {
 				t.Errorf("%d packets and %d went back, %v", n, amount, err)
 			}
 		}
-		// What had been stocked is closed in Redis too; the money is back already.
+		// The stocked part is closed in Redis, too; the money was returned before.
 		posted := b.MustPost(t, paytest.ReclaimEntry(0, 1, rain.Range{First: 0, Last: 1}))
 		if len(posted.Dead) > 0 {
 			t.Errorf("%+v", posted.Dead)

@@ -48,7 +48,7 @@ func TestClaims(t *testing.T) {
 			paytest.Entry("c1", 10, paytest.Win("a", 3, 1), paytest.Win("b", 11, 1)),
 			paytest.Entry("c1", 20, paytest.Win("a", 5, 1)),
 			paytest.Entry("c2", 20, paytest.Win("a", 5, 2), paytest.Win("a", 4, 2)),
-			// two more promises of a packet that is taken
+			// two more dead letters of an assigned packet
 			paytest.Entry("c1", 30, paytest.Win("x", 5, 1), paytest.Win("y", 5, 1)),
 			paytest.Entry("c1", 40, paytest.Win("a", 7, 1)),
 		)
@@ -157,8 +157,7 @@ func TestEachClaim(t *testing.T) {
 		if err != nil || next != n {
 			t.Errorf("%d claims, %v", next, err)
 		}
-		// A player's claims are read once, however many there are: each page of them would be found by reading all
-		// again.
+		// A player's claims are read at once, because each page would read all of them again.
 		const theirs = ledger.EachPage + 2
 		wins = nil
 		for i := range theirs {
@@ -224,8 +223,7 @@ func TestDeadLetterPages(t *testing.T) {
 	})
 }
 
-// TestPagesAreStable: who reads a list page by page while it grows gets everything that was there at the beginning,
-// and nothing twice.
+// TestPagesAreStable: a reader of a growing list gets every row that was there at the beginning, once.
 func TestPagesAreStable(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		const packets, first = 2_000, 600

@@ -17,7 +17,7 @@ import (
 	"redrain/rain"
 )
 
-// keeps fails the test unless a claim's letter is not dismissed, and why not says so.
+// keeps fails the test unless a claim's dead letter is not dismissed, for the reason why.
 func keeps(t *testing.T, b *paytest.Books, claim, why string) {
 	t.Helper()
 	before := b.CountDead(t)
@@ -30,7 +30,7 @@ func keeps(t *testing.T, b *paytest.Books, claim, why string) {
 	}
 }
 
-// ends fails the test unless a claim's letter is dismissed, and gives nothing back.
+// ends fails the test unless a claim's dead letter is dismissed, and returns no money.
 func ends(t *testing.T, b *paytest.Books, claim string) {
 	t.Helper()
 	d, err := b.Dismiss(t.Context(), claim, 0, "nobody's")
@@ -45,13 +45,13 @@ func ends(t *testing.T, b *paytest.Books, claim string) {
 	}
 }
 
-// stolen is an entry with a line that was sealed for another packet of the same player.
+// stolen makes an entry with a line that was sealed for another packet of the same player.
 func stolen(n, packet int, of rain.Win) rain.Entry {
 	of.Packet = packet
 	return paytest.Entry("c1", n, of)
 }
 
-// TestWhatIsSomebodysIsNotDismissed: what the ledger can bear out, and a withdrawal.
+// TestWhatIsSomebodysIsNotDismissed: a payable dead letter, and a withdrawal.
 func TestWhatIsSomebodysIsNotDismissed(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
@@ -72,7 +72,7 @@ func TestWhatIsSomebodysIsNotDismissed(t *testing.T) {
 		paytest.Must(t, b.RecordDead(ctx, b.LeaseOne(t), "no answer"))
 		keeps(t, b, "w1", "withdrawal")
 		paytest.Must(t, b.WriteLetter(posting.DeadLetter{Claim: "c", Kind: "riddle", Payload: []byte{}}))
-		keeps(t, b, "c", "cannot be read")
+		keeps(t, b, "c", "entry is invalid")
 		_, err := b.Retry(ctx, "c")
 		if !errors.Is(err, ledger.ErrStillDead) || !strings.Contains(err.Error(), "riddle") {
 			t.Error(err)
@@ -81,7 +81,7 @@ func TestWhatIsSomebodysIsNotDismissed(t *testing.T) {
 	})
 }
 
-// TestALetterOfAnUnreadableCampaign waits until its campaign can be read: its packets are not given away.
+// TestALetterOfAnUnreadableCampaign stays open until its campaign can be read: its packets are not returned.
 func TestALetterOfAnUnreadableCampaign(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
@@ -103,8 +103,8 @@ func TestALetterOfAnUnreadableCampaign(t *testing.T) {
 	})
 }
 
-// TestWhatKeepsNothingIsDismissedAtOnce: forgeries, messages, and a promise of what is another player's. It is in the
-// audit log, and the same comes no second time.
+// TestWhatKeepsNothingIsDismissedAtOnce: forged entries, messages, and wins of another player's packet. The audit has
+// it, and the same input makes no second dead letter.
 func TestWhatKeepsNothingIsDismissedAtOnce(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
@@ -150,7 +150,7 @@ func TestWhatKeepsNothingIsDismissedAtOnce(t *testing.T) {
 	})
 }
 
-// wantDismissalOnRecord fails the test unless the audit log has one dismissal, with what was before and after.
+// wantDismissalOnRecord fails the test unless the audit has one dismissal, with the states before and after.
 func wantDismissalOnRecord(t *testing.T, b *paytest.Books) {
 	t.Helper()
 	records, _, err := b.ListAudit(t.Context(), "", 10)
@@ -171,16 +171,16 @@ func wantDismissalOnRecord(t *testing.T, b *paytest.Books) {
 	}
 }
 
-// winnersOnly is a Redis that has decided nothing.
+// winnersOnly makes a Redis without wins.
 func winnersOnly(b *paytest.Books, c *rain.Campaign) *paytest.FakeRedis {
 	f := paytest.NewFakeRedis(b.Clock.Now)
 	f.Open(c)
 	return f
 }
 
-// TestWhatALetterKeepsGoesBack: a line that was played again for another packet keeps that packet from everybody, until
-// its campaign is over and the letter is dismissed: then it goes back to the sponsor, once, whether the shard has asked
-// for it or not, and however many say so at once.
+// TestWhatALetterKeepsGoesBack: a line that was replayed for another packet keeps that packet from all players, until
+// its campaign is over and the dead letter is dismissed. Then it returns to the sponsor once, whether or not the
+// shard's reclaim named it, and for any number of concurrent dismissals.
 func TestWhatALetterKeepsGoesBack(t *testing.T) {
 	t.Parallel()
 	for what, asked := range map[string][]rain.Range{

@@ -1,6 +1,6 @@
 package ledger
 
-// What the tests of this package reach into.
+// Constants for the tests of this package.
 const (
 	AnswerKept   = answerKept
 	RequestLease = requestLease
@@ -8,5 +8,5 @@ const (
 	EachPage     = eachPage
 )
 
-// AmountsKept is of how many campaigns the given amounts are remembered.
+// AmountsKept counts the campaigns in the cache of given amounts.
 func (s *Campaigns) AmountsKept() int { return len(s.rows.amounts) }

@@ -14,8 +14,8 @@ import (
 	"redrain/rain"
 )
 
-// held are queries for the rows that one transaction holds in these tests: balances that belong to nobody alone, a
-// player's, and every stripe of world.
+// held are queries for the rows that one transaction locks in these tests: shared balances, a player's, and every
+// stripe of world.
 var held = []string{
 	"SELECT account_id FROM balance WHERE account_id = '" + booking.SponsorAccount("acme").ID() + "'",
 	"SELECT account_id FROM balance WHERE account_id = '" + booking.EscrowAccount("c1").ID() + "'",
@@ -23,13 +23,13 @@ var held = []string{
 	"SELECT account_id FROM balance WHERE account_id LIKE 'world:%'",
 }
 
-// want is something that another node does meanwhile.
+// want is an operation of another node meanwhile.
 type want struct {
 	what string
 	do   func() error
 }
 
-// contended need a row of held that nothing stands in for; free need none.
+// contended need a locked row; free need none.
 func contended(b *paytest.Books) []want {
 	return []want{
 		{"a deposit of the same sponsor", deposit(b, "acme")},
@@ -62,7 +62,7 @@ func withdraw(b *paytest.Books, user string) func() error {
 	}
 }
 
-// atOnce does everything at the same time, and returns what came of each.
+// atOnce does all operations concurrently, and returns their errors.
 func atOnce(wants []want) map[string]error {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -79,9 +79,8 @@ func atOnce(wants []want) map[string]error {
 	return came
 }
 
-// frozenBooks are books whose transactions wait for a row for so many seconds. How long they wait by default, and that
-// a silent transaction ends before, is tested in internal/sqldb. No test here measures time: who has waited in vain
-// is told so by the database.
+// frozenBooks makes books whose transactions wait some seconds for a row. internal/sqldb tests the default wait, and
+// the end of a silent transaction. No test here measures time: the database reports a failed wait.
 func frozenBooks(t *testing.T, lockWait int) (b *paytest.Books, dsn string) {
 	t.Helper()
 	dsn = fmt.Sprint(testenv.MySQL(t), "?innodb_lock_wait_timeout=", lockWait)
@@ -93,9 +92,9 @@ func frozenBooks(t *testing.T, lockWait int) (b *paytest.Books, dsn string) {
 	return b, dsn
 }
 
-// TestATransactionThatNeverEndsIsBusy: of a client that is not redrain, whose transactions redrain cannot limit. Who
-// wants one of the rows is told that it is in use, and nothing is done by halves. For stripes of world
-// others stand in, so nobody hears of those.
+// TestATransactionThatNeverEndsIsBusy: the transaction of another client, which redrain cannot limit. An operation
+// that needs a locked row fails as busy, and writes nothing. Stripes of world have replacements, so their lock fails
+// no operation.
 func TestATransactionThatNeverEndsIsBusy(t *testing.T) {
 	t.Parallel()
 	b, dsn := frozenBooks(t, 1)
@@ -109,7 +108,7 @@ func TestATransactionThatNeverEndsIsBusy(t *testing.T) {
 	holder, err := beside.BeginTx(t.Context(), nil)
 	paytest.Must(t, err)
 	for _, query := range held {
-		// What matters is the lock on each row that the server finds; of the answer, the first row is enough.
+		// Only the lock matters; the first row of the answer is enough.
 		var first string
 		if err := holder.QueryRowContext(t.Context(), query+" FOR UPDATE").Scan(&first); err != nil {
 			t.Fatalf("%s: %v", query, err)
@@ -126,7 +125,7 @@ func TestATransactionThatNeverEndsIsBusy(t *testing.T) {
 		}
 	}
 	paytest.Must(t, holder.Rollback())
-	for what, err := range atOnce(contended(b)) { // whoever tries again
+	for what, err := range atOnce(contended(b)) { // a second try
 		if err != nil {
 			t.Errorf("%s afterwards: %v", what, err)
 		}

@@ -13,8 +13,8 @@ import (
 	"redrain/rain"
 )
 
-// TestWhateverAProviderSays is stored, and what operators say, so that no payment is asked for again and again because
-// its answer cannot be.
+// TestWhateverAProviderSays can be stored, and so can operators' texts. Otherwise a payment would be tried forever
+// because its answer cannot be recorded.
 func TestWhateverAProviderSays(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
@@ -62,7 +62,7 @@ func TestWhateverAProviderSays(t *testing.T) {
 	})
 }
 
-// TestWhateverTheStreamSays is stored as a dead letter: a message that could not be would come back for ever.
+// TestWhateverTheStreamSays can be stored as a dead letter. Otherwise a message would come again forever.
 func TestWhateverTheStreamSays(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()

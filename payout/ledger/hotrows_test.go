@@ -15,7 +15,7 @@ import (
 	"redrain/rain"
 )
 
-// hotRows are queries for the rows of each kind that many nodes want, or that lie where all of them append.
+// hotRows are queries for the rows of each kind that many nodes lock or append to.
 var hotRows = map[string]string{
 	"campaign":       "SELECT id FROM campaign WHERE id = 'c1'",
 	"campaign_tally": "SELECT campaign_id FROM campaign_tally WHERE campaign_id = 'c1'",
@@ -35,16 +35,15 @@ var hotRows = map[string]string{
 	"all balances":   "SELECT account_id FROM balance",
 }
 
-// hottest are the kinds that every run tests: most operations lock rows of these.
+// hottest are the kinds that every run tests: most operations lock their rows.
 var hottest = []string{"campaign", "payout", "withdrawal", "all balances"}
 
-// longestWait is how long anybody may wait for a node that is frozen.
+// longestWait is the longest wait for a node that is frozen.
 const longestWait = 5 * time.Second
 
-// TestEachHotRowIsGivenBack: for each kind of row, a process is stopped while it has all of them locked. Whatever the
-// other nodes do meanwhile succeeds, and takes less than longestWait. When the process goes on it is told that its
-// transaction is lost, and nothing of it is written. The machine may be slow once: what took too long is tried again
-// on other books.
+// TestEachHotRowIsGivenBack: for each kind of row, a process is stopped while it has locked all of them. All
+// operations of other nodes succeed within longestWait. When the process resumes, its transaction is lost and has
+// written nothing. A slow operation is tried again on other books, because the machine may be slow once.
 func TestEachHotRowIsGivenBack(t *testing.T) {
 	t.Parallel()
 	for kind, query := range hotRows {
@@ -65,13 +64,13 @@ func TestEachHotRowIsGivenBack(t *testing.T) {
 	}
 }
 
-// waited is what came of a want, and when.
+// waited is the result of an operation, and its duration.
 type waited struct {
 	took time.Duration
 	err  error
 }
 
-// freezeAndRevive freezes a node with rows in its hands, and returns who waited for them for too long, or in vain.
+// freezeAndRevive freezes a node with locked rows, and returns the operations that failed or took too long.
 func freezeAndRevive(t *testing.T, query string) (late map[string]waited) {
 	t.Helper()
 	dsn := testenv.MySQL(t)
@@ -96,7 +95,7 @@ func freezeAndRevive(t *testing.T, query string) (late map[string]waited) {
 		}
 		late[what] = w
 	}
-	// The rows were given to another by now, so the transaction is over, whether its node knows or not.
+	// Another node has the locks by now, so the transaction is over, even if its node does not know it.
 	forged := "UPDATE balance SET amount = amount + 1000 WHERE account_id = '" + booking.UserAccount("u1").ID() + "'"
 	if said := frozen.Revive(t, forged); said == "<nil>" && len(late) == 0 {
 		t.Error("the frozen node has written into rows that were others' meanwhile")
@@ -107,7 +106,7 @@ func freezeAndRevive(t *testing.T, query string) (late map[string]waited) {
 	return late
 }
 
-// busyBooks are books with default limits, in which there is a row of each kind.
+// busyBooks makes books with default limits and a row of each kind.
 func busyBooks(t *testing.T, dsn string) *paytest.Books {
 	t.Helper()
 	b := paytest.NewBooks(t, func() (*sqldb.DB, error) { return sqldb.OpenMySQL(dsn) })
@@ -129,7 +128,7 @@ func paced(b *paytest.Books) *ledger.Withdrawals {
 	return b.Paced(ledger.ReceiverLimits{Rate: 1e6, InFlight: 100})
 }
 
-// hotWants are what other nodes do all the time.
+// hotWants are frequent operations of other nodes.
 func hotWants(b *paytest.Books) []want {
 	ctx := b.T.Context()
 	return append(append(contended(b), free(b)...),
@@ -154,7 +153,7 @@ func hotWants(b *paytest.Books) []want {
 		}})
 }
 
-// timed does everything at the same time, and returns what came of each.
+// timed does all operations concurrently, and returns their results.
 func timed(wants []want) map[string]waited {
 	var mu sync.Mutex
 	var wg sync.WaitGroup

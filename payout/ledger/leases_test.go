@@ -19,7 +19,7 @@ import (
 
 func TestLease(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
-		b.Leases = ledger.New(b.DB, b.Clock.Load, rain.NewAmountsCache()).Leases // at a time that stands still
+		b.Leases = ledger.New(b.DB, b.Clock.Load, rain.NewAmountsCache()).Leases // with a clock that stands still
 		lease := func(name, holder string, want bool) {
 			t.Helper()
 			is, err := b.Lease(t.Context(), name, holder, time.Minute)
@@ -31,7 +31,7 @@ func TestLease(t *testing.T) {
 		lease("job", "b", false)
 		lease("another job", "b", true)
 		b.Clock.Add(40_000)
-		lease("job", "a", true) // renewed: its time begins anew
+		lease("job", "a", true) // renewed: its time begins again
 		b.Clock.Add(40_000)
 		lease("job", "b", false)
 		b.Clock.Add(19_999)
@@ -43,13 +43,13 @@ func TestLease(t *testing.T) {
 			if err := b.ReleaseLease(t.Context(), "job", holder); err != nil {
 				t.Error(err)
 			}
-			lease("job", "c", holder == "b") // who does not hold it cannot give it away
+			lease("job", "c", holder == "b") // only the holder can release it
 		}
 	})
 }
 
-// TestALeaseOfTheFuture: a lease that was dated by hand or by a wrong clock keeps nobody from the work for longer than
-// one that is right.
+// TestALeaseOfTheFuture: a lease with an end too far ahead (tampered row, wrong clock) blocks other nodes no longer
+// than a valid one.
 func TestALeaseOfTheFuture(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.Leases = ledger.New(b.DB, b.Clock.Load, rain.NewAmountsCache()).Leases
@@ -58,7 +58,7 @@ func TestALeaseOfTheFuture(t *testing.T) {
 			ends  int64
 			taken bool
 		}{
-			{now + 61_000, false}, // a clock that is a second ahead
+			{now + 61_000, false}, // a clock that is a second fast
 			{now + 61_001, true},
 			{1<<63 - 1, true},
 		} {
@@ -75,8 +75,8 @@ func TestALeaseOfTheFuture(t *testing.T) {
 	})
 }
 
-// TestAFrozenHolderWakesUp: what it goes on with changes nothing once another had the lease, not even where it has it
-// again itself.
+// TestAFrozenHolderWakesUp: after another node had the lease, the old holder's writes fail, even if it has the lease
+// again.
 func TestAFrozenHolderWakesUp(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
@@ -113,8 +113,8 @@ func TestAFrozenHolderWakesUp(t *testing.T) {
 	})
 }
 
-// TestOneHolderAtATime: holders that work, give up, or die without a word. The clock is frozen while one works, so
-// that nobody can have waited for its time to run out.
+// TestOneHolderAtATime: holders that work, release, or die. The clock is frozen while one works, so no other can have
+// waited for the end of its lease.
 func TestOneHolderAtATime(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		var now atomic.Int64
@@ -143,7 +143,7 @@ func TestOneHolderAtATime(t *testing.T) {
 					inside.Add(-1)
 					if round%2 == 0 {
 						died.Add(1)
-						// nobody else holds it: this moves nobody's time but its own
+						// no other holder: this moves only its own time
 						now.Add(time.Minute.Milliseconds())
 						continue
 					}
@@ -160,8 +160,8 @@ func TestOneHolderAtATime(t *testing.T) {
 	})
 }
 
-// TestWhoFreezesBeforeItLooks: what others have begun meanwhile is dated by a later clock than the frozen one has read.
-// That is no date of the future: the lease stays theirs, and so does the request.
+// TestWhoFreezesBeforeItLooks: leases and requests that others begin meanwhile have later times than the frozen
+// node's clock. They are not in the future, and stay valid.
 func TestWhoFreezesBeforeItLooks(t *testing.T) {
 	t.Parallel()
 	b := paytest.OnMySQL(t)
@@ -189,7 +189,7 @@ func TestWhoFreezesBeforeItLooks(t *testing.T) {
 		t.Errorf("%+v, %v", is, err)
 	}
 
-	_, err = frozen.Answers.Begin(t.Context(), "another", nil) // which prunes, and so reads the clock once more
+	_, err = frozen.Answers.Begin(t.Context(), "another", nil) // it prunes, and so reads the clock again
 	must(err)
 	meanwhile = func() {
 		meanwhile = func() {

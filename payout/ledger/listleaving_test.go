@@ -17,8 +17,8 @@ import (
 	"redrain/rain"
 )
 
-// halfGone makes a list of many, whose removal breaks off in its second step. who is on it, in the order in which they
-// leave; the first sqldb.Chunk of them have left. allow lets the removal go on.
+// halfGone makes a long list whose removal is aborted in its second step. who are its members in the order of
+// removal; the first sqldb.Chunk of them are gone. allow lets the removal continue.
 func halfGone(t testing.TB, b *paytest.Books, lists *ledger.Lists, name string, purpose standing.ListPurpose) (
 	who []string, allow func()) {
 	t.Helper()
@@ -45,7 +45,7 @@ func opens(t testing.TB, b *paytest.Books, id, list string) error {
 	return b.CreateCampaign(context.Background(), c)
 }
 
-// wantLeaving wants a campaign to be refused because its list is leaving.
+// wantLeaving fails the test unless a campaign is refused because of its list's removal.
 func wantLeaving(t testing.TB, err error) {
 	t.Helper()
 	if invalid, ok := errors.AsType[rain.Invalid](err); !ok || invalid[0].Field != "players.list" ||
@@ -54,8 +54,8 @@ func wantLeaving(t testing.TB, err error) {
 	}
 }
 
-// A list whose removal has broken off counts those who are left on it, and no others. Nobody takes it for a whole one:
-// no campaign names it, and nothing changes it but its removal, which goes on and ends.
+// After an aborted removal, a list has only its remaining members. No campaign can name it, and only a second removal
+// can change it, which completes.
 func TestARemovalThatBreaksOff(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
@@ -89,7 +89,7 @@ func TestARemovalThatBreaksOff(t *testing.T) {
 	})
 }
 
-// A list to deny ends for all of its members when its removal begins, and not for some of them.
+// A deny list ends for all of its members when its removal begins.
 func TestALeavingListDeniesNobody(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
@@ -112,7 +112,7 @@ func TestALeavingListDeniesNobody(t *testing.T) {
 	})
 }
 
-// meanwhile calls do once, just before the database gets the nth statement with this prefix.
+// meanwhile calls do once, just before the nth statement with this prefix.
 func meanwhile(b *paytest.Books, statement string, nth int64, do func()) {
 	var heard atomic.Int64
 	b.DB.Heard = func(text string, _ []any) {
@@ -122,8 +122,8 @@ func meanwhile(b *paytest.Books, statement string, nth int64, do func()) {
 	}
 }
 
-// No campaign comes to need a list while it is removed, also not where the removal was frozen for so long that it
-// counts as broken off. So it goes on to its end.
+// No campaign can name a list during its removal, even if the removal was frozen for so long that it counts as
+// aborted. So it completes.
 func TestNoCampaignNamesAListThatIsLeaving(t *testing.T) {
 	t.Parallel()
 	b := paytest.OnMySQL(t) // SQLite has one writer
@@ -131,7 +131,7 @@ func TestNoCampaignNamesAListThatIsLeaving(t *testing.T) {
 	lists := paytest.Node(t, b).Lists
 	makeList(t, lists, "vip", standing.PurposeInvite, "u", "v")
 	var opened error
-	meanwhile(b, standing.ListTable.Select("WHERE name = ?"), 2, func() { // of its second step
+	meanwhile(b, standing.ListTable.Select("WHERE name = ?"), 2, func() { // of the removal's second step
 		b.Clock.Add(60_001)
 		opened = opens(t, b, "c", "vip")
 	})

@@ -25,7 +25,7 @@ func makeList(t testing.TB, l *ledger.Lists, name string, purpose standing.ListP
 	}
 }
 
-// wantProved wants nothing to be wrong with the ledger itself.
+// wantProved fails the test if there is a finding in the ledger itself.
 func wantProved(t testing.TB, b *paytest.Books) {
 	t.Helper()
 	books, err := b.Proof.ReconcileAll(t.Context(), paytest.NewFakeRedis(b.Clock.Now), nil)
@@ -34,11 +34,11 @@ func wantProved(t testing.TB, b *paytest.Books) {
 	}
 }
 
-// reasons are why wins of a posting wait for a person, by player.
+// reasons joins the reasons of dead letters.
 func reasons(dead []string) string { return strings.Join(dead, "; ") }
 
-// Who is on the campaign's list is paid, and so is what somebody has won before they were taken off it. Others win
-// nothing, whatever a node has told them; a person may pay them all the same.
+// Members of the campaign's list are paid, and former members for wins before their removal. Other wins become
+// dead letters, even if a node accepted them, and an operator may pay them.
 func TestOnlyTheInvitedArePaid(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		lists := paytest.Node(t, b).Lists
@@ -78,8 +78,7 @@ func TestOnlyTheInvitedArePaid(t *testing.T) {
 	})
 }
 
-// Who is on a list of those who may not take part is paid nothing from then on, and withdraws nothing, until they are
-// taken off it.
+// Members of a deny list are not paid and cannot withdraw until their removal from it.
 func TestDeniedPlayersAreNotPaid(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		lists := paytest.Node(t, b).Lists
@@ -113,8 +112,8 @@ func TestDeniedPlayersAreNotPaid(t *testing.T) {
 	})
 }
 
-// A campaign names a list that is there and is for inviting players; a list that a campaign needs is not deleted, and
-// one that is deleted leaves nothing behind.
+// A campaign needs an existing list for inviting players. A list in use cannot be deleted, and a deleted one leaves
+// no rows.
 func TestCampaignsAndTheirLists(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
@@ -154,8 +153,8 @@ func TestCampaignsAndTheirLists(t *testing.T) {
 	})
 }
 
-// An import writes chunk by chunk, and with replace takes off who is not in it; nobody else changes the list meanwhile.
-// One that has broken off is finished by the same again.
+// An import writes in chunks, and with replace removes the other members. The list is locked meanwhile. A second
+// import completes an aborted one.
 func TestImports(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
@@ -195,7 +194,7 @@ func TestImports(t *testing.T) {
 			t.Errorf("%v, %v", on, err)
 		}
 
-		stopped := func() (stopped bool) { // as the end of the process does
+		stopped := func() (stopped bool) { // as at the end of the process
 			defer func() { stopped = recover() != nil }()
 			_, _ = lists.Import(ctx, "l", true, func(yield func([]string) bool) {
 				yield(chunk(5000, 5010))
@@ -218,7 +217,7 @@ func TestImports(t *testing.T) {
 			t.Error(err)
 		}
 		size(5)
-		paytest.Must(t, lists.Delete(ctx, "l")) // pages of members, of whom few are on it still
+		paytest.Must(t, lists.Delete(ctx, "l")) // pages with few remaining members
 		wantProved(t, b)
 		left, err := sqldb.Column[string](ctx, b.DB, "SELECT who FROM list_member WHERE list_name = 'l'")
 		if _, is := lists.List(ctx, "l"); !errors.Is(is, ledger.ErrUnknownList) || err != nil || len(left) > 0 {
@@ -227,7 +226,7 @@ func TestImports(t *testing.T) {
 	})
 }
 
-// What was on a list stays as it was written: an address as a network, an IPv6 one as its /64.
+// Members are stored in canonical form: an address as a network, an IPv6 one as its /64.
 func TestCanonicalMembers(t *testing.T) {
 	for given, want := range map[string]string{
 		"192.0.2.7": "192.0.2.7/32", "192.0.2.7/24": "192.0.2.0/24", "::ffff:192.0.2.7": "192.0.2.7/32",

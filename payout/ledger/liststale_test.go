@@ -11,8 +11,8 @@ import (
 	"redrain/payout/paytest"
 )
 
-// A list that is made while one of its name is being removed is a list as any other, or is refused because the other is
-// still there. The proof has nothing to say about it, then and later.
+// A list that is created during the removal of a list with its name is valid, or is refused because the other one
+// exists. Reconciliation finds no fault.
 func TestAListIsMadeWhileItsNameIsRemoved(t *testing.T) {
 	t.Parallel()
 	b := paytest.OnMySQL(t) // SQLite has one writer
@@ -55,8 +55,7 @@ func TestAListIsMadeWhileItsNameIsRemoved(t *testing.T) {
 	goesOn()
 }
 
-// An import that was frozen for so long that its list was removed, and another was made under its name, changes nothing
-// of that one.
+// A frozen import whose list was removed changes nothing of a new list with the same name.
 func TestAFrozenImportIsNotForAnotherList(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
@@ -65,7 +64,7 @@ func TestAFrozenImportIsNotForAnotherList(t *testing.T) {
 		_, err := lists.Import(ctx, "l", true, func(yield func([]string) bool) {
 			b.Clock.Add(60_001)
 			paytest.Must(t, lists.Delete(ctx, "l"))
-			makeList(t, lists, "l", standing.PurposeDeny, "new") // as often changed as the other
+			makeList(t, lists, "l", standing.PurposeDeny, "new") // with as many changes as the other
 			yield([]string{"old"})
 		})
 		if !errors.Is(err, ledger.ErrListBusy) {

@@ -11,7 +11,7 @@ import (
 	"redrain/rain"
 )
 
-// Players are found by the beginning of their ids, wherever something is known of them: money, a ban, a verdict.
+// Players are found by a prefix of their ids if they have money, a ban or a verdict.
 func TestPlayersAreFound(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
@@ -52,7 +52,7 @@ func TestPlayersAreFound(t *testing.T) {
 	})
 }
 
-// The list of bans has those that hold, each once, and by whom and why.
+// The list of bans has the present ones, each once, with operator and reason.
 func TestBansThatHold(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
@@ -84,7 +84,7 @@ func TestBansThatHold(t *testing.T) {
 	})
 }
 
-// The log about one player has what was done about them, and nothing of others whose ids begin alike.
+// The log about a player has only acts about them, and none about players with the same prefix.
 func TestTheLogAboutOne(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		s := paytest.Node(t, b).Sanctions

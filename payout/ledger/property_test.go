@@ -16,16 +16,16 @@ import (
 	"redrain/rain"
 )
 
-// model is what the books must come to, kept in the simplest way there is.
+// model has the expected state of the books, in the simplest form.
 type model struct {
 	accounts map[booking.Account]rain.Money
 	deposits map[string]rain.Money
-	amounts  map[string]*rain.Amounts // of the campaigns that there are
+	amounts  map[string]*rain.Amounts // of the existing campaigns
 	closed   map[string]bool
 	packets  map[modelPacket]posting.Holder
-	given    map[modelPacket]bool // back to the sponsor
+	given    map[modelPacket]bool // returned to the sponsor
 	reclaims map[rain.EntryRef]bool
-	drops    map[modelDrop]bool // that have won
+	drops    map[modelDrop]bool // with a win
 	wins     map[modelPlayer]int
 }
 
@@ -44,7 +44,8 @@ func (m *model) move(from, to booking.Account, amount rain.Money) {
 }
 
 // TestAnyOrderOfOperations does random deposits, campaigns, postings, re-postings, contradictions, forgeries and
-// reclaims, and compares every balance with the model after each of them. Package withdraw does so with withdrawals.
+// reclaims, and compares every balance with the model after each of them. Package withdraw has the same for
+// withdrawals.
 func TestAnyOrderOfOperations(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(testing.TB) *paytest.Books{"sqlite": paytest.OnSQLite,
@@ -58,11 +59,11 @@ func TestAnyOrderOfOperations(t *testing.T) {
 
 func anyOrder(t *testing.T, b *paytest.Books) {
 	t.Helper()
-	// Runs share the database, and keep apart by their ids.
+	// Runs share the database, and have different ids.
 	run := 0
 	property.Check(t, 10, func(rt *rapid.T) {
 		run++
-		// Of letters that nobody has sealed only so many wait at once, of all runs.
+		// The limit of forged dead letters is shared by all runs.
 		b.Statement(t, "UPDATE dead_letter SET resolved_at = 1 WHERE kind = 'forged'")
 		m := newModel()
 		prefix := fmt.Sprintf("%d-", run)
@@ -173,7 +174,7 @@ func anyOrder(t *testing.T, b *paytest.Books) {
 			"": func(rt *rapid.T) {
 				for a, want := range m.accounts {
 					if a == booking.World {
-						continue // shared by all runs; the audit has an eye on it
+						continue // shared by all runs; the audit checks it
 					}
 					got, _, err := booking.BalanceOf(ctx, b.DB, a)
 					if err != nil || got != want {
@@ -191,11 +192,11 @@ func change(rt *rapid.T, b *paytest.Books, id string, how func(*rain.Campaign) e
 	paytest.Must(rt, testenv.Err(b.Update(rt.Context(), id, how)))
 }
 
-// mostHopeless is how many letters of one tap are kept that no retry can pay.
+// mostHopeless is the limit of unpayable dead letters of one tap.
 const mostHopeless = 20
 
-// post follows what the ledger has decided, and checks that it was right to: each promise is settled or dead, a packet
-// has one holder, a player one packet for a drop and no more than the campaign allows.
+// post applies the ledger's result to the model, and checks it. Each win is settled or dead. A packet has one owner.
+// A player has one packet for a drop, and at most the allowed number.
 func (m *model) post(rt *rapid.T, b *paytest.Books, batch []rain.Entry, got posting.Posted) {
 	fresh := 0
 	for _, s := range got.Settled {
@@ -227,7 +228,7 @@ func (m *model) post(rt *rapid.T, b *paytest.Books, batch []rain.Entry, got post
 				rain.ClaimID(e.Ref.Campaign, w.Packet), e.Ref.String(), w.User)
 			if dead == 0 && b.Count(rt, "SELECT COUNT(*) FROM dead_letter WHERE campaign_id = ? AND user_id = ? AND "+
 				"resolved_at = 0 AND payload LIKE ?", e.Ref.Campaign, w.User, "% "+w.Drop+" %") >= mostHopeless {
-				dead = 1 // it is counted instead of kept: so many wait beside it
+				dead = 1 // it is counted instead of kept, because of the limit
 			}
 			if m.amounts[e.Ref.Campaign] == nil && settled || !settled && dead == 0 {
 				rt.Fatalf("win %+v of %s: settled %v, dead letters %d", w, e.Ref, settled, dead)
@@ -236,7 +237,7 @@ func (m *model) post(rt *rapid.T, b *paytest.Books, batch []rain.Entry, got post
 	}
 }
 
-// win pays a packet in the model, if it may be paid.
+// win pays a packet in the model, if it is payable.
 func (m *model) win(rt *rapid.T, batch []rain.Entry, s posting.Settlement) {
 	key, player := modelPacket{s.Campaign, s.Packet}, modelPlayer{s.Campaign, s.User}
 	m.wins[player]++
@@ -271,7 +272,7 @@ type modelDrop struct {
 	drop string
 }
 
-// followReclaims gives back what each reclaim of a batch may have: what is its shard's, and nobody's.
+// followReclaims returns the packets of each reclaim in a batch: its shard's own unassigned ones.
 func (m *model) followReclaims(rt *rapid.T, b *paytest.Books, batch []rain.Entry) {
 	for _, e := range batch {
 		id := e.Ref.Campaign
@@ -286,7 +287,7 @@ func (m *model) followReclaims(rt *rapid.T, b *paytest.Books, batch []rain.Entry
 				"WHERE r.campaign_id = ? AND r.shard = ? AND r.closed_at = ?", id, e.Ref.Shard, seqOf(rt, e.Ref))
 		paytest.Must(rt, err)
 		last := e.Reclaim.Numbers[0].Last
-		first, n := rain.ShardRange(10, 2, e.Ref.Shard) // nothing has moved, so a shard has its part of the split
+		first, n := rain.ShardRange(10, 2, e.Ref.Shard) // without moves, a shard has its part of the split
 		own := func(packet int) bool { return packet >= first && packet < first+n }
 		good := paytest.Ring.CheckClosing(e.Reclaim.Seal, id, e.Ref.Shard, e.SealedAt) && m.closed[id] && last < 10 &&
 			(own(e.Reclaim.Numbers[0].First) || own(last))

@@ -11,7 +11,7 @@ import (
 	"redrain/payout/paytest"
 )
 
-// wantLeased holds what a receiver is given to what it should be.
+// wantLeased fails the test unless a receiver gets exactly these withdrawals.
 func wantLeased(t *testing.T, b *paytest.Books, receiver string, ids ...string) {
 	t.Helper()
 	due, err := b.LeaseDue(t.Context(), receiver, 10, time.Minute)
@@ -26,14 +26,15 @@ func wantLeased(t *testing.T, b *paytest.Books, receiver string, ids ...string) 
 	}
 }
 
-// TestAnotherReceiverIsConfirmedFirst: the first receiver is confirmed by itself. The next one gets nothing new until a
-// person confirms it, once for all nodes; what was sent before stays with the first, which gets nothing new afterwards.
+// TestAnotherReceiverIsConfirmedFirst: the first receiver is confirmed automatically. The next one gets no new
+// withdrawal until a person confirms it, once for all nodes. Sent withdrawals stay with the first, which gets no new
+// ones afterwards.
 func TestAnotherReceiverIsConfirmedFirst(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		first, other := "http https://a.example key1", "http https://"+strings.Repeat("b", 300)+" key2"
 		b.Rich(t, "u1", 100)
-		for range 2 { // and a restart
+		for range 2 { // and after a restart
 			p, err := b.Approvals.StartProvider(ctx, first, true)
 			if paytest.Must(t, err); p.Before != "" || p.Pending != nil {
 				t.Errorf("the first: %+v", p)
@@ -91,7 +92,7 @@ func TestAnotherReceiverIsConfirmedFirst(t *testing.T) {
 	})
 }
 
-// TestARejectedReceiver gets nothing, and what is due goes on with the one before; an order is void once another
+// TestARejectedReceiver gets nothing, and due withdrawals go to the one before. An order is void once another
 // receiver was confirmed.
 func TestARejectedReceiver(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
@@ -131,7 +132,8 @@ func TestARejectedReceiver(t *testing.T) {
 	})
 }
 
-// TestNobodyToConfirmAReceiver: where operators have no names, another receiver is confirmed by itself, and told.
+// TestNobodyToConfirmAReceiver: if operators have no names, another receiver is confirmed automatically, and
+// reported.
 func TestNobodyToConfirmAReceiver(t *testing.T) {
 	t.Parallel()
 	b := paytest.OnSQLite(t)

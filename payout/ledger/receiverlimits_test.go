@@ -12,8 +12,8 @@ import (
 	"redrain/payout/paytest"
 )
 
-// TestARatePerReceiverOverAllNodes: three nodes lease at once as much as they get; the tries of all of them are as far
-// apart as the rate says, none is far in the future, and another receiver has a rate of its own.
+// TestARatePerReceiverOverAllNodes: three nodes lease concurrently as much as they can. The tries of all of them keep
+// the rate's distance, none is far in the future, and another receiver has its own rate.
 func TestARatePerReceiverOverAllNodes(t *testing.T) {
 	const count, rate = 60, 15
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
@@ -66,8 +66,8 @@ func TestARatePerReceiverOverAllNodes(t *testing.T) {
 	})
 }
 
-// TestABudgetOfTriesAtOnce: however many nodes lease, no more tries are under way than allowed. One that ends makes
-// room, however it ends.
+// TestABudgetOfTriesAtOnce: for any number of nodes, no more tries are in flight than allowed. The end of one, of any
+// kind, makes room for another.
 func TestABudgetOfTriesAtOnce(t *testing.T) {
 	const count, most = 40, 3
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
@@ -107,7 +107,7 @@ func TestABudgetOfTriesAtOnce(t *testing.T) {
 						mu.Unlock()
 						for _, w := range taken {
 							mu.Lock()
-							underWay-- // a moment before its end is written
+							underWay-- // just before its end is written
 							end := ends[tries%len(ends)]
 							tries++
 							mu.Unlock()
@@ -127,8 +127,8 @@ func TestABudgetOfTriesAtOnce(t *testing.T) {
 	})
 }
 
-// TestWhatIsDatedFarAheadKeepsNobodyFromAReceiver: a turn, and a try, that lie further ahead than any does were dated
-// by hand, and the next who asks goes on as if they were not there. As far ahead as there may be any, they hold.
+// TestWhatIsDatedFarAheadKeepsNobodyFromAReceiver: a turn, and a try, that lie too far ahead come from a tampered
+// row, and are ignored. Up to the limit they count.
 func TestWhatIsDatedFarAheadKeepsNobodyFromAReceiver(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.Rich(t, "u1", 9)

@@ -19,7 +19,7 @@ func TestRetryAll(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		const n = ledger.RetryPage + 10
-		for i := range n { // of a campaign that nobody knows
+		for i := range n { // of an unknown campaign
 			b.MustPost(t, paytest.Entry("c1", i, paytest.Win(fmt.Sprintf("u%d", i), i, 1)))
 		}
 		b.MustPost(t, paytest.Entry("c2", 1, paytest.Win("u", 1, 1)))
@@ -56,7 +56,7 @@ func TestRetryAll(t *testing.T) {
 	})
 }
 
-// TestManyRetryTheSame: operators on all nodes at once settle each letter once.
+// TestManyRetryTheSame: concurrent retries on all nodes settle each dead letter once.
 func TestManyRetryTheSame(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		const n = 50
@@ -95,8 +95,8 @@ func TestManyRetryTheSame(t *testing.T) {
 	})
 }
 
-// TestAReclaimLeavesWhatLettersWaitFor: Redis had forgotten wins that are paid, or wait as dead letters. What a letter
-// waits for is there when it is retried.
+// TestAReclaimLeavesWhatLettersWaitFor: Redis had forgotten wins that are paid or dead-lettered. A retry of such a
+// dead letter finds its money.
 func TestAReclaimLeavesWhatLettersWaitFor(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
@@ -107,8 +107,7 @@ func TestAReclaimLeavesWhatLettersWaitFor(t *testing.T) {
 		bad := paytest.ShardEntry("c1", 1, 2, paytest.Win(home("poison", 1), 5, 10))
 		paytest.Must(t, testenv.Err(b.Attempt(ctx, bad, errors.New("refused"), 1)))
 		c = b.CloseCampaign(t, c.ID)
-		// Both shards have forgotten what was won of them. The win that comes in the same batch stands before the
-		// reclaim.
+		// Both shards have forgotten their wins. The win in the same batch comes before the reclaim.
 		for try := range 3 {
 			posted := b.MustPost(t, paytest.ReclaimEntry(0, 9, rain.Range{First: 0, Last: 4}),
 				paytest.Entry("c1", 3, paytest.Win(home("u2", 0), 1, 10)),

@@ -14,8 +14,8 @@ import (
 	"redrain/rain"
 )
 
-// TestARestoreHoldsWithdrawals: nobody's money leaves until what was paid is entered, each payment is booked once, and
-// what contradicts the ledger is refused.
+// TestARestoreHoldsWithdrawals: no withdrawal is sent until the payments are entered. Each payment is booked once,
+// and a contradicting one is refused.
 func TestARestoreHoldsWithdrawals(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
@@ -77,7 +77,7 @@ func TestARestoreHoldsWithdrawals(t *testing.T) {
 	})
 }
 
-// TestWhatWasRefusedIsNotEntered: the money is back with the player, so a person has to look.
+// TestWhatWasRefusedIsNotEntered: the player has the money back, so an operator must decide.
 func TestWhatWasRefusedIsNotEntered(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
@@ -94,7 +94,7 @@ func TestWhatWasRefusedIsNotEntered(t *testing.T) {
 	})
 }
 
-// TestPendingProofs: a campaign is pending from when it is drained until every row of it was read and all is well.
+// TestPendingProofs: a campaign is pending from its draining until every row was read without a finding.
 func TestPendingProofs(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()

@@ -36,8 +36,8 @@ var (
 		"provider_pace"}
 )
 
-// TestTheServersUserCanOnlyAppend holds docs/rights.sql to what is append-only, on a real server: every column of every
-// table, and every DELETE.
+// TestTheServersUserCanOnlyAppend compares docs/rights.sql with the append-only rules on a real server: every column
+// of every table, and every DELETE.
 func TestTheServersUserCanOnlyAppend(t *testing.T) {
 	t.Parallel()
 	user, owner := paytest.OnRights(t)

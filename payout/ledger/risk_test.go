@@ -17,7 +17,7 @@ import (
 
 var looker = ledger.Person{Name: "ann", ID: "token:ann", Reason: "looked at it"}
 
-// suspect has the rules speak against a player.
+// suspect gives a player a verdict of the rules.
 func suspect(t *testing.T, l *ledger.Ledger, user string) {
 	t.Helper()
 	_, err := l.Risk.Give(t.Context(), ledger.ByRules, standing.Verdict{User: user, Act: standing.Hold, Score: 70,
@@ -25,7 +25,7 @@ func suspect(t *testing.T, l *ledger.Ledger, user string) {
 	paytest.Must(t, err)
 }
 
-// heldBooks are books of a campaign in which a bot has one paid win and then three that are kept apart.
+// heldBooks makes books of a campaign in which a bot has one paid win and then three held ones.
 func heldBooks(b *paytest.Books) (l *ledger.Ledger, entries []rain.Entry) {
 	t := b.T
 	b.OpenCampaign(t, "c", rain.Spec{Budget: 100, Packets: 10, WinsPerUser: 9})
@@ -60,8 +60,8 @@ func sponsorsMoney(b *paytest.Books) rain.Money {
 	return rain.Money(b.Count(b.T, "SELECT COALESCE(SUM(amount), 0) FROM balance WHERE account_id = 'sponsor:acme'"))
 }
 
-// What a player wins after a verdict is kept apart, is told to nobody, and is granted; what was posted before stays
-// paid. A person gives it to the player or back to the sponsor, once, whoever asks again.
+// A win after a verdict is held, is not notified, and is granted. An earlier posting stays paid. An operator gives it
+// to the player or back to the sponsor, once, for any number of requests.
 func TestWinsAreHeldReleasedAndConfirmed(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
@@ -118,7 +118,7 @@ func TestWinsAreHeldReleasedAndConfirmed(t *testing.T) {
 			t.Errorf("released again: %+v, %v", again, err)
 		}
 		botsMoney(t, b, 20, 0, sponsor+20)
-		// Whom somebody has released is not held for what the rules say.
+		// The rules do not hold a player whom an operator has released.
 		suspect(t, l, "bot")
 		posted, err := l.Poster.Post(ctx, []rain.Entry{paytest.Entry("c", int(b.Clock.Now()),
 			paytest.Win("bot", 5, 10))})
@@ -137,7 +137,7 @@ func TestWinsAreHeldReleasedAndConfirmed(t *testing.T) {
 	})
 }
 
-// People who decide at once about the same wins decide about each of them once.
+// Concurrent decisions about the same wins decide each of them once.
 func TestDecisionsAtOnce(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		l, entries := heldBooks(b)
@@ -162,7 +162,7 @@ func TestDecisionsAtOnce(t *testing.T) {
 	})
 }
 
-// A posting that fails at any statement leaves nothing behind, and the next one holds what it should.
+// A posting that fails at any statement leaves no rows, and the next one holds the right wins.
 func TestHoldingIsAllOrNothing(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		l, entries := heldBooks(b)
@@ -179,7 +179,7 @@ func TestHoldingIsAllOrNothing(t *testing.T) {
 	})
 }
 
-// Whoever does not hold wins pays them, whatever verdicts there are; and a person who retries a dead letter pays it.
+// A node without HoldWins pays all wins, whatever the verdicts. An operator's retry of a dead letter pays it, too.
 func TestVerdictsAreOnlyWritten(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		_, entries := heldBooks(b)
@@ -190,7 +190,7 @@ func TestVerdictsAreOnlyWritten(t *testing.T) {
 	})
 }
 
-// Verdicts that nodes give at once get one number each; what is no news is not written.
+// Concurrent verdicts on several nodes get one number each. A repeated verdict is not stored.
 func TestVerdictsAtOnce(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		const all = 12

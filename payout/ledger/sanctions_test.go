@@ -16,8 +16,7 @@ import (
 
 var warden = ledger.Person{Name: "ann", ID: "token:ann", Reason: "a bot"}
 
-// What a banned player wins is not paid, whoever posts it and whenever: it waits for a person. What was won before the
-// ban, or after it was lifted, is paid.
+// A banned player's win becomes a dead letter on any node. A win before the ban, or after its end, is paid.
 func TestABannedPlayerIsNotPaid(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
@@ -62,7 +61,7 @@ func TestABannedPlayerIsNotPaid(t *testing.T) {
 	})
 }
 
-// Acts that are given at once get one number each, without gaps, and each list has them all.
+// Concurrent acts get one number each, without gaps, and each cache has them all.
 func TestSanctionsAtOnce(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		const all = 12

@@ -37,7 +37,7 @@ func TestDepositIsIdempotentByReference(t *testing.T) {
 			{"acme", "r4", rain.MaxBudget + 1, 0, ledger.ErrInvalidAmount},
 			{"acme", "", 1, 0, ledger.ErrInvalidReference},
 			{"acme", strings.Repeat("x", 201), 1, 0, ledger.ErrInvalidReference},
-			{"acme", "r1", 100, 100, nil}, // as the first was answered, whatever has happened since
+			{"acme", "r1", 100, 100, nil}, // the first answer, whatever has happened since
 			{"acme", "r2", 50, 150, nil},
 			{"acme", "r1", 101, 0, ledger.ErrReferenceReused},
 			{strings.Repeat("s", rain.MaxSponsorLen), strings.Repeat("x", 200), 1, 1, nil},

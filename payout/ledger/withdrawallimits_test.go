@@ -15,7 +15,7 @@ import (
 	"redrain/rain"
 )
 
-// limitOf is the limit that an error names.
+// limitOf returns the limit in an error.
 func limitOf(err error) ledger.Limit {
 	if l, ok := errors.AsType[*ledger.LimitError](err); ok {
 		return l.Limit
@@ -23,8 +23,8 @@ func limitOf(err error) ledger.Limit {
 	return ""
 }
 
-// TestPlayersAreHeldToLimits: the least, the day's sum, the hour's number, and guests; each ends when its time is over,
-// and what was made is found under its id whatever the limits say by then.
+// TestPlayersAreHeldToLimits: the minimum, the daily sum, the hourly number, and guests. Each ends with its time. An
+// existing withdrawal is found by its id whatever the limits are by then.
 func TestPlayersAreHeldToLimits(t *testing.T) {
 	const guest = "guest-0123456789abcdef0123"
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
@@ -60,7 +60,7 @@ func TestPlayersAreHeldToLimits(t *testing.T) {
 		ask("u1", 10, ledger.LimitHour)
 		pass(time.Hour)
 		ask("u1", 10, ledger.LimitDay)
-		pass(22*time.Hour + time.Minute) // of the day, the first is left out
+		pass(22*time.Hour + time.Minute) // the first does not count for the day any more
 		ask("u1", 10, "")
 		if w, _, err := strict.Withdraw(t.Context(), "w3", "u1", 10); err != nil || w.ID != "w3" {
 			t.Errorf("what was made is refused: %+v, %v", w, err)
@@ -72,7 +72,7 @@ func TestPlayersAreHeldToLimits(t *testing.T) {
 	})
 }
 
-// TestWhatCameBackIsNotTheDays: the day's sum is what players take out, not what they tried to.
+// TestWhatCameBackIsNotTheDays: returned withdrawals do not count for the daily sum.
 func TestWhatCameBackIsNotTheDays(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.Rich(t, "u1", 1000)
@@ -85,7 +85,7 @@ func TestWhatCameBackIsNotTheDays(t *testing.T) {
 	})
 }
 
-// TestLimitsHoldOnThreeNodes: a player asks on three nodes at once, thirty times.
+// TestLimitsHoldOnThreeNodes: a player requests on three nodes concurrently, thirty times.
 func TestLimitsHoldOnThreeNodes(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.Rich(t, "hour", 1000)
@@ -119,8 +119,9 @@ func TestLimitsHoldOnThreeNodes(t *testing.T) {
 	})
 }
 
-// TestWithdrawHeld: nobody is asked to pay it before an operator has released it, also where it is asked for again; its
-// history says who has held it and why, and the books prove it. One that was there before is not held any more.
+// TestWithdrawHeld: it is not sent before an operator has released it, even after a second request. Its history has
+// the source and the reason of the hold, and the reconciliation accepts it. An existing withdrawal is not held any
+// more.
 func TestWithdrawHeld(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := paytest.As(t, "withdrawal.release")
@@ -153,7 +154,8 @@ func TestWithdrawHeld(t *testing.T) {
 	})
 }
 
-// Where another system denies a player, the rules make no hold of it; its own later word counts, and a person's more.
+// After a denial by another system, the rules do not hold the player. That system's later verdict counts, and a
+// person's verdict counts more.
 func TestWhoseVerdictCounts(t *testing.T) {
 	t.Parallel()
 	b := paytest.OnSQLite(t)

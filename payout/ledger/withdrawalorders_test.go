@@ -20,7 +20,7 @@ var (
 	bob = ledger.Person{Name: "bob", ID: "token:bob", Reason: "looked at the bank's books"}
 )
 
-// TestHeldWithdrawalsAreNotPaid until they are released; what was sent cannot be held.
+// TestHeldWithdrawalsAreNotPaid until they are released. A sent one cannot be held.
 func TestHeldWithdrawalsAreNotPaid(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := paytest.As(t, "withdrawal.hold")
@@ -45,8 +45,8 @@ func TestHeldWithdrawalsAreNotPaid(t *testing.T) {
 	})
 }
 
-// TestTwoPeopleEndALetter: one asks, another confirms; after anything has happened to the withdrawal, or a day later,
-// it has to be asked for anew.
+// TestTwoPeopleEndALetter: one person requests, another confirms. After any event of the withdrawal, or after a day,
+// a new order is needed.
 func TestTwoPeopleEndALetter(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := paytest.As(t, "withdrawal.paid")
@@ -87,7 +87,7 @@ func TestTwoPeopleEndALetter(t *testing.T) {
 		paytest.Must(t, err)
 		confirm(paid, bob, ledger.ErrChangedMeanwhile) // it is being tried
 		paytest.Must(t, b.RecordDead(ctx, b.LeaseOne(t), "silence"))
-		confirm(paid, bob, ledger.ErrChangedMeanwhile) // it was asked for before the retry
+		confirm(paid, bob, ledger.ErrChangedMeanwhile) // it was requested before the retry
 		b.WantBalance(t, booking.ClearingAccount("u1"), 10)
 		paid = ask("open", ledger.ActPaid, nil)
 		back := ask("open", ledger.ActBack, nil)
@@ -124,7 +124,7 @@ func TestTwoPeopleEndALetter(t *testing.T) {
 	})
 }
 
-// TestPendingOrders are those that another person can still confirm, each with its withdrawal.
+// TestPendingOrders are those that can still be confirmed, each with its withdrawal.
 func TestPendingOrders(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := paytest.As(t, "withdrawal.back")
@@ -163,14 +163,14 @@ func TestPendingOrders(t *testing.T) {
 		want(map[string]ledger.Act{"held": ledger.ActBack, due[0].ID: ledger.ActPaid})
 		_, err = b.Retry(ctx, due[0].ID)
 		paytest.Must(t, err)
-		want(map[string]ledger.Act{"held": ledger.ActBack}) // something else has happened to the other
+		want(map[string]ledger.Act{"held": ledger.ActBack}) // the other withdrawal has a newer event
 		b.Clock.Add(25 * time.Hour.Milliseconds())
 		want(map[string]ledger.Act{})
 	})
 }
 
-// TestOrdersAndAnswersAtOnce: two orders, a retry and the receiver's late answer come at the same time. The money goes
-// one way.
+// TestOrdersAndAnswersAtOnce: two orders, a retry and the receiver's late answer come concurrently. The money moves
+// once.
 func TestOrdersAndAnswersAtOnce(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		const count = 8
@@ -208,7 +208,7 @@ func TestOrdersAndAnswersAtOnce(t *testing.T) {
 			paytest.Must(t, err)
 			ended := is.State == ledger.WithdrawalPaid || is.State == ledger.WithdrawalReturned
 			if retried := !is.Dead && is.Attempts == 0 && is.State == ledger.WithdrawalSent; !ended && !retried {
-				t.Errorf("%+v", is) // after a retry that came first the orders are void
+				t.Errorf("%+v", is) // after an earlier retry the orders are void
 			}
 			if !ended {
 				paytest.Must(t, b.RecordPaid(t.Context(), b.LeaseOne(t), "now"))

@@ -13,8 +13,9 @@ import (
 	"redrain/payout/paytest"
 )
 
-// TestAnotherReceiverIsNeverAsked: what was sent to one receiver is not for another, however long it stays unanswered;
-// after a minute without anybody who asks the first, it waits for an operator, who has it tried with the first again.
+// TestAnotherReceiverIsNeverAsked: a withdrawal that was sent to one receiver is not sent to another, however long it
+// stays unanswered. After a minute without a node of the first receiver, it becomes a dead letter. An operator's
+// retry sends it to the first again.
 func TestAnotherReceiverIsNeverAsked(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
@@ -24,7 +25,7 @@ func TestAnotherReceiverIsNeverAsked(t *testing.T) {
 			t.Errorf("%+v", first)
 		}
 		paytest.Must(t, b.RecordRetry(ctx, first, 0, "no answer"))
-		for range 2 { // and again when an operator retries it
+		for range 2 { // and again after an operator's retry
 			due, err := b.LeaseDue(ctx, "wallet", 10, time.Minute)
 			if err != nil || len(due) != 0 {
 				t.Errorf("another receiver is asked: %+v, %v", due, err)
@@ -71,7 +72,7 @@ func w1Attempts(t *testing.T, b *paytest.Books) int {
 	return w.Attempts
 }
 
-// TestOneOfTwoReceiversGetsIt: payers with two receivers look for work at once; each withdrawal goes to one of them.
+// TestOneOfTwoReceiversGetsIt: payers with two receivers lease concurrently; each withdrawal goes to one of them.
 func TestOneOfTwoReceiversGetsIt(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		const count = 30
@@ -85,7 +86,7 @@ func TestOneOfTwoReceiversGetsIt(t *testing.T) {
 		for _, receiver := range []string{"a", "b", "a", "b"} {
 			wg.Go(func() {
 				for range 100 {
-					due, err := b.LeaseDue(t.Context(), receiver, 3, 0) // leases that have ended already
+					due, err := b.LeaseDue(t.Context(), receiver, 3, 0) // leases that end at once
 					if err != nil {
 						t.Error(err)
 						return
@@ -108,14 +109,14 @@ func TestOneOfTwoReceiversGetsIt(t *testing.T) {
 	})
 }
 
-// TestAWithdrawalHasAHistory: each change of its state with who and why; a receiver that waits is asked again.
+// TestAWithdrawalHasAHistory: each change of its state with actor and reason. A receiver that waits is asked again.
 func TestAWithdrawalHasAHistory(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		b.Rich(t, "u1", 100)
 		w := b.MustSend(t, "w1", "u1", 60)
 		do := ledger.Action{URL: "https://pay.example/c", Data: "d", Until: 7}
-		for range 2 { // the second says nothing new
+		for range 2 { // the second adds nothing
 			paytest.Must(t, b.RecordWaiting(ctx, w, ledger.Waiting{State: ledger.WithdrawalAction, Action: do,
 				Reference: "theirs", Reason: "confirm it", After: time.Second}))
 			b.Clock.Add(1000)

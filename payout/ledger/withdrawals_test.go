@@ -22,7 +22,7 @@ func TestWithdraw(t *testing.T) {
 			w.CreatedAt == 0 {
 			t.Fatalf("%+v, %d, %v", w, balance, err)
 		}
-		// The same request again moves nothing, whatever has become of the first.
+		// The same request again moves nothing, whatever the state of the first.
 		sent := b.LeaseOne(t)
 		for range 2 {
 			again, balance, err := b.Withdraw(ctx, "w1", "u1", 60)
@@ -58,14 +58,14 @@ func TestWithdraw(t *testing.T) {
 		if _, _, err := b.Withdraw(ctx, "w7", "a\nb", 1); err == nil {
 			t.Error("a user id that is none is taken")
 		}
-		// All that is left can be taken; then the account is empty.
+		// The whole rest can be withdrawn; then the account is empty.
 		b.MustWithdraw(t, "w8", "u1", 40)
 		b.WantBalance(t, booking.UserAccount("u1"), 0)
 		b.CheckBooks(t)
 	})
 }
 
-// TestWithdrawalsNeverOverdraw: many at once want more together than the account holds.
+// TestWithdrawalsNeverOverdraw: concurrent withdrawals sum to more than the balance.
 func TestWithdrawalsNeverOverdraw(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		const players, each, amount = 3, 24, 10
@@ -107,7 +107,7 @@ func TestWithdrawalsNeverOverdraw(t *testing.T) {
 	})
 }
 
-// TestWithdrawalPages walks through a list that grows at its head meanwhile, and loses or repeats nothing.
+// TestWithdrawalPages reads a list that grows at its head, and loses or repeats nothing.
 func TestWithdrawalPages(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()

@@ -16,7 +16,7 @@ import (
 	"redrain/rain"
 )
 
-// TestRefusedGivesBackOnce: whoever says so how often, the money comes back once.
+// TestRefusedGivesBackOnce: for any number of refusals by any node, the money returns once.
 func TestRefusedGivesBackOnce(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.Rich(t, "u1", 100)
@@ -45,7 +45,7 @@ func TestRefusedGivesBackOnce(t *testing.T) {
 	})
 }
 
-// TestALeaseIsForOne: while it lasts nobody else has the withdrawal, and after it everybody may.
+// TestALeaseIsForOne: during the lease no other node gets the withdrawal, and after it every node may.
 func TestALeaseIsForOne(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		const count = 40
@@ -92,9 +92,8 @@ func TestALeaseIsForOne(t *testing.T) {
 	})
 }
 
-// TestWhoHasLostTheLeaseGivesNothingBack: the first try takes too long, and a second begins. Nobody knows what the
-// second will hear, so the first may put nothing off, bury nothing, and give no money back. That it was paid is
-// true all the same.
+// TestWhoHasLostTheLeaseGivesNothingBack: the first try takes too long, and a second begins. The second's answer is
+// unknown, so the first may not delay it, make a dead letter, or return money. A payment is recorded all the same.
 func TestWhoHasLostTheLeaseGivesNothingBack(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
@@ -122,8 +121,8 @@ func TestWhoHasLostTheLeaseGivesNothingBack(t *testing.T) {
 	})
 }
 
-// TestDeadWithdrawal: it stays pending for the player, is listed with the other dead letters, disturbs no
-// campaign's books, and is tried again when an operator says so, as often as it takes.
+// TestDeadWithdrawal: it stays pending for the player, is listed with the other dead letters, and belongs to no
+// campaign's books. An operator can retry it any number of times.
 func TestDeadWithdrawal(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
@@ -190,7 +189,7 @@ func TestDeadWithdrawal(t *testing.T) {
 			claims[0].State != ledger.StateSettled {
 			t.Errorf("the player's claims: %+v, %v", claims, err)
 		}
-		// The provider's answer comes at last: paid, and nothing waits any more.
+		// The provider's late answer is paid, and the dead letter is resolved.
 		late, err := b.Withdrawal(ctx, "w1")
 		paytest.Must(t, err)
 		paytest.Must(t, b.RecordPaid(ctx, late, "bank"))
@@ -205,8 +204,8 @@ func TestDeadWithdrawal(t *testing.T) {
 	})
 }
 
-// TestAWithdrawalOfTheFuture: one that was dated by hand or by a wrong clock is tried all the same, and none is put off
-// for longer than that is.
+// TestAWithdrawalOfTheFuture: one with a time too far ahead (tampered row, wrong clock) is tried all the same, and no
+// try is delayed longer than the limit.
 func TestAWithdrawalOfTheFuture(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
@@ -234,8 +233,8 @@ func TestAWithdrawalOfTheFuture(t *testing.T) {
 	})
 }
 
-// TestAFrozenTryWakesUp: a try writes nothing after another one has begun, also where the clock was set back meanwhile,
-// so that both were leased at the same time.
+// TestAFrozenTryWakesUp: a try writes nothing after another one has begun, even if the clock was set back meanwhile,
+// so that both have the same lease time.
 func TestAFrozenTryWakesUp(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()

@@ -13,7 +13,7 @@ import (
 	"redrain/rain"
 )
 
-// TestSomebodyElseTakesMessagesOutOfSight: each is heard of, once however many nodes there are.
+// TestSomebodyElseTakesMessagesOutOfSight: each advisory is received once, for any number of nodes.
 func TestSomebodyElseTakesMessagesOutOfSight(t *testing.T) {
 	t.Parallel()
 	p := inProcess(t)
@@ -30,7 +30,7 @@ func TestSomebodyElseTakesMessagesOutOfSight(t *testing.T) {
 	}
 	t.Cleanup(listening.Wait)
 	t.Cleanup(cancel)
-	ears := func() bool { // all listen: until then an advisory may have been for nobody
+	ears := func() bool { // all have subscribed: earlier advisories would be lost
 		return p.js.Conn().NumSubscriptions() >= 3
 	}
 	testenv.Eventually(t, time.Minute, "listening", ears)
@@ -49,7 +49,7 @@ func TestSomebodyElseTakesMessagesOutOfSight(t *testing.T) {
 	}
 }
 
-// TestMaxDeliveries: an operator has limited the deliveries, and a message has had them all.
+// TestMaxDeliveries: an operator has limited the deliveries, and a message has reached the limit.
 func TestMaxDeliveries(t *testing.T) {
 	t.Parallel()
 	p, _ := opened(t, inProcess, rain.Spec{Budget: 100, Packets: 10})
@@ -72,7 +72,7 @@ func TestMaxDeliveries(t *testing.T) {
 	}()
 	t.Cleanup(func() { <-done })
 	for {
-		// The server says it when it would deliver the message once more.
+		// The server sends it at the next delivery.
 		paytest.Must(t, testenv.Err(other.FetchNoWait(1)))
 		select {
 		case got := <-heard:
@@ -80,7 +80,7 @@ func TestMaxDeliveries(t *testing.T) {
 				t.Errorf("%+v", got)
 			}
 			return
-		case <-time.After(50 * time.Millisecond): // the rhythm of asking
+		case <-time.After(50 * time.Millisecond): // poll interval
 		}
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"redrain/rain"
 )
 
-// BenchmarkPost posts batches of 500 wins, each of another player who has won before, in entries of different
-// sizes. A second has the wins/s that one worker posts; "4 workers" are those of one node on one campaign.
+// BenchmarkPost posts batches of 500 wins, each of another player with earlier wins, in entries of different sizes.
+// It reports the wins/s of one worker; "4 workers" are those of one node on one campaign.
 func BenchmarkPost(b *testing.B) {
 	for name, open := range paytest.Databases {
 		for _, perEntry := range []int{1, 50, 500} {
@@ -71,5 +71,5 @@ func benchmarkPost(b *testing.B, books *paytest.Books, perEntry, workers int) {
 	b.ReportMetric(float64(wins*b.N)/b.Elapsed().Seconds(), "wins/s")
 }
 
-// benchReady is how many batches are made before the time is taken: to seal is the gateways' work.
+// benchReady is the number of batches that are sealed before the timer starts: sealing is the gateways' work.
 const benchReady = 200

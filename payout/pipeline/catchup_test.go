@@ -16,7 +16,7 @@ import (
 	"redrain/rain"
 )
 
-// idle is a relay and a settler of a pipeline that do not run.
+// idle makes a relay and a settler that do not run.
 func (p *pipeline) idle(t testing.TB, so SettlerOptions) (*Relay, *Settler) {
 	t.Helper()
 	so.Namespace, so.Log = p.namespace, paytest.Quiet
@@ -25,7 +25,7 @@ func (p *pipeline) idle(t testing.TB, so SettlerOptions) (*Relay, *Settler) {
 	return relay, settler
 }
 
-// messages is how many messages the stream has.
+// messages counts the messages in the stream.
 func (p *pipeline) messages(t testing.TB) uint64 {
 	t.Helper()
 	s, err := p.js.Stream(t.Context(), newStream(p.js, p.namespace, paytest.Ring).name())
@@ -36,8 +36,8 @@ func (p *pipeline) messages(t testing.TB) uint64 {
 	return s.CachedInfo().State.Msgs
 }
 
-// TestPublishAndCatchUp: what Publish has put into the stream is in the ledger after CatchUp, without a relay or a
-// worker; of one shard and no other, over many pages, with nonsense in between.
+// TestPublishAndCatchUp: CatchUp posts the published entries of one shard and no other, without a relay or a worker.
+// It reads many pages, with invalid messages among them.
 func TestPublishAndCatchUp(t *testing.T) {
 	t.Parallel()
 	for name, back := range backEnds {
@@ -87,8 +87,8 @@ func TestPublishAndCatchUp(t *testing.T) {
 	}
 }
 
-// TestCatchUpKnowsTheNewestKey: another node has sealed with a key that this one has not read yet. What it had told is
-// posted before the fence; where the keys cannot be read, there is no fence.
+// TestCatchUpKnowsTheNewestKey: another node has sealed with a key that this one has not loaded. Its entries are
+// posted before the fence. If the keys cannot be read, there is no fence.
 func TestCatchUpKnowsTheNewestKey(t *testing.T) {
 	t.Parallel()
 	p := inProcess(t)
@@ -112,7 +112,7 @@ func TestCatchUpKnowsTheNewestKey(t *testing.T) {
 	p.WantBalance(t, booking.UserAccount("u1"), 10)
 }
 
-// TestCatchUpAgainstTheWorkers: both post the same messages, and it does not matter.
+// TestCatchUpAgainstTheWorkers: both post the same messages, each once.
 func TestCatchUpAgainstTheWorkers(t *testing.T) {
 	t.Parallel()
 	p, c := opened(t, onServers, rain.Spec{Budget: 600, Packets: 600})
@@ -128,7 +128,7 @@ func TestCatchUpAgainstTheWorkers(t *testing.T) {
 	p.CheckBooks(t)
 }
 
-// TestPublishWaitsForJetStream: it does not say yes before it is true, makes a lost stream again, and ends with its
+// TestPublishWaitsForJetStream: it returns after the acknowledgement, creates a lost stream again, and ends with its
 // context.
 func TestPublishWaitsForJetStream(t *testing.T) {
 	t.Parallel()
@@ -155,8 +155,8 @@ func TestPublishWaitsForJetStream(t *testing.T) {
 	}
 }
 
-// TestPoisonDoesNotKeepAShardFromBeingRebuilt: what the ledger refuses is a dead letter when the fence comes up,
-// and so its packet is not on offer; the entries beside it are posted.
+// TestPoisonDoesNotKeepAShardFromBeingRebuilt: a refused entry is a dead letter before the fence, so its packet is
+// not in stock. The other entries are posted.
 func TestPoisonDoesNotKeepAShardFromBeingRebuilt(t *testing.T) {
 	t.Parallel()
 	for name, back := range backEnds {
@@ -189,7 +189,7 @@ func TestPoisonDoesNotKeepAShardFromBeingRebuilt(t *testing.T) {
 	}
 }
 
-// What the stream has is posted page by page, a page being as many wins as a batch.
+// CatchUp posts pages with as many wins as a batch.
 func TestCatchUpPostsInPages(t *testing.T) {
 	t.Parallel()
 	p := inProcess(t)

@@ -13,7 +13,7 @@ import (
 	"redrain/rain"
 )
 
-// decidersOf are the deciders of a pipeline; they do not run.
+// decidersOf makes deciders that do not run.
 func (p *pipeline) decidersOf(t *testing.T) *Deciders {
 	t.Helper()
 	publisher, err := NewPublisher(p.js, p.namespace, p.Seals.Ring(), paytest.Quiet)
@@ -35,8 +35,8 @@ func (d *Deciders) start(t *testing.T) (stop func()) {
 	}
 }
 
-// TestWhatWasToldIsPaid: somebody gives one player's entry another packet in the outbox, and deletes the other one. The
-// ledger gets both as they were decided.
+// TestWhatWasToldIsPaid: an outsider changes the packet of one player's entry in the outbox, and deletes another
+// entry. The ledger gets both as they were decided.
 func TestWhatWasToldIsPaid(t *testing.T) {
 	t.Parallel()
 	p := inProcess(t)
@@ -66,8 +66,8 @@ func TestWhatWasToldIsPaid(t *testing.T) {
 	p.CheckBooks(t)
 }
 
-// TestDecidersWaitForJetStream: what was decided while it was away is published when it is back, and what waits at the
-// end as well.
+// TestDecidersWaitForJetStream: entries that were decided during an outage are published after it, and the queue at
+// the end, too.
 func TestDecidersWaitForJetStream(t *testing.T) {
 	t.Parallel()
 	server := testenv.StartNATS(t)
@@ -95,7 +95,7 @@ func TestDecidersWaitForJetStream(t *testing.T) {
 	}
 }
 
-// TestDecidersKeepABoundedNumber: the rest is the relay's.
+// TestDecidersKeepABoundedNumber: the relay publishes the rest.
 func TestDecidersKeepABoundedNumber(t *testing.T) {
 	t.Parallel()
 	p := inProcess(t)

@@ -9,8 +9,8 @@ import (
 	"redrain/rain"
 )
 
-// deliveriesAt are entries with a win each, by the times of these and when their taps were sealed; a time of 0 is an
-// entry without wins.
+// deliveriesAt makes entries with a win each, by the times of their ids and the time of their seals. A time of 0
+// makes an entry without wins.
 func deliveriesAt(sealedAt int64, times ...int64) (of []delivery) {
 	for _, ms := range times {
 		var d delivery
@@ -23,8 +23,8 @@ func deliveriesAt(sealedAt int64, times ...int64) (of []delivery) {
 	return of
 }
 
-// What is posted together is what can be so in a moment; no win waits much longer than it has to, nothing waits without
-// wins, and nothing longer than a win of now, however many there are of the future.
+// Wins that become ripe together are posted together. No win waits much longer than necessary. Reclaims do not wait,
+// and ids in the future wait no longer than a win of now.
 func TestRipening(t *testing.T) {
 	t.Parallel()
 	const now, future = 1_000_000, 1_099_000
@@ -63,8 +63,8 @@ func TestRipening(t *testing.T) {
 	}
 }
 
-// Where an id is of the future, a win is as old as its tap's seal: an outbox goes on from its newest id, for as long as
-// the clock of a Redis was ahead.
+// If an id is in the future, the win has the age of its seal. An outbox continues from its newest id while the clock
+// of a Redis is behind it.
 func TestWinsWithIDsOfTheFutureAreAsOldAsTheirSeals(t *testing.T) {
 	t.Parallel()
 	const now, future, least = 1_000_000, 1_099_000, 2 * time.Second
@@ -82,7 +82,7 @@ func TestWinsWithIDsOfTheFutureAreAsOldAsTheirSeals(t *testing.T) {
 	}
 }
 
-// No win is posted before it is as old as the settler is told, however many workers there are.
+// No win is posted before it has the settler's least age, for any number of workers.
 func TestWinsWaitBeforeTheyArePosted(t *testing.T) {
 	t.Parallel()
 	p := inProcess(t)

@@ -21,10 +21,10 @@ import (
 	"redrain/rain"
 )
 
-// stranger is another installation.
+// stranger has the seal key of another installation.
 var stranger = seal.NewRing(seal.Secret{66})
 
-// wantForged fails the test unless the counter of forgeries is at n.
+// wantForged fails the test unless the counter of forgeries is n.
 func wantForged(t *testing.T, reg *prometheus.Registry, n int) {
 	t.Helper()
 	const name = "redrain_forged_total"
@@ -35,8 +35,8 @@ func wantForged(t *testing.T, reg *prometheus.Registry, n int) {
 	}
 }
 
-// TestMessagesThatNobodyHasSent: made up, altered, sealed elsewhere, on another's subject, or sealed and nonsense. Each
-// is a dead letter at once, with an alarm; none is paid, and none holds up what is true.
+// TestMessagesThatNobodyHasSent: forged, altered, sealed with another key, on another subject, or sealed and invalid.
+// Each is a dead letter at once, with an alarm. None is paid, and none delays valid messages.
 func TestMessagesThatNobodyHasSent(t *testing.T) {
 	t.Parallel()
 	for name, back := range backEnds {
@@ -107,8 +107,8 @@ func TestMessagesThatNobodyHasSent(t *testing.T) {
 	}
 }
 
-// TestForgedEntries: what somebody has put into the outbox of Redis travels like all else, and is a dead letter of its
-// own kind, counted and told. It is taken out of the outbox, and what is true beside it is paid.
+// TestForgedEntries: a forged entry in the outbox of Redis becomes a dead letter of kind forged, is counted and
+// raises an alarm. It is removed from the outbox, and valid entries are paid.
 func TestForgedEntries(t *testing.T) {
 	t.Parallel()
 	p := inProcess(t)
@@ -144,8 +144,8 @@ func TestForgedEntries(t *testing.T) {
 	p.CheckBooks(t)
 }
 
-// TestAFloodOfMessages: thousands that nobody has sealed are in the stream, and more come. What is true is settled
-// meanwhile, and only so many are kept.
+// TestAFloodOfMessages: thousands of forged messages are in the stream, and more come. Valid ones are settled
+// meanwhile, and only a limited number of forged ones is kept.
 func TestAFloodOfMessages(t *testing.T) {
 	t.Parallel()
 	p := inProcess(t)
@@ -184,7 +184,7 @@ func TestAFloodOfMessages(t *testing.T) {
 	}
 }
 
-// TestANodeLearnsOfANewKey: another node seals with a key that this one has not read yet. Its messages are settled, at
+// TestANodeLearnsOfANewKey: another node seals with a key that this one has not loaded. Its messages are settled at
 // their first delivery.
 func TestANodeLearnsOfANewKey(t *testing.T) {
 	t.Parallel()
@@ -223,8 +223,7 @@ func (l *keyless) RefreshSeals(ctx context.Context) error {
 	return l.Poster.RefreshSeals(ctx)
 }
 
-// TestWithoutTheKeysNothingIsForged: while the database is away nobody can say that a message is not of this
-// installation.
+// TestWithoutTheKeysNothingIsForged: while the database is unreachable, no message counts as forged.
 func TestWithoutTheKeysNothingIsForged(t *testing.T) {
 	t.Parallel()
 	p := inProcess(t)

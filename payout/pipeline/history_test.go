@@ -31,7 +31,7 @@ func TestHistoryDoublesTheWait(t *testing.T) {
 		if len(h.due([]rain.Entry{entryOf(2)})) != 1 {
 			t.Error("another entry has to wait")
 		}
-		for n := range 200 { // however often it was published
+		for n := range 200 { // for any number of copies
 			if h.sent(e); len(h.due(e)) != 0 {
 				t.Fatalf("due at once after %d copies more", n+1)
 			}

@@ -21,7 +21,7 @@ import (
 	"redrain/rain"
 )
 
-// A round of the settler and one of the relay that panic are told and counted, and the next rounds settle everything.
+// A panic of a settler's or a relay's round is logged and counted, and the next rounds settle everything.
 func TestPanicEndsOneRound(t *testing.T) {
 	t.Parallel()
 	p, _ := opened(t, inProcess, rain.Spec{Budget: 100, Packets: 10})
@@ -49,7 +49,7 @@ func TestPanicEndsOneRound(t *testing.T) {
 	p.redis.Win("c1", 0, "u1", "u2")
 	testenv.Eventually(t, time.Minute, "both rounds have panicked", func() bool { return alarms.Load() == 2 })
 	p.redis.Win("c1", 0, "u3")
-	// Sooner than JetStream would deliver by itself what nobody has given back.
+	// Sooner than JetStream's own redelivery of messages without a nack.
 	testenv.Eventually(t, ackWait/2, "the next rounds settle all", func() bool {
 		paid, _, err := p.Paid(t.Context(), "c1")
 		return err == nil && paid == 3
@@ -78,10 +78,10 @@ func (o *tearing) Page(ctx context.Context, campaign string, shard int, after st
 	return o.Outbox.Page(ctx, campaign, shard, after, limit)
 }
 
-// torn is a ledger over which this program breaks when it sees a certain player.
+// torn is a ledger that panics at a certain player.
 type torn struct {
 	*posting.Poster
-	attempts bool // it breaks too where it is to say what is put aside
+	attempts bool // Attempt panics, too
 }
 
 func breakOver(e rain.Entry) {
@@ -106,9 +106,9 @@ func (l *torn) Attempt(ctx context.Context, e rain.Entry, cause error, limit int
 	return l.Poster.Attempt(ctx, e, cause, limit)
 }
 
-// An entry over which the settler panics each time takes nobody with it, and is a dead letter after as many tries as
-// any other, with the panic as its reason. Where nothing can be said of its wins, the message as a whole is kept, and
-// the entry stays in its outbox.
+// An entry that makes the settler panic does not affect others. It becomes a dead letter after the usual number of
+// tries, with the panic as its reason. If Attempt panics, too, the whole message is kept, and the entry stays in its
+// outbox.
 func TestPanicBecomesADeadLetter(t *testing.T) {
 	t.Parallel()
 	for _, attempts := range []bool{false, true} {
@@ -143,7 +143,8 @@ func TestPanicBecomesADeadLetter(t *testing.T) {
 				if letter.Kind != kind || info.NumPending != 0 || len(p.dead) != 0 {
 					t.Errorf("a letter of kind %s, %d more, messages %+v", letter.Kind, len(p.dead), info)
 				}
-				// Mended, the letter is paid; a message is not, but what is in the outbox comes again.
+				// After the fix, the dead letter is paid. A message is not, but its entry comes again from the
+				// outbox.
 				settled, err := p.Retry(t.Context(), letter.Claim)
 				if attempts {
 					if !errors.Is(err, ledger.ErrStillDead) {
@@ -176,8 +177,8 @@ func (m tornMessage) Data() []byte {
 	return m.Msg.Data()
 }
 
-// A message over which decoding panics is given back at once, and is a dead letter with its last delivery. Its
-// neighbours are decoded.
+// A message that panics in decoding is nacked at once, and becomes a dead letter at its last delivery. The other
+// messages are decoded.
 func TestPanicOfDecodingBecomesADeadLetter(t *testing.T) {
 	t.Parallel()
 	p := inProcess(t)
@@ -216,7 +217,7 @@ func TestPanicOfDecodingBecomesADeadLetter(t *testing.T) {
 	}
 }
 
-// tornNeighbours are an outbox that panics when it is to remove for the first time, and a notifier that always does.
+// tornNeighbours are an outbox whose first Remove panics, and a notifier that always panics.
 type tornNeighbours struct {
 	Outbox
 	removed atomic.Int32
@@ -231,8 +232,8 @@ func (n *tornNeighbours) Remove(ctx context.Context, refs []rain.EntryRef) error
 
 func (*tornNeighbours) Settled(context.Context, []posting.Settlement) { panic("torn") }
 
-// After a panic of a neighbour the messages come again sooner than JetStream would deliver them by itself, and a player
-// who cannot be told holds up nothing.
+// After a panic of the outbox the messages come again sooner than by JetStream's own redelivery. A panic of the
+// notifier delays nothing.
 func TestPanicOfNeighbours(t *testing.T) {
 	t.Parallel()
 	p, c := opened(t, inProcess, rain.Spec{Budget: 100, Packets: 10})

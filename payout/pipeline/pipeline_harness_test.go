@@ -18,7 +18,7 @@ import (
 	"redrain/rain"
 )
 
-// pipeline is everything from the outbox to the ledger.
+// pipeline has everything from the outbox to the ledger.
 type pipeline struct {
 	*paytest.Books
 	redis     *paytest.FakeRedis
@@ -43,14 +43,14 @@ func newPipeline(t testing.TB, b *paytest.Books, connect func(...nats.Option) (*
 	}
 }
 
-// relay is one that does not run.
+// relay makes a relay that does not run.
 func (p *pipeline) relay(t testing.TB, o RelayOptions) *Relay {
 	t.Helper()
 	o.Log = paytest.Quiet
 	publisher, err := NewPublisher(p.js, p.namespace, p.Seals.Ring(), paytest.Quiet)
 	paytest.Must(t, err)
 	o.SweepEvery = cmp.Or(o.SweepEvery, 10*time.Millisecond)
-	o.Grace = cmp.Or(o.Grace, time.Nanosecond) // nobody else publishes
+	o.Grace = cmp.Or(o.Grace, time.Nanosecond) // no other node publishes
 	o.Clock = p.Clock.Now
 	return NewRelay(publisher, p.redis, p.redis, o)
 }
@@ -94,14 +94,14 @@ func (p *pipeline) eventuallySettled(t testing.TB, within time.Duration, c *rain
 	})
 }
 
-// rainOn wins packets until n are gone, an entry at a time.
+// rainOn wins packets until n are won, one entry at a time.
 func (p *pipeline) rainOn(c *rain.Campaign, n int) {
 	for i := 0; n > 0; i++ {
 		n -= p.redis.Win(c.ID, i%c.Shards, fmt.Sprintf("u%d", i%37), fmt.Sprintf("v%d", i%11))
 	}
 }
 
-// inProcess is a pipeline that needs nothing outside this process.
+// inProcess makes a pipeline without other processes.
 func inProcess(t testing.TB) *pipeline {
 	t.Helper()
 	server, err := embedded.NATS("")
@@ -117,7 +117,7 @@ func inProcess(t testing.TB) *pipeline {
 	})
 }
 
-// onServers is a pipeline on MariaDB and a NATS server of its own process.
+// onServers makes a pipeline on MariaDB and its own NATS server.
 func onServers(t testing.TB) *pipeline {
 	t.Helper()
 	return connected(t, paytest.OnMySQL(t), testenv.NATS(t))
@@ -128,7 +128,7 @@ func connected(t testing.TB, b *paytest.Books, url string) *pipeline {
 	return newPipeline(t, b, func(options ...nats.Option) (*nats.Conn, error) { return nats.Connect(url, options...) })
 }
 
-// opened is a pipeline with the campaign c1, in the ledger and in Redis.
+// opened makes a pipeline with the campaign c1, in the ledger and in Redis.
 func opened(t testing.TB, back func(testing.TB) *pipeline, spec rain.Spec) (*pipeline, *rain.Campaign) {
 	t.Helper()
 	p := back(t)
@@ -137,14 +137,14 @@ func opened(t testing.TB, back func(testing.TB) *pipeline, spec rain.Spec) (*pip
 	return p, c
 }
 
-// publishRaw puts a message of c1 into the stream that no node has sealed.
+// publishRaw publishes an unsealed message of c1.
 func (p *pipeline) publishRaw(t testing.TB, data []byte) {
 	t.Helper()
 	_, err := p.js.Publish(t.Context(), p.namespace+".payout.c1.0", data)
 	paytest.Must(t, err)
 }
 
-// consumer is the state of the settlement workers' consumer.
+// consumer returns the state of the settlement workers' consumer.
 func (p *pipeline) consumer(t testing.TB) *jetstream.ConsumerInfo {
 	t.Helper()
 	c, err := p.js.Consumer(t.Context(), newStream(p.js, p.namespace, paytest.Ring).name(), consumerName)

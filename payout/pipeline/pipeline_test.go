@@ -14,7 +14,7 @@ import (
 	"redrain/rain"
 )
 
-// quick are options for tests that lose things: what is unsettled is published again soon.
+// quick has options for tests that lose messages: unsettled entries are published again soon.
 var quick = RelayOptions{SweepEvery: 10 * time.Millisecond, Patience: 300 * time.Millisecond}
 
 var backEnds = map[string]func(testing.TB) *pipeline{"in process": inProcess, "servers": onServers}
@@ -57,7 +57,7 @@ func TestPipeline(t *testing.T) {
 	}
 }
 
-// TestContradictionInThePipeline: the outbox gives away a packet that the ledger has given away already.
+// TestContradictionInThePipeline: the outbox has a win of a packet that the ledger has paid to another player.
 func TestContradictionInThePipeline(t *testing.T) {
 	t.Parallel()
 	p, c := opened(t, inProcess, rain.Spec{Budget: 100, Packets: 10})
@@ -71,7 +71,7 @@ func TestContradictionInThePipeline(t *testing.T) {
 	p.CheckBooks(t)
 }
 
-// TestStreamIsLost deletes the stream, then only the consumer, with entries in all stages of their way.
+// TestStreamIsLost deletes the stream, then only the consumer, with entries in all states.
 func TestStreamIsLost(t *testing.T) {
 	t.Parallel()
 	p, c := opened(t, inProcess, rain.Spec{Budget: 600, Packets: 600, Shards: 2})
@@ -99,8 +99,8 @@ func TestStreamIsLost(t *testing.T) {
 	p.CheckBooks(t)
 }
 
-// TestOutages takes each back end away in the middle of a rain: JetStream killed, JetStream with an empty disk, the
-// database killed, Redis failing. Nothing is lost, nothing is paid twice, and all heals without a restart.
+// TestOutages stops each back end during a rain: JetStream killed, JetStream with an empty disk, the database killed,
+// Redis failing. No win is lost or paid twice, and all recovers without a restart.
 func TestOutages(t *testing.T) {
 	natsServer, mysql := testenv.StartNATS(t), testenv.StartMySQL(t)
 	b := paytest.NewBooks(t, func() (*sqldb.DB, error) { return sqldb.OpenMySQL(mysql.DSN) })

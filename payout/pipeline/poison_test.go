@@ -14,8 +14,8 @@ import (
 	"redrain/rain"
 )
 
-// TestPoisonHoldsUpNobody: one player whom the database refuses, among hundreds of entries in the same batches. The
-// others are all settled while that one is still being tried; then it becomes a dead letter, and can be redriven.
+// TestPoisonHoldsUpNobody: the database refuses one player, among hundreds of entries in the same batches. The others
+// are settled while that one is still tried. Then it becomes a dead letter, and can be retried.
 func TestPoisonHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	for name, back := range backEnds {
@@ -57,8 +57,8 @@ func TestPoisonHoldsUpNobody(t *testing.T) {
 	}
 }
 
-// What was refused and is settled later is no longer counted: its claim is settled, and a later refusal of the same
-// entry would not be given up early.
+// The count of a refused and later settled entry is deleted. Its claim is settled, and a later refusal of the same
+// entry starts a new count.
 func TestSettledEntryIsNoLongerCounted(t *testing.T) {
 	t.Parallel()
 	p, c := opened(t, inProcess, rain.Spec{Budget: 100, Packets: 10})
@@ -75,7 +75,7 @@ func TestSettledEntryIsNoLongerCounted(t *testing.T) {
 	})
 }
 
-// others waits until everything but the poisoned entry is settled.
+// others waits until all other entries are settled.
 func (p *pipeline) others(t *testing.T, c *rain.Campaign, n int64) {
 	t.Helper()
 	testenv.Eventually(t, time.Minute, fmt.Sprintf("%d others are paid", n), func() bool {
@@ -84,7 +84,7 @@ func (p *pipeline) others(t *testing.T, c *rain.Campaign, n int64) {
 	})
 }
 
-// TestAnOutageCountsNothing: an unreachable database is nobody's fault.
+// TestAnOutageCountsNothing: an unreachable database counts no try.
 func TestAnOutageCountsNothing(t *testing.T) {
 	t.Parallel()
 	p, c := opened(t, inProcess, rain.Spec{Budget: 100, Packets: 10})

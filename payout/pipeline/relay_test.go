@@ -14,7 +14,7 @@ import (
 	"redrain/rain"
 )
 
-// wonAndKnown opens a campaign of ten packets, and has two of them won.
+// wonAndKnown opens a campaign of ten packets, with two wins.
 func (p *pipeline) wonAndKnown(t *testing.T) *rain.Campaign {
 	t.Helper()
 	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
@@ -24,8 +24,8 @@ func (p *pipeline) wonAndKnown(t *testing.T) *rain.Campaign {
 	return c
 }
 
-// TestTheRelayLeavesWhatIsFreshToItsNode: a win is published from Redis when its own node has had the time to do so, on
-// a connection that works; a reclaim, which no node publishes, at once.
+// TestTheRelayLeavesWhatIsFreshToItsNode: the relay publishes a win after its node had the time to do so, on a
+// working connection. It publishes a reclaim at once.
 func TestTheRelayLeavesWhatIsFreshToItsNode(t *testing.T) {
 	t.Parallel()
 	p := inProcess(t)
@@ -55,7 +55,7 @@ func TestTheRelayLeavesWhatIsFreshToItsNode(t *testing.T) {
 	}
 }
 
-// TestAClockThatWasAheadHoldsUpNoEntry: the ids of an outbox stay ahead when the clock of its Redis is right again.
+// TestAClockThatWasAheadHoldsUpNoEntry: the ids of an outbox stay ahead after the clock of its Redis is right again.
 func TestAClockThatWasAheadHoldsUpNoEntry(t *testing.T) {
 	t.Parallel()
 	p := inProcess(t)
@@ -78,7 +78,7 @@ func TestAClockThatWasAheadHoldsUpNoEntry(t *testing.T) {
 	}
 }
 
-// Where a break of the connection was not seen, the number of connections tells of it.
+// The number of reconnects shows a break that was not seen.
 func TestALinkIsUpSinceItsLastBreak(t *testing.T) {
 	t.Parallel()
 	p := inProcess(t)
@@ -91,7 +91,7 @@ func TestALinkIsUpSinceItsLastBreak(t *testing.T) {
 	if l.look(); !l.up(time.Hour) {
 		t.Error("without a break it is not up")
 	}
-	if l.reconnects++; true { // as if it had been another one
+	if l.reconnects++; true { // as if it had been another connection
 		l.look()
 	}
 	if l.up(time.Hour) || !l.up(0) {
@@ -103,7 +103,7 @@ func TestALinkIsUpSinceItsLastBreak(t *testing.T) {
 	}
 }
 
-// TestTheRelayComesToTheEnd: of an outbox that is longer than what one sweep reads.
+// TestTheRelayComesToTheEnd: of an outbox that is longer than one sweep.
 func TestTheRelayComesToTheEnd(t *testing.T) {
 	t.Parallel()
 	const entries = pageLimit*pagesAtOnce + 10
@@ -125,7 +125,7 @@ func TestTheRelayComesToTheEnd(t *testing.T) {
 	}
 }
 
-// turns is a lease that this node has when it is its turn.
+// turns is a lease with a fixed order of turns.
 type turns struct {
 	began, released chan struct{}
 }
@@ -137,8 +137,8 @@ func (l turns) Under(ctx context.Context, do func(context.Context) error) error 
 
 func (l turns) Release(context.Context) { l.released <- struct{}{} }
 
-// TestANodeThatCannotRelayLetsAnotherOne: one that is cut off from Redis, and not from the database, would keep the
-// others from the work for ever.
+// TestANodeThatCannotRelayLetsAnotherOne: a node without Redis, but with the database, must not keep the lease
+// forever.
 func TestANodeThatCannotRelayLetsAnotherOne(t *testing.T) {
 	t.Parallel()
 	p := inProcess(t)
@@ -168,7 +168,7 @@ func TestANodeThatCannotRelayLetsAnotherOne(t *testing.T) {
 	<-turn.released
 }
 
-// A message that was cut off by the end of its node is no loss: JetStream takes the relay's for a copy of it.
+// A message that was interrupted by the end of its node is not lost: JetStream sees the relay's message as its copy.
 func TestTheRelaysCopyIsACopy(t *testing.T) {
 	t.Parallel()
 	p := inProcess(t)
@@ -184,12 +184,12 @@ func TestTheRelaysCopyIsACopy(t *testing.T) {
 	}
 }
 
-// unsafe is an outbox of which nothing may leave, as where no replica has it.
+// unsafe is an outbox whose entries may not leave, because no replica has them.
 type unsafe struct{ Outbox }
 
 func (unsafe) MayLeave(context.Context, []rain.Entry) error { return errors.New("no replica has it") }
 
-// TestWhatMayNotLeaveStays: an heir of the Redis server would give its packets again.
+// TestWhatMayNotLeaveStays: a failover candidate of the Redis server would give its packets again.
 func TestWhatMayNotLeaveStays(t *testing.T) {
 	t.Parallel()
 	p := inProcess(t)

@@ -22,7 +22,7 @@ import (
 	"redrain/rain"
 )
 
-// between stands between a settler and the ledger, and meddles.
+// between is a ledger that calls a test's function first.
 type between struct {
 	*posting.Poster
 	before func(entries []rain.Entry) error
@@ -35,7 +35,7 @@ func (b *between) Post(ctx context.Context, entries []rain.Entry) (posting.Poste
 	return b.Poster.Post(ctx, entries)
 }
 
-// settler runs a settler on a ledger that is meddled with.
+// settler runs a settler on such a ledger.
 func (p *pipeline) settler(t *testing.T, o SettlerOptions, before func([]rain.Entry) error) (stop func()) {
 	t.Helper()
 	o.Namespace, o.Log, o.Clock = p.namespace, paytest.Quiet, p.Clock.Now
@@ -58,7 +58,7 @@ func (p *pipeline) run(t *testing.T, s *Settler) (stop func()) {
 	return stop
 }
 
-// publish puts entries into the stream without a relay, each as often as said.
+// publish puts entries into the stream without a relay, each times times.
 func (p *pipeline) publish(t *testing.T, times int, entries ...rain.Entry) {
 	t.Helper()
 	s := newStream(p.js, p.namespace, paytest.Ring)
@@ -71,7 +71,7 @@ func (p *pipeline) publish(t *testing.T, times int, entries ...rain.Entry) {
 	}
 }
 
-// publishOutbox publishes what waits in an outbox of c1, each entry as often as said.
+// publishOutbox publishes the entries in an outbox of c1, each times times.
 func (p *pipeline) publishOutbox(t *testing.T, shard, times int) []rain.Entry {
 	t.Helper()
 	entries, err := p.redis.Oldest("c1", shard, 1000)
@@ -111,12 +111,12 @@ func TestSettlersMeetCopies(t *testing.T) {
 	}
 }
 
-// TestOneBadEntryDoesNotHoldUpItsBatch: the database refuses whatever a certain entry is in.
+// TestOneBadEntryDoesNotHoldUpItsBatch: the database refuses every batch with a certain entry.
 func TestOneBadEntryDoesNotHoldUpItsBatch(t *testing.T) {
 	t.Parallel()
 	p, c := opened(t, inProcess, rain.Spec{Budget: 1000, Packets: 100})
 	var healed atomic.Bool
-	var alone atomic.Int64 // tries of the bad entry by itself
+	var alone atomic.Int64 // tries of the bad entry alone
 	var poisonID string
 	for i := range 20 {
 		p.redis.Win("c1", 0, fmt.Sprintf("u%d", i))
@@ -151,7 +151,7 @@ func TestOneBadEntryDoesNotHoldUpItsBatch(t *testing.T) {
 	p.CheckBooks(t)
 }
 
-// TestSettlerFinishesTheBatchInHand: Run returns when it is cancelled, but not in the middle.
+// TestSettlerFinishesTheBatchInHand: after a cancel, Run returns when its batch is done.
 func TestSettlerFinishesTheBatchInHand(t *testing.T) {
 	t.Parallel()
 	p, _ := opened(t, inProcess, rain.Spec{Budget: 100, Packets: 10})
@@ -169,7 +169,7 @@ func TestSettlerFinishesTheBatchInHand(t *testing.T) {
 	select {
 	case <-stopped:
 		t.Error("Run returned with a batch in hand")
-	case <-time.After(50 * time.Millisecond): // the others have left by now; on a slow machine the test is weaker
+	case <-time.After(50 * time.Millisecond): // the others have returned by now; on a slow machine the test is weaker
 	}
 	close(goOn)
 	<-stopped
@@ -182,7 +182,7 @@ func TestSettlerFinishesTheBatchInHand(t *testing.T) {
 	}
 }
 
-// TestRemovedOnlyAfterCommit: as long as the ledger does not have it, the outbox does.
+// TestRemovedOnlyAfterCommit: an entry stays in the outbox until the ledger has it.
 func TestRemovedOnlyAfterCommit(t *testing.T) {
 	t.Parallel()
 	p, c := opened(t, inProcess, rain.Spec{Budget: 100, Packets: 10})
@@ -211,8 +211,8 @@ func TestRemovedOnlyAfterCommit(t *testing.T) {
 	}
 }
 
-// TestAStormAfterALullIsShared: a worker that has asked for many messages, because the last ones held little,
-// leaves what it cannot settle soon to the others, instead of keeping it until its time is up.
+// TestAStormAfterALullIsShared: a worker has asked for many messages, because the last ones held few wins. It leaves
+// the messages that it cannot settle soon to the others.
 func TestAStormAfterALullIsShared(t *testing.T) {
 	t.Parallel()
 	const messages, wins = 60, 10

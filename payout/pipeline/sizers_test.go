@@ -48,7 +48,7 @@ func TestBatchSizer(t *testing.T) {
 	}
 }
 
-// TestWorkersShareWhatTheyLearn: four batches that were begun together are one piece of news.
+// TestWorkersShareWhatTheyLearn: four batches that were begun together count as one observation.
 func TestWorkersShareWhatTheyLearn(t *testing.T) {
 	t.Parallel()
 	for what, after := range map[string]struct {
@@ -65,7 +65,7 @@ func TestWorkersShareWhatTheyLearn(t *testing.T) {
 	}
 }
 
-// TestALedgerThatIsAwayGetsLess: a worker posts no more at once than its sizer says, and tells it how that went.
+// TestALedgerThatIsAwayGetsLess: a worker posts at most as many wins as its sizer allows, and reports the result.
 func TestALedgerThatIsAwayGetsLess(t *testing.T) {
 	t.Parallel()
 	const messages, wins = 6, 50
@@ -100,7 +100,7 @@ func TestALedgerThatIsAwayGetsLess(t *testing.T) {
 	}
 }
 
-// TestFetchSizer: a worker takes about two batches, whatever is in the messages.
+// TestFetchSizer: a worker fetches about two batches, for any message size.
 func TestFetchSizer(t *testing.T) {
 	t.Parallel()
 	p := newFetchSizer(500)
@@ -120,7 +120,7 @@ func TestFetchSizer(t *testing.T) {
 	}
 }
 
-// TestReclaimsFillABatch: they take as many statements as several wins, so a batch is full of fewer of them.
+// TestReclaimsFillABatch: a reclaim counts as several wins, so a batch has fewer of them.
 func TestReclaimsFillABatch(t *testing.T) {
 	t.Parallel()
 	reclaims := make([]delivery, 100)

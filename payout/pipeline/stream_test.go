@@ -14,8 +14,8 @@ import (
 	"redrain/payout/paytest"
 )
 
-// A node that is stopped as soon as it is started stops in the middle of making the stream. What the NATS server in
-// the process leaves behind is found by TestMain.
+// A node that stops right after its start interrupts the creation of the stream. TestMain finds the remains in the
+// embedded NATS server.
 func TestStoppedWhileTheStreamIsMade(t *testing.T) {
 	t.Parallel()
 	for moment := range 100 {
@@ -42,7 +42,7 @@ func TestStoppedWhileTheStreamIsMade(t *testing.T) {
 	}
 }
 
-// stopper is a JetStream whose client is stopped some time after it has asked for a stream to be made.
+// stopper is a JetStream whose client stops some time after a request to create a stream.
 type stopper struct {
 	jetstream.JetStream
 
@@ -55,8 +55,8 @@ func (s *stopper) CreateStream(ctx context.Context, cfg jetstream.StreamConfig) 
 	return s.JetStream.CreateStream(ctx, cfg)
 }
 
-// The stream and its consumer give nothing up: messages are delivered until they are acknowledged, a consumer that was
-// made anew begins with the oldest, and copies are known for two minutes.
+// The stream and its consumer lose nothing. Messages are delivered until they are acknowledged, a new consumer starts
+// from the oldest one, and copies are recognised for two minutes.
 func TestStreamGivesNothingUp(t *testing.T) {
 	t.Parallel()
 	p := inProcess(t)
@@ -84,8 +84,8 @@ func TestStreamGivesNothingUp(t *testing.T) {
 	}
 }
 
-// TestARestoredLedgerReadsTheStreamAgain: once, whichever node comes first, and a node that was started before it does
-// not undo that.
+// TestARestoredLedgerReadsTheStreamAgain: once, for any order of nodes. A node that was started before the restore
+// does not undo that.
 func TestARestoredLedgerReadsTheStreamAgain(t *testing.T) {
 	t.Parallel()
 	p := inProcess(t)
@@ -93,7 +93,7 @@ func TestARestoredLedgerReadsTheStreamAgain(t *testing.T) {
 	var delivered uint64
 	for i, c := range []struct {
 		restored int64
-		pending  uint64 // of three messages that were there, all delivered before each step
+		pending  uint64 // of three messages, all delivered before each step
 	}{{0, 3}, {0, 0}, {restored, 3}, {restored, 0}, {0, 0}, {restored - 1, 0}, {restored + 1, 3}} {
 		s := newStream(p.js, p.namespace, paytest.Ring)
 		s.restored = c.restored

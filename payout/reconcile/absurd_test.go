@@ -10,7 +10,7 @@ import (
 	"redrain/rain"
 )
 
-// absurd are rows that make no sense, each of which has ended or blinded a proof once, or could have.
+// absurd are invalid rows that could end a reconciliation or hide faults.
 var absurd = map[string]string{
 	"packets below zero":     "UPDATE campaign SET packets = -1000 WHERE id = 'bad'",
 	"more shards than fit":   "UPDATE campaign SET shards = 2000000000 WHERE id = 'bad'",
@@ -41,8 +41,8 @@ var absurd = map[string]string{
 		"-7, 'u', 9223372036854775807, -1, -1, 'r', x'70', 0)",
 }
 
-// TestARowThatMakesNoSenseHidesNothing: it is a finding, everything else is proved, and the lists that all work goes by
-// are those of all other campaigns.
+// TestARowThatMakesNoSenseHidesNothing: it is a finding, everything else is checked, and the work lists have all
+// other campaigns.
 func TestARowThatMakesNoSenseHidesNothing(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(testing.TB) *paytest.Books{"sqlite": paytest.OnSQLite,
@@ -107,8 +107,8 @@ func checkAbsurd(t *testing.T, b *paytest.Books, f *paytest.FakeRedis, what stri
 	}
 }
 
-// TestCountsThatDoNotFitAreFindings: each proof of everything begins by asking how many rows there are, and goes on
-// where the counts are such that nothing can add them up.
+// TestCountsThatDoNotFitAreFindings: a full reconciliation begins with the row counts, and continues if these
+// overflow.
 func TestCountsThatDoNotFitAreFindings(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(testing.TB) *paytest.Books{"sqlite": paytest.OnSQLite,

@@ -14,7 +14,7 @@ import (
 	"redrain/rain"
 )
 
-// A proof that could not read a table is an error, and never books that balance.
+// If a table cannot be read, the result is an error, and never balanced books.
 func TestAProofSaysThatATableIsAway(t *testing.T) {
 	t.Parallel()
 	b := paytest.OnSQLite(t)
@@ -29,7 +29,7 @@ func TestAProofSaysThatATableIsAway(t *testing.T) {
 			r, err := b.Proof.ReconcileWith(ctx, "c1", f, reconcile.Rows)
 			return r.Balanced, err
 		},
-		"sums": func() (bool, error) { // which read each table once
+		"sums": func() (bool, error) { // they read each table once
 			r, err := b.Proof.ReconcileWith(ctx, "c1", f, reconcile.Sums)
 			return r.Balanced, err
 		},
@@ -76,8 +76,8 @@ func (h faulty) EachRecord(ctx context.Context, c *rain.Campaign, shard int, fn 
 	return h.FakeRedis.EachRecord(ctx, c, shard, fn)
 }
 
-// TestARedisThatCannotBeReadIsNoDifference: a campaign whose Redis is away, hangs or goes away halfway is not checked,
-// and one over whose proof the program breaks has a finding. The other campaign is proved, and each is told of.
+// TestARedisThatCannotBeReadIsNoDifference: a campaign whose Redis is unreachable, hangs or fails halfway is not
+// checked. One whose check panics has a finding. The other campaign is checked, and each is reported.
 func TestARedisThatCannotBeReadIsNoDifference(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		f := paytest.NewFakeRedis(b.Clock.Now)
@@ -102,7 +102,7 @@ func TestARedisThatCannotBeReadIsNoDifference(t *testing.T) {
 				!broken && !errors.Is(err, reconcile.ErrHot) {
 				t.Errorf("%s: %+v, %v", what, one, err)
 			}
-			if hot.records != nil { // which the sums do not need
+			if hot.records != nil { // the sums do not need them
 				sums, err := b.Proof.ReconcileWith(t.Context(), "bad", hot, reconcile.Sums)
 				if err != nil || !sums.Balanced {
 					t.Errorf("%s: %+v, %v", what, sums, err)

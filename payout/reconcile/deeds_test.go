@@ -7,11 +7,11 @@ import (
 	"redrain/rain"
 )
 
-// deed is something done to the books by hand.
+// deed is an edit of the books.
 type deed struct {
 	sql   string
 	redis func(*paytest.FakeShard) // to shard 0
-	// names are what both reconciliations must say, and global what only the one of everything can see.
+	// names are the findings of both reconciliations, global those of the full one only.
 	names, global []string
 }
 

@@ -1,6 +1,6 @@
 package reconcile_test
 
-// withdrawalDeeds are deeds to the withdrawals of the same books.
+// withdrawalDeeds are edits of the withdrawals of the same books.
 var withdrawalDeeds = map[string]deed{
 	"a withdrawal's amount": {
 		sql: "UPDATE withdrawal SET amount = amount + 1 WHERE id = 'w1'",

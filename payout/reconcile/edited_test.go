@@ -11,9 +11,9 @@ import (
 	"redrain/payout/paytest"
 )
 
-// edited lists, by table, the columns whose change by hand the full reconciliation must report: amounts, accounts,
-// owners, states and links, the terms of campaigns, and the audit. row finds the row that is edited; names are queries
-// for what may name it.
+// edited lists, by table, the columns whose edits the full reconciliation must report: amounts, accounts, owners,
+// states and links, the terms of campaigns, and the audit. row selects the edited row; names are queries for its
+// possible names.
 var edited = []struct {
 	table, columns, row string
 	names               []string
@@ -54,7 +54,7 @@ var edited = []struct {
 		[]string{"SELECT 'audit record 1 '", "SELECT 'block 1 of the table audit'"}},
 }
 
-// ofRemoved names the payment of a campaign whose payouts were removed.
+// ofRemoved selects the payment of a campaign whose payouts were removed.
 var ofRemoved = []string{"SELECT CONCAT('transaction ', id) FROM txn WHERE idem_key LIKE 'pay:c5.%'"}
 
 // values holds the test's new value for columns that accept only some values.
@@ -67,7 +67,7 @@ var values = map[string]string{
 	"campaign_amounts.amounts": "REPLACE(amounts, '[40,60', '[60,40')",
 }
 
-// TestEditedRowsAreNamed edits each of these columns, and expects the full reconciliation to name the row. Once the
+// TestEditedRowsAreNamed edits each of these columns, and expects the full reconciliation to name the row. After the
 // value is put back, the next run is clean.
 func TestEditedRowsAreNamed(t *testing.T) {
 	t.Parallel()
@@ -136,7 +136,7 @@ func editColumn(t *testing.T, b *paytest.Books, f *paytest.FakeRedis, table, col
 	}
 }
 
-// TestAHalfRemovedCampaign: what is left of its payouts is named once, and each edit of its transactions.
+// TestAHalfRemovedCampaign: its remaining payouts are one finding, and each edit of its transactions is one.
 func TestAHalfRemovedCampaign(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		fillRemoved(t, b, "DELETE FROM payout WHERE campaign_id = 'c5' AND packet < 2")
@@ -159,8 +159,8 @@ func TestAHalfRemovedCampaign(t *testing.T) {
 	})
 }
 
-// TestAWithdrawalWithTwoReceiversIsNamed: one that was sent is made new by hand, and sent to another receiver, so its
-// row and its last event agree.
+// TestAWithdrawalWithTwoReceiversIsNamed: a sent one is set back to new by an edit, and sent to another receiver, so
+// its row and its last event agree.
 func TestAWithdrawalWithTwoReceiversIsNamed(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()

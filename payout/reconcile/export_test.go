@@ -6,13 +6,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// What the tests of this package reach into.
+// Constants for the tests of this package.
 const MaxFindings = maxFindings
 
-// SetStretch changes how many rows one statement adds up.
+// SetStretch changes the number of rows that one statement sums.
 func (s *Reconciler) SetStretch(n int) { s.stretch = n }
 
-// SetHotLimit changes how long Redis may take.
+// SetHotLimit changes the time limit of Redis.
 func (s *Reconciler) SetHotLimit(d time.Duration) { s.hotLimit = d }
 
 // DifferenceGauge is the metric of the difference.

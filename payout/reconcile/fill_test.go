@@ -17,8 +17,9 @@ import (
 	"redrain/rain"
 )
 
-// fullLedger makes books with a row in every table: campaigns that rain (c1), are closed (c2) and drained (c3), with a
-// dead letter, moves and shortened reclaims; withdrawals in every state, named after it; and what nodes keep beside.
+// fullLedger makes books with a row in every table. Campaigns are open (c1), closed (c2) and drained (c3), with a
+// dead letter, moves and shortened reclaims. There are withdrawals in every state, with its name, and the nodes' own
+// tables.
 func fullLedger(t testing.TB, b *paytest.Books) *paytest.FakeRedis {
 	t.Helper()
 	f := paytest.NewFakeRedis(b.Clock.Now)
@@ -73,7 +74,7 @@ func fillCampaigns(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 	b.MustPost(t, f.Entries(paytest.FakeKey{Campaign: "c2"})...)
 }
 
-// fillDrained makes c3, whose Redis forgot that a packet was won, and so asked for it back.
+// fillDrained makes c3, whose Redis forgot a win, and so reclaimed its packet.
 func fillDrained(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 	t.Helper()
 	f.Open(b.OpenCampaign(t, "c3", rain.Spec{Budget: 200, Packets: 4}))
@@ -92,8 +93,8 @@ func fillDrained(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 	f.Lose("c3", 0)
 }
 
-// fillWaiting makes c6, which is drained but for a win and a reclaim that were given up; c7, where they were redriven
-// since; and c8, which was given up before it was stocked, and whose Redis asks for what it has.
+// fillWaiting makes c6, which is drained except for a dead-lettered win and reclaim; c7, in which they were retried;
+// and c8, which was abandoned before it was stocked, and whose Redis reclaims its packets.
 func fillWaiting(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 	t.Helper()
 	ctx := t.Context()
@@ -120,7 +121,7 @@ func fillWaiting(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	loading := b.LoadingCampaign(t, "c8")
-	loading.Name = "Gala" // MariaDB explains no statement with a name beyond ASCII as JSON
+	loading.Name = "Gala" // MariaDB's EXPLAIN FORMAT=JSON fails with names beyond ASCII
 	paytest.Must(t, b.CreateCampaign(ctx, loading))
 	c, err := b.Abandon(ctx, "c8")
 	paytest.Must(t, err)
@@ -176,7 +177,7 @@ func fillWithdrawals(t testing.TB, b *paytest.Books) {
 	b.MustWithdraw(t, "w-requested", "u1", 3)
 }
 
-// fillHeld makes h1, of which one win is kept apart, one was released, and one was given back.
+// fillHeld makes h1 with a held, a released and a returned win.
 func fillHeld(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 	t.Helper()
 	f.Open(b.OpenCampaign(t, "h1", rain.Spec{Budget: 60, Packets: 6, WinsPerUser: 9}))
@@ -199,7 +200,7 @@ func fillHeld(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 	paytest.Must(t, err)
 }
 
-// fillUpkeep fills the tables that nodes keep for themselves.
+// fillUpkeep fills the nodes' own tables.
 func fillUpkeep(t testing.TB, b *paytest.Books) {
 	t.Helper()
 	ctx := t.Context()

@@ -10,7 +10,7 @@ import (
 	"redrain/rain"
 )
 
-// hotDeed is a shard that something is done to by hand, in a Redis that stands still.
+// hotDeed is an edit of a shard in a Redis that stands still.
 type hotDeed struct {
 	*world
 	*paytest.FakeShard
@@ -24,7 +24,7 @@ func remove(numbers rain.Numbers, packet int) rain.Numbers {
 	return rain.Remaining(numbers, rain.Numbers{{First: packet, Last: packet}})
 }
 
-// nth is the n-th packet of numbers.
+// nth returns the n-th packet of numbers.
 func nth(numbers rain.Numbers, n int) int {
 	for packet := range numbers.Each() {
 		if n == 0 {
@@ -35,7 +35,7 @@ func nth(numbers rain.Numbers, n int) int {
 	panic("there is none")
 }
 
-// win is a record to be changed; nil where there is none.
+// win returns a record to be changed, or nil.
 func (d *hotDeed) win() *rain.WinRecord {
 	if len(d.Wins) == 0 {
 		return nil
@@ -43,7 +43,7 @@ func (d *hotDeed) win() *rain.WinRecord {
 	return &d.Wins[d.pick(len(d.Wins))]
 }
 
-// entry is a copy of an entry of the outbox that the ledger does not have, in its place; nil where there is none.
+// entry replaces an outbox entry that the ledger does not have by a copy, and returns the copy, or nil.
 func (d *hotDeed) entry() *rain.Entry {
 	for i, e := range d.Entries {
 		if d.posted(e) {
@@ -66,7 +66,7 @@ func (d *hotDeed) posted(e rain.Entry) bool {
 	return count > 0
 }
 
-// player takes a record of a player, changes it, and puts it back.
+// player changes a record of a player.
 func (d *hotDeed) player(edit func(p *rain.PlayerRecord)) bool {
 	w := d.win()
 	if w == nil {
@@ -106,7 +106,7 @@ func (d *hotDeed) wins(edit func(e *rain.Entry)) bool {
 	return true
 }
 
-// again puts a copy of an entry into the outbox, under an id of its own.
+// again puts a copy of an entry into the outbox, under its own id.
 func (d *hotDeed) again(say func(s *rain.ShardSnapshot, id string)) bool {
 	if len(d.Entries) == 0 {
 		return false

@@ -8,7 +8,7 @@ import (
 	"redrain/rain"
 )
 
-// ofPlayers are the changes that leave the numbers in their places, so that the sums do not show them.
+// ofPlayers are the edits that leave the packets in their places, so that the sums do not show them.
 var ofPlayers = []string{
 	"a win forgotten", "a win made up, of later", "a win's packet", "a win's entry", "a win's player", "a win's drop",
 	"the drop before", "a player's count", "a player's newest", "a player forgotten", "two wins for each other",
@@ -16,7 +16,7 @@ var ofPlayers = []string{
 	"a move that has come, forgotten", "a move that has come, made up", "an entry added, as the state says too",
 }
 
-// hotDeeds are changes of what Redis has. They return false where there is nothing to change.
+// hotDeeds are edits of Redis. They return false if there is nothing to edit.
 var hotDeeds = map[string]func(d *hotDeed) bool{
 	"a packet out of the stock": func(d *hotDeed) bool {
 		if d.Stock.Count() == 0 {

@@ -10,8 +10,8 @@ import (
 	"redrain/rain"
 )
 
-// TestAPacketOfTheOtherLaneIsFound: by each proof, where a guest is paid a player's packet, or a player a guest's, and
-// where a row moves stock from one lane to the other.
+// TestAPacketOfTheOtherLaneIsFound: by each reconciliation, if a guest is paid a player's packet, or a player a
+// guest's, or if a row moves stock between lanes.
 func TestAPacketOfTheOtherLaneIsFound(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 2, GuestsShare: 400_000})

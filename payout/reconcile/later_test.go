@@ -11,8 +11,7 @@ import (
 	"redrain/rain"
 )
 
-// forgePayout pays a packet of c1 worth 10 to u by hand, in every row that has to go with it, as if an entry of this
-// time had won it.
+// forgePayout pays a packet of c1 worth 10 to u by edits, with all rows, as if an entry of this time had won it.
 func forgePayout(t testing.TB, b *paytest.Books, packet int, ms int64) {
 	t.Helper()
 	id := 900 + packet
@@ -30,7 +29,7 @@ func forgePayout(t testing.TB, b *paytest.Books, packet int, ms int64) {
 		id, packet, ms))
 }
 
-// TestAPayoutFromTheFuture: what is dated behind the snapshot is left out only as far as the shard has come by now.
+// TestAPayoutFromTheFuture: a row after the snapshot is left out only up to the shard's newest entry.
 func TestAPayoutFromTheFuture(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		f := paytest.NewFakeRedis(b.Clock.Now)
@@ -49,7 +48,8 @@ func TestAPayoutFromTheFuture(t *testing.T) {
 	})
 }
 
-// TestAPayoutFromBetween is dated between the snapshot and now, when a true one could be: the next proof names it.
+// TestAPayoutFromBetween has a time between the snapshot and now, as a true one could have: the next reconciliation
+// names it.
 func TestAPayoutFromBetween(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		f := paytest.NewFakeRedis(b.Clock.Now)
@@ -76,7 +76,7 @@ func TestAPayoutFromBetween(t *testing.T) {
 	})
 }
 
-// TestAMoveFromTheFuture: a move that its shard has not made is named, and not taken for one that comes later.
+// TestAMoveFromTheFuture: a move that its shard has not made is named, and does not count as a later one.
 func TestAMoveFromTheFuture(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		f := paytest.NewFakeRedis(b.Clock.Now)

@@ -13,15 +13,15 @@ import (
 	"testing"
 
 	"github.com/pingcap/tidb/pkg/parser"
-	_ "github.com/pingcap/tidb/pkg/parser/test_driver" // what the parser keeps values in
+	_ "github.com/pingcap/tidb/pkg/parser/test_driver" // the parser's values
 
 	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
 	"redrain/payout/paytest"
 )
 
-// wholeReads are the functions whose statements read as many rows as there are, and why they may. They are of proofs,
-// rebuilds and rounds: nothing that a player or an operator waits for.
+// wholeReads are the functions whose statements may read all rows, with the reason. They belong to reconciliations,
+// rebuilds and periodic work: no player or operator waits for them.
 var wholeReads = map[string]string{
 	"posting.(*Rebuilds).Top": "a rebuild reads all that players have won; this is its last part",
 	"reconcile.(*campaignCheck).escrowByKind": "the proof of a campaign adds up the lines of its escrow, 250,000 " +
@@ -36,9 +36,9 @@ var wholeReads = map[string]string{
 	"reconcile.checkClearing":        "the proof of everything adds up all withdrawals in flight",
 }
 
-// TestEveryStatementHasAnIndex has the ledger send its statements, and asks MariaDB, with tables as years of use fill
-// them, how it finds the rows of each. None may read more of them than its answer needs. A parser of MySQL's grammar
-// reads all of them too, so that MySQL 8, which the tests do not run on, understands them.
+// TestEveryStatementHasAnIndex makes the ledger send its statements, and asks MariaDB for their plans, with tables as
+// after years of use. No statement may read more rows than its answer needs. A parser of MySQL's grammar reads all of
+// them, so that MySQL 8, which the tests do not run on, understands them.
 func TestEveryStatementHasAnIndex(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -70,24 +70,24 @@ func TestEveryStatementHasAnIndex(t *testing.T) {
 	}
 }
 
-// heard is what a ledger has asked its database: each statement once for each function that it comes from.
+// heard collects a ledger's statements, each once for each function that sends it.
 type heard struct {
 	mu         sync.Mutex
 	seen       map[string]bool
 	statements []statement
 }
 
-// statement is one as it was sent.
+// statement is a statement with its arguments.
 type statement struct {
 	text string
 	args []any
 	by   string // package.function
 }
 
-// listIn is the list of an IN, of any length.
+// listIn matches the list of an IN, of any length.
 var listIn = regexp.MustCompile(`\((\?,)+\?\)`)
 
-// hear is for sqldb.DB.Heard. A test's own statements are left out.
+// hear is for sqldb.DB.Heard. It skips the test's own statements.
 func (h *heard) hear(text string, args []any) {
 	var callers [32]uintptr
 	frames := runtime.CallersFrames(callers[:runtime.Callers(2, callers[:])])
@@ -108,13 +108,13 @@ func (h *heard) hear(text string, args []any) {
 	}
 }
 
-// mostRead is how many rows a statement may read, and sort. What is read page by page is read in pages of a thousand.
+// mostRead is the largest number of rows that a statement may read and sort. Pages have at most a thousand rows.
 const mostRead = 3500
 
-// errUndo rolls back what a statement has done.
+// errUndo rolls back a statement's changes.
 var errUndo = errors.New("undone")
 
-// explain tells what is wrong with the way in which MariaDB finds the rows of a statement; "": nothing.
+// explain returns the fault of MariaDB's plan for a statement, or "".
 func explain(t *testing.T, db *sqldb.DB, s statement) (fault string) {
 	t.Helper()
 	err := db.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
@@ -146,7 +146,7 @@ func explain(t *testing.T, db *sqldb.DB, s statement) (fault string) {
 	return fault
 }
 
-// planFault looks through a plan for a table that is read from one end to the other.
+// planFault searches a plan for a full scan of a table.
 func planFault(plan any) string {
 	switch plan := plan.(type) {
 	case []any:
@@ -169,7 +169,7 @@ func planFault(plan any) string {
 	return ""
 }
 
-// rowsRead is how many rows, or entries of an index, this connection has read.
+// rowsRead returns the number of rows and index entries that this connection has read.
 func rowsRead(ctx context.Context, tx *sqldb.Tx) (sum int64, err error) {
 	err = tx.Each(ctx, func(scan sqldb.Scan) error {
 		var name string

@@ -18,9 +18,9 @@ type manyRows struct {
 	values string
 }
 
-// many fills each table as years of use would, relatively to each other: seq is the number of a row, from 1. Half of
-// the payouts are of c1, the campaign that the statements ask about. What is open, is due or waits is little, as it is
-// where somebody takes care. Together they are more than a million rows.
+// many fills each table as years of use would, relative to each other: seq is the number of a row, from 1. Half of
+// the payouts are of c1, the campaign of the statements. Few rows are open or due, as under a careful operator.
+// Together they are more than a million rows.
 var many = []manyRows{
 	{"payout", 40_000, "IF(seq % 2 = 0, 'c1', CONCAT('b', seq DIV 100)), 1000 + seq, CONCAT('c1-', 1000 + seq), " +
 		"CONCAT('p', seq % 20000), 5, 'settled', CONCAT(seq, '.0'), seq DIV 2 % 2, 1000 + seq, 0, 1000 + seq, " +
@@ -73,13 +73,13 @@ var many = []manyRows{
 	{"provider_pace", 8_000, "CONCAT('bank', seq), seq"},
 }
 
-// fillMany fills a MariaDB database with many rows, and lets it count them.
+// fillMany fills a MariaDB database with many rows, and updates its statistics.
 func fillMany(t *testing.T, dsn string) {
 	t.Helper()
 	db, err := sql.Open("mysql", dsn)
 	paytest.Must(t, err)
 	defer func() { paytest.Must(t, db.Close()) }()
-	db.SetMaxOpenConns(1) // the session's settings are for all
+	db.SetMaxOpenConns(1) // the session's settings apply to all
 	run := func(statement string) {
 		t.Helper()
 		if _, err := db.ExecContext(context.Background(), statement); err != nil {

@@ -12,7 +12,7 @@ import (
 	"redrain/server/history"
 )
 
-// askPlayerLists asks all there is to ask about lists of players.
+// askPlayerLists calls all functions of lists of players.
 func askPlayerLists(t testing.TB, l *ledger.Ledger) error {
 	t.Helper()
 	ctx := t.Context()
@@ -37,7 +37,7 @@ func askPlayerLists(t testing.TB, l *ledger.Ledger) error {
 	return l.Lists.Delete(ctx, "guests")
 }
 
-// askCampaigns lists campaigns in each order and by each condition, two pages where there are two.
+// askCampaigns lists campaigns in each order and by each condition, two pages if possible.
 func askCampaigns(ctx context.Context, b *paytest.Books) error {
 	now := b.Clock.Now()
 	for _, q := range []ledger.CampaignQuery{
@@ -65,7 +65,7 @@ func askCampaigns(ctx context.Context, b *paytest.Books) error {
 	return nil
 }
 
-// askFigures has a campaign's figures written, thinned, read and forgotten.
+// askFigures writes, thins, reads and deletes a campaign's figures.
 func askFigures(t testing.TB, b *paytest.Books) {
 	t.Helper()
 	ctx := t.Context()

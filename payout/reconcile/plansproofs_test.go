@@ -15,7 +15,7 @@ import (
 	"redrain/rain"
 )
 
-// askForged changes rows by hand, so that proofs name them one by one.
+// askForged edits rows, so that reconciliations name them.
 func askForged(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 	t.Helper()
 	f.Open(b.OpenCampaign(t, "x1", rain.Spec{Budget: 1000, Packets: 100}))
@@ -37,7 +37,7 @@ func askForged(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 	}
 }
 
-// askProofs proves the books, by sums and row by row, and verifies hashes, blocks and roots.
+// askProofs reconciles the books, by sums and by rows, and verifies hashes, blocks and roots.
 func askProofs(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 	t.Helper()
 	ctx := t.Context()

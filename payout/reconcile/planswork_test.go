@@ -15,7 +15,7 @@ import (
 	"redrain/rain"
 )
 
-// askEverything makes a ledger send every statement that it has.
+// askEverything makes a ledger send all of its statements.
 func askEverything(t testing.TB, b *paytest.Books) {
 	t.Helper()
 	f := fullLedger(t, b)
@@ -33,7 +33,7 @@ func askEverything(t testing.TB, b *paytest.Books) {
 	askProofs(t, b, f)
 }
 
-// ask fails the test with the first error of a row of calls.
+// ask fails the test with the first error of some calls.
 func ask(t testing.TB, calls ...func() error) {
 	t.Helper()
 	for n, call := range calls {
@@ -43,7 +43,7 @@ func ask(t testing.TB, calls ...func() error) {
 	}
 }
 
-// askLists turns the pages of everything that can be listed.
+// askLists reads the pages of all lists.
 func askLists(t testing.TB, b *paytest.Books) {
 	t.Helper()
 	ctx := t.Context()
@@ -131,7 +131,7 @@ func askLists(t testing.TB, b *paytest.Books) {
 	)
 }
 
-// askOrders does with withdrawals what fullLedger has not.
+// askOrders does the operations on withdrawals that fullLedger does not.
 func askOrders(t testing.TB, b *paytest.Books) {
 	t.Helper()
 	ctx := t.Context()
@@ -172,7 +172,7 @@ func askOrders(t testing.TB, b *paytest.Books) {
 	}
 }
 
-// askApprovals has orders asked for, listed, confirmed and rejected.
+// askApprovals requests, lists, confirms and rejects orders.
 func askApprovals(ctx context.Context, b *paytest.Books, ann, bob ledger.Person) error {
 	none := rain.Money(0)
 	two := b.Approvals.Above(&none)
@@ -222,13 +222,13 @@ func askApprovals(ctx context.Context, b *paytest.Books, ann, bob ledger.Person)
 	return nil
 }
 
-// askLetters has letters written, retried, dismissed, and entries refused.
+// askLetters writes, retries and dismisses dead letters, and refuses entries.
 func askLetters(t testing.TB, b *paytest.Books) {
 	t.Helper()
 	ctx := t.Context()
 	b.OpenCampaign(t, "l1", rain.Spec{Budget: 100, Packets: 10})
 	b.MustPost(t, paytest.Entry("l1", 1, paytest.Win("u", 0, 10), paytest.Win("v", 9, 10)))
-	b.MustPost(t, paytest.Entry("l1", 2, paytest.Win("w", 0, 10), paytest.Win("w", 9, 10))) // theirs already: letters
+	b.MustPost(t, paytest.Entry("l1", 2, paytest.Win("w", 0, 10), paytest.Win("w", 9, 10))) // assigned packets: dead letters
 	waits := paytest.Entry("l1", 3, paytest.Win("x", 2, 10))
 	ask(t,
 		func() error { _, err := b.Attempt(ctx, waits, errors.New("not now"), 10); return err },
@@ -246,7 +246,7 @@ func askLetters(t testing.TB, b *paytest.Books) {
 	)
 }
 
-// askRebuild has a shard rebuilt from the ledger, and a campaign given up and one reclaimed.
+// askRebuild rebuilds a shard from the ledger, abandons a campaign and reclaims one.
 func askRebuild(t testing.TB, b *paytest.Books) {
 	t.Helper()
 	ctx := t.Context()

@@ -14,7 +14,7 @@ import (
 )
 
 // TestNoFalseFinding plays, settles, moves, loses and rebuilds at random, also between any two reads of a
-// reconciliation: nothing of that is a finding, but that a shard is lost.
+// reconciliation. Only a lost shard is a finding.
 func TestNoFalseFinding(t *testing.T) {
 	t.Parallel()
 	b := paytest.OnSQLite(t)
@@ -31,7 +31,7 @@ func TestNoFalseFinding(t *testing.T) {
 				w.act(rt)
 			}
 			losses := w.losses
-			w.allowed = min(w.allowed, 1) // else no look at a shard fits the next one
+			w.allowed = min(w.allowed, 1) // else no read of a shard matches the next one
 			left := rapid.IntRange(0, 25).Draw(rt, "meanwhile")
 			hot := restless{w.f, func() {
 				if left > 0 {

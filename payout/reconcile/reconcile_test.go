@@ -44,7 +44,7 @@ func TestReconcileThroughALife(t *testing.T) {
 		b.SettleAll(t, f, 0)
 		b.SettleAll(t, f, 1)
 		b.SettleAll(t, f, 2)
-		// Seen from before, the two new wins are stock, and the one of u3 is paid by now.
+		// In the older snapshots the two new wins are stock, and that of u3 is paid.
 		want.Paid, want.Unsettled = 30, 0
 		if got := b.Prove(t, c, before); !equal(got, want) {
 			t.Errorf("with a snapshot from before:\ngot  %+v\nwant %+v", got, want)
@@ -73,7 +73,7 @@ func TestReconcileThroughALife(t *testing.T) {
 		want.Unsettled, want.Reclaimed = 0, 950
 		check("given back")
 
-		// Redis has forgotten the drained campaign: everything is in the ledger.
+		// Redis has deleted the drained campaign: everything is in the ledger.
 		c, err = b.Update(t.Context(), "c1", func(c *rain.Campaign) error { c.Drained = true; return c.Close(1) })
 		paytest.Must(t, err)
 		if got := b.Prove(t, c, nil); !equal(got, want) {
@@ -86,7 +86,7 @@ func TestReconcileThroughALife(t *testing.T) {
 	})
 }
 
-// TestReconcileTellsEntriesOfOneMillisecondApart: the sequence number is part of an entry's place.
+// TestReconcileTellsEntriesOfOneMillisecondApart: the sequence number is part of an entry's position.
 func TestReconcileTellsEntriesOfOneMillisecondApart(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
@@ -141,7 +141,7 @@ func TestReconcileCountsDeadLettersOnce(t *testing.T) {
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		f.Open(c)
 		f.Win("c1", 0, "u1", "u2")
-		// The ledger cannot take u2: somebody has paid packet 1 to another player, by hand.
+		// The ledger refuses u2's win: packet 1 was paid to another player by an edit.
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("thief", 1, 10)))
 		snapshot := f.Snapshots(c)
 		got := b.Prove(t, c, snapshot)
@@ -161,7 +161,7 @@ func TestReconcileCountsDeadLettersOnce(t *testing.T) {
 	})
 }
 
-// TestWhatRedisLacksIsTheDifference: for rows of the books see TestEditedRowsAreNamed.
+// TestWhatRedisLacksIsTheDifference: TestEditedRowsAreNamed covers the rows of the books.
 func TestWhatRedisLacksIsTheDifference(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		f := paytest.NewFakeRedis(b.Clock.Now)
@@ -189,8 +189,8 @@ func TestWhatRedisLacksIsTheDifference(t *testing.T) {
 	})
 }
 
-// TestReconcileIsExactWhileItRains wins, settles, deposits and reconciles at the same time, one campaign and
-// everything: at no moment is a cent unaccounted for, or a row taken for a wrong one.
+// TestReconcileIsExactWhileItRains wins, settles, deposits and reconciles concurrently, one campaign and everything.
+// At no moment is a cent unaccounted for, or a right row a finding.
 func TestReconcileIsExactWhileItRains(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		const shards, packets = 3, 450
@@ -210,7 +210,7 @@ func TestReconcileIsExactWhileItRains(t *testing.T) {
 					}
 					if s == 2 && i == 50 {
 						f.Close("c1", s)
-						return // its rest is given back once the campaign is closed
+						return // its rest returns after the closing
 					}
 				}
 				b.SettleAll(t, f, s)

@@ -17,14 +17,14 @@ import (
 	"redrain/rain"
 )
 
-// hot is what the server reads Redis with.
+// hot is the server's reader of Redis.
 type hot struct {
 	*store.Sums
 	*store.Wins
 }
 
-// TestARealRedis proves a campaign that the scripts have played, on a server, while stock moves; and finds what is
-// changed there by hand.
+// TestARealRedis reconciles a campaign that the scripts have played, on a server, while stock moves, and finds edits
+// in Redis.
 func TestARealRedis(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a Redis")
@@ -215,7 +215,7 @@ func TestARealRedis(t *testing.T) {
 	}
 	balanced("all undone")
 
-	// What nobody can read of one shard is named, and what is changed of another one is not hidden by it.
+	// Invalid data of one shard is named, and does not hide an edit of another one.
 	other := gm.G.Keys(gm.C.ID, 2).State
 	blind := map[string]func() error{
 		"too many ranges": func() error {
@@ -239,7 +239,7 @@ func TestARealRedis(t *testing.T) {
 	}
 	balanced("all can be read again")
 
-	// To the end: closed, given back.
+	// The end: closed and reclaimed.
 	b.CloseCampaign(t, gm.C.ID)
 	paytest.Must(t, gm.G.CloseCampaign(t.Context(), gm.C))
 	balanced("closed")
@@ -251,7 +251,7 @@ func TestARealRedis(t *testing.T) {
 	balanced("given back")
 }
 
-// booksOf is a ledger that knows the campaign of a game, and its seals.
+// booksOf makes a ledger with the campaign of a game, and its seals.
 func booksOf(t *testing.T, gm *grabtest.Game) *paytest.Books {
 	t.Helper()
 	b := paytest.OnSQLite(t)

@@ -6,9 +6,9 @@ import (
 	"redrain/payout/paytest"
 )
 
-// TestTheServersUserMayDoAllThatTheLedgerDoes: with no more than the rights of docs/rights.sql, campaigns are drained,
-// wins are held and released, players are sanctioned, lists are imported, orders are approved, restores begin and end,
-// and roots are taken.
+// TestTheServersUserMayDoAllThatTheLedgerDoes: the rights of docs/rights.sql are enough for all operations. Campaigns
+// are drained, wins are held and released, players are sanctioned, lists are imported, orders are approved, restores
+// begin and end, and roots are taken.
 func TestTheServersUserMayDoAllThatTheLedgerDoes(t *testing.T) {
 	t.Parallel()
 	b, _ := paytest.OnRights(t)

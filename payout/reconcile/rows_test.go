@@ -16,7 +16,7 @@ import (
 	"redrain/rain"
 )
 
-// change runs statements behind the ledger's back. They are parted by semicolons.
+// change runs statements without the ledger. Semicolons separate them.
 func change(t testing.TB, b *paytest.Books, statements string) {
 	t.Helper()
 	for statement := range strings.SplitSeq(statements, ";") {
@@ -24,7 +24,7 @@ func change(t testing.TB, b *paytest.Books, statements string) {
 	}
 }
 
-// allOf selects a table as it is.
+// allOf selects all columns of a table.
 func allOf(table string) string {
 	return "SELECT * FROM " + table //nolint:unqueryvet // a copy, whatever the columns are
 }
@@ -33,13 +33,13 @@ func allOf(table string) string {
 var bookTables = []string{"txn", "entry", "balance", "payout", "reclaim", "campaign", "campaign_tally",
 	"dead_letter", "withdrawal", "withdrawal_event", "deposit", "move", "shard_epoch"}
 
-// keep makes copies of the books; restore brings them back.
+// keep copies the books; restore brings them back.
 func keep(t testing.TB, b *paytest.Books) (restore func()) {
 	t.Helper()
 	return keepTables(t, b, bookTables)
 }
 
-// keepTables makes copies of tables; restore brings them back.
+// keepTables copies tables; restore brings them back.
 func keepTables(t testing.TB, b *paytest.Books, tables []string) (restore func()) {
 	t.Helper()
 	for _, table := range tables {
@@ -53,7 +53,7 @@ func keepTables(t testing.TB, b *paytest.Books, tables []string) (restore func()
 	}
 }
 
-// everything is what both reconciliations find, a line each.
+// everything returns the findings of both reconciliations, one a line.
 func everything(t testing.TB, b *paytest.Books, f *paytest.FakeRedis, campaign string) (one, all string) {
 	t.Helper()
 	r, err := b.Proof.ReconcileWith(t.Context(), campaign, f, reconcile.Rows)
@@ -77,8 +77,8 @@ func everything(t testing.TB, b *paytest.Books, f *paytest.FakeRedis, campaign s
 	return strings.Join(r.Findings, "\n"), strings.Join(found, "\n")
 }
 
-// TestEveryDeedIsNamed changes the books, or Redis, by hand, in every way that a row can be wrong, and wants the
-// row named.
+// TestEveryDeedIsNamed edits the books, or Redis, in every way that a row can be wrong, and expects a finding that
+// names the row.
 func TestEveryDeedIsNamed(t *testing.T) {
 	testenv.RunsFrom(t, testenv.Nightly)
 	t.Parallel()
@@ -93,11 +93,11 @@ func TestEveryDeedIsNamed(t *testing.T) {
 			b.SettleAll(t, f, 0)
 			f.Win("c1", 1, "v")
 			b.SettleAll(t, f, 1)
-			b.CloseCampaign(t, "c1") // which shard 0 has not heard of yet
+			b.CloseCampaign(t, "c1") // shard 0 does not know it yet
 			f.Close("c1", 1)
 			b.SettleAll(t, f, 1)
 			f.Win("c1", 0, "u7")
-			// Another campaign, to be mixed up with: transactions 6, 7 and 8.
+			// Another campaign for confusions: transactions 6, 7 and 8.
 			f.Open(b.OpenCampaign(t, "c2", rain.Spec{Budget: 100, Packets: 10}))
 			f.Win("c2", 0, "w")
 			b.MustPost(t, f.Shards[paytest.FakeKey{Campaign: "c2"}].Entries[0])
@@ -147,7 +147,7 @@ func TestEveryDeedIsNamed(t *testing.T) {
 }
 
 // TestFindingsStayReadable: a thousand wrong rows are ten lines and a number, and the same faults have the same
-// fingerprint while the money moves on.
+// fingerprint while money moves.
 func TestFindingsStayReadable(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		f := paytest.NewFakeRedis(b.Clock.Now)
@@ -178,7 +178,7 @@ func TestFindingsStayReadable(t *testing.T) {
 	})
 }
 
-// TestAPacketPaidTwice: also where the key that forbids it is gone.
+// TestAPacketPaidTwice: even without the key that forbids it.
 func TestAPacketPaidTwice(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		f := paytest.NewFakeRedis(b.Clock.Now)

@@ -15,8 +15,8 @@ import (
 	"redrain/rain"
 )
 
-// TestEveryChangeByHandIsFound plays as TestNoFalseFinding does, stops, changes one thing in Redis or in the ledger
-// that the numbers hang on, and wants that found.
+// TestEveryChangeByHandIsFound plays as TestNoFalseFinding does, stops, edits one value in Redis or in the ledger,
+// and expects a finding.
 func TestEveryChangeByHandIsFound(t *testing.T) {
 	t.Parallel()
 	b := paytest.OnSQLite(t)
@@ -62,7 +62,7 @@ func TestEveryChangeByHandIsFound(t *testing.T) {
 				rt.Fatalf("%s: not found; shard %d is now %+v", name, sh.Snapshot.Shard, sh)
 			}
 		}
-		w.removeGivenUp() // else what is not in a dead letter waits in the outbox
+		w.removeGivenUp() // else packets without a dead letter would wait in the outbox
 		for range deedsOfARun {
 			statement := rapid.SampledFrom(bookDeeds).Draw(rt, "statement")
 			kept := w.keep()
@@ -84,10 +84,10 @@ func TestEveryChangeByHandIsFound(t *testing.T) {
 	b.CheckBooks(t)
 }
 
-// deedsOfARun is how many changes of each kind a run tries, one after the other.
+// deedsOfARun is the number of edits of each kind in a run.
 const deedsOfARun = 10
 
-// removeGivenUp removes entries from the outboxes that are dead letters.
+// removeGivenUp removes dead-lettered entries from the outboxes.
 func (w *world) removeGivenUp() {
 	for shard := range w.c.Shards {
 		for _, e := range w.f.Entries(paytest.FakeKey{Campaign: w.c.ID, Shard: shard}) {
@@ -98,10 +98,10 @@ func (w *world) removeGivenUp() {
 	}
 }
 
-// tampered are the tables that are changed.
+// tampered are the edited tables.
 var tampered = []string{"payout", "move", "reclaim", "dead_letter"}
 
-// keep remembers what the tables have of the campaign, and returns what brings it back.
+// keep copies the campaign's rows; restore brings them back.
 func (w *world) keep() (restore func()) {
 	exec := func(statement string, args ...any) {
 		_, err := w.b.DB.Exec(context.Background(), statement, args...)
@@ -119,7 +119,7 @@ func (w *world) keep() (restore func()) {
 	}
 }
 
-// bookDeeds are changes of one row of the ledger.
+// bookDeeds are edits of one row of the ledger.
 var bookDeeds = makeBookDeeds()
 
 func makeBookDeeds() (all []string) {
@@ -139,7 +139,7 @@ func makeBookDeeds() (all []string) {
 	add("move", "id", "", "UPDATE move SET numbers = '0-0', packets = 1", "UPDATE move SET packets = packets + 1",
 		"UPDATE move SET from_shard = to_shard, to_shard = from_shard", "UPDATE move SET to_shard = 99",
 		"UPDATE move SET from_number = 0", "UPDATE move SET from_number = from_number + 1000000000000000")
-	// Without its row a move that has only been lent is one whose row has not been written yet.
+	// Without its row, a move that was only lent looks like one whose row comes later.
 	add("move", "id", "AND done_at > 0", "DELETE FROM move")
 	add("move", "id", "AND done_at > 0 AND to_number > 0 AND NOT EXISTS (SELECT 1 FROM shard_epoch e WHERE "+
 		"e.campaign_id = move.campaign_id AND e.shard = move.to_shard AND e.barrier_ms > 0)", "UPDATE move SET "+

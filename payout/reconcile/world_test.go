@@ -14,8 +14,8 @@ import (
 	"redrain/rain"
 )
 
-// world is a campaign that is played, settled, moved about, lost and rebuilt, each step as its scripts and rows do it,
-// and cut off after any of them.
+// world is a campaign that is played, settled, moved, lost and rebuilt. Each step does what the scripts and rows do,
+// and may be interrupted.
 type world struct {
 	t       testing.TB
 	b       *paytest.Books
@@ -29,7 +29,7 @@ type world struct {
 	closed  bool
 }
 
-// moving is a move under way, and how far it has come.
+// moving is a move in flight, and its next step.
 type moving struct {
 	from   int
 	lent   rain.Lent
@@ -54,7 +54,7 @@ func newWorld(t testing.TB, b *paytest.Books, id string, shards int, guests rain
 
 func (w *world) shard(rt *rapid.T) int { return rapid.IntRange(0, w.c.Shards-1).Draw(rt, "shard") }
 
-// act does one thing at random.
+// act does one random step.
 func (w *world) act(rt *rapid.T) {
 	switch rapid.SampledFrom([]string{"win", "win", "win", "settle", "settle", "half", "lend", "lend", "step", "step",
 		"step",
@@ -104,7 +104,7 @@ func (w *world) win(rt *rapid.T, shard int) {
 	w.f.WinAtMost(w.c.ID, shard, winsOfWorld, users...)
 }
 
-// settle posts entries of a shard, and removes them if it is not cut off before that.
+// settle posts entries of a shard, and removes them unless remove is false.
 func (w *world) settle(rt *rapid.T, remove bool) {
 	key := paytest.FakeKey{Campaign: w.c.ID, Shard: w.shard(rt)}
 	entries := w.f.Entries(key)
@@ -129,14 +129,14 @@ func (w *world) lend(rt *rapid.T) {
 	}
 }
 
-// step takes a move one step on. Each step may be done again.
+// step does a move's next step. Each step may be repeated.
 func (w *world) step(m *moving) {
 	ctx := context.Background()
 	switch m.step {
 	case 0:
 		err := w.b.Moves.Write(ctx, w.c.ID, m.from, m.lent)
 		if errors.Is(err, posting.ErrCutOff) {
-			m.step = -1 // what it lent is in its stock again
+			m.step = -1 // its loan is in stock again
 			return
 		}
 		w.must(err)
@@ -177,7 +177,7 @@ func (w *world) lose(shard int) {
 	}
 }
 
-// rebuild restores a shard from the ledger, as package server does; where it is not lost nothing is done.
+// rebuild restores a shard from the ledger, as package server does. It does nothing if the shard is not lost.
 func (w *world) rebuild(shard int) {
 	if !w.lost[shard] {
 		return
@@ -224,7 +224,7 @@ func (w *world) close(rt *rapid.T) {
 	}
 }
 
-// end brings everything to where nothing is under way.
+// end completes all steps in flight.
 func (w *world) end() {
 	for shard := range w.c.Shards {
 		w.rebuild(shard)
@@ -236,7 +236,7 @@ func (w *world) end() {
 	}
 }
 
-// restless is a Redis of a world that goes on between any two reads of it.
+// restless is a Redis of a world that changes between any two reads of it.
 type restless struct {
 	*paytest.FakeRedis
 	live func()

@@ -93,7 +93,7 @@ func TestATornFileOfRoots(t *testing.T) {
 	if text, err := os.ReadFile(path); err != nil || string(text) != torn {
 		t.Errorf("%q, %v", text, err)
 	}
-	if !strings.Contains(log.String(), "line 2 is no root") || !strings.Contains(log.String(), "may be removed") {
+	if !strings.Contains(log.String(), "line 2: invalid root") || !strings.Contains(log.String(), "may be removed") {
 		t.Error(log.String())
 	}
 }

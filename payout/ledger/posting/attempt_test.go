@@ -49,7 +49,7 @@ func TestAttemptsAreCounted(t *testing.T) {
 			!strings.Contains(letters[0].Reason, paytest.Refused) {
 			t.Errorf("%+v, %v", letters, err)
 		}
-		// A copy that comes late is a posted one: the letters stand for it.
+		// A late copy counts as posted: its wins are dead letters already.
 		if posted := b.MustPost(t, bad); len(posted.Settled) != 0 || len(posted.Dead) != 0 {
 			t.Errorf("%+v", posted)
 		}
@@ -75,8 +75,8 @@ func TestAttemptsAreCounted(t *testing.T) {
 	})
 }
 
-// TestGivingUpKnowsWhatIsPosted: what a copy has brought into the ledger meanwhile is not buried, and what was
-// buried in the same moment is resolved without moving money.
+// TestGivingUpKnowsWhatIsPosted: wins that a copy has posted meanwhile do not become dead letters. One that became a
+// dead letter in the same moment is resolved without moving money.
 func TestGivingUpKnowsWhatIsPosted(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
@@ -98,7 +98,7 @@ func TestGivingUpKnowsWhatIsPosted(t *testing.T) {
 			t.Errorf("%d letters wait, %v", n, err)
 		}
 		b.WantBalance(t, booking.UserAccount("a"), 10)
-		// What was settled elsewhere is forgotten after a day.
+		// The count of an entry that was settled from a copy is deleted after a day.
 		if _, err := b.Attempt(ctx, paytest.Entry("c1", 7, paytest.Win("c", 2, 10)), errors.New("a bug"),
 			2); err != nil {
 			t.Fatal(err)

@@ -61,8 +61,8 @@ func TestManyWorkersPostTheSame(t *testing.T) {
 	})
 }
 
-// TestPlayersAppearEverywhereAtOnce: eight campaigns pay the same new players at the same moment. Each posting
-// tells a player another balance, and all of them together are the whole way from nothing to the last one.
+// TestPlayersAppearEverywhereAtOnce: eight campaigns pay the same new players at once. Each posting returns another
+// balance of a player, from the first win to the last.
 func TestPlayersAppearEverywhereAtOnce(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		const campaigns, rounds, users = 8, 6, 12

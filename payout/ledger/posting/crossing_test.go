@@ -17,7 +17,7 @@ import (
 )
 
 // TestAReclaimThatIsBeingGivenUpIsNotPosted: another node holds the escrow and makes the campaign's first
-// dead letter of the very reclaim that this one is about to post.
+// dead letter, of the same reclaim that this node is about to post.
 func TestAReclaimThatIsBeingGivenUpIsNotPosted(t *testing.T) {
 	b := paytest.OnMySQL(t) // SQLite has one writer: there the two cannot meet
 	b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
@@ -52,7 +52,7 @@ func TestAReclaimThatIsBeingGivenUpIsNotPosted(t *testing.T) {
 	b.WantBalance(t, booking.EscrowAccount("c1"), 70)
 }
 
-// TestWhatIsInHandIsNotGivenUp: a copy of an entry is not given up while a worker of this process posts it.
+// TestWhatIsInHandIsNotGivenUp: an entry is not given up while a worker of this process posts a copy.
 func TestWhatIsInHandIsNotGivenUp(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
@@ -75,8 +75,8 @@ func TestWhatIsInHandIsNotGivenUp(t *testing.T) {
 	})
 }
 
-// TestWhatAnotherNodeHasPostedIsNotVoid: this node has not seen yet that another has posted the entry when the
-// shard is fenced.
+// TestWhatAnotherNodeHasPostedIsNotVoid: another node has posted the entry before the fence, and this node has not
+// read that yet.
 func TestWhatAnotherNodeHasPostedIsNotVoid(t *testing.T) {
 	b := paytest.OnMySQL(t)
 	c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
@@ -122,9 +122,8 @@ func TestWhatAnotherNodeHasPostedIsNotVoid(t *testing.T) {
 	b.WantBalance(t, booking.UserAccount("u1"), 10)
 }
 
-// TestNonsenseHoldsNothingBack: a dead letter of what the campaign cannot have promised neither cuts a reclaim that
-// comes with it, nor makes money that is missing look accounted for. And what is paid after all is not held back a
-// second time.
+// TestNonsenseHoldsNothingBack: a dead letter about an impossible win neither cuts a reclaim in the same batch, nor
+// explains missing money. A paid win is not kept in the escrow a second time.
 func TestNonsenseHoldsNothingBack(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
@@ -163,8 +162,8 @@ func TestNonsenseHoldsNothingBack(t *testing.T) {
 	})
 }
 
-// TestAMessageIsNeverPaid: what came as a message that no settler could take is only looked at. What is true of it
-// comes again from its outbox.
+// TestAMessageIsNeverPaid: a dead letter of an invalid message can only be dismissed. Its valid entries come again
+// from their outbox.
 func TestAMessageIsNeverPaid(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()

@@ -14,8 +14,8 @@ import (
 	"redrain/rain"
 )
 
-// TestABarrierIsAboveAllThatIsKnown: the clock, payouts, reclaims, dead letters and the barrier before, unless
-// somebody has made the time up.
+// TestABarrierIsAboveAllThatIsKnown: the clock, payouts, reclaims, dead letters and the previous barrier, but no
+// forged time.
 func TestABarrierIsAboveAllThatIsKnown(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 3})
@@ -60,7 +60,7 @@ func TestOnlyTheNewestAttemptFences(t *testing.T) {
 	})
 }
 
-// TestWhatComesAfterTheFenceIsVoid, unless the ledger had it, and unless it is of the life after.
+// TestWhatComesAfterTheFenceIsVoid: except entries that the ledger had, and those of the new epoch.
 func TestWhatComesAfterTheFenceIsVoid(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 2})
@@ -70,18 +70,18 @@ func TestWhatComesAfterTheFenceIsVoid(t *testing.T) {
 		barrier := b.MustFence(t, 0)
 		ms, _, err := barrier.Position()
 		paytest.Must(t, err)
-		// packet 0 is somebody else's
+		// another player has packet 0
 		late := paytest.Entry("c1", 6, paytest.Win(u(3, 0), 2, 10), paytest.Win(u(4, 0), 0, 10))
 		posted := b.MustPost(t, known, late, late, paytest.Entry("c1", int(ms), paytest.Win(u(5, 0), 3, 10)),
 			paytest.ReclaimEntry(0, 7, rain.Range{First: 2, Last: 4}))
 		if len(posted.Void) != 4 || len(posted.Dead) != 0 || posted.New != 0 || len(posted.Settled) != 2 {
 			t.Errorf("void %+v, dead %+v, settled %+v", posted.Void, posted.Dead, posted.Settled)
 		}
-		// Again, as after a crash before the acknowledgement: nothing new is said.
+		// Again, as after a crash before the acknowledgement: no new result.
 		if posted := b.MustPost(t, late); len(posted.Void)+len(posted.Dead)+len(posted.Settled) != 0 {
 			t.Errorf("the second time: %+v", posted)
 		}
-		// The other shard has not been rebuilt. And the life after the barrier goes on with the same packets.
+		// The other shard was not rebuilt. The new epoch continues with the same packets.
 		other := paytest.ShardEntry("c1", 1, 6, paytest.Win(u(6, 1), 7, 10))
 		after := paytest.Entry("c1", 1, paytest.Win(u(7, 0), 2, 10), paytest.Win(u(8, 0), 3, 10))
 		after.Ref.ID = fmt.Sprintf("%d-1", ms)
@@ -102,7 +102,7 @@ func TestWhatComesAfterTheFenceIsVoid(t *testing.T) {
 			t.Errorf("%d void letters are kept", n)
 		}
 		testenv.WantErr(t, testenv.Err(b.Retry(t.Context(), "c1-9")), ledger.ErrUnknownClaim)
-		// The books are those of Redis as it is restored: it knows what is taken, and the rest is its stock.
+		// The books match the restored Redis: assigned packets are won, and the rest is in stock.
 		redis := paytest.NewFakeRedis(b.Clock.Now)
 		redis.Open(c)
 		redis.Settled(other)
@@ -121,7 +121,7 @@ func TestWhatComesAfterTheFenceIsVoid(t *testing.T) {
 	})
 }
 
-// TestALetterThatWaitsOutlivesTheFence: its packet counts as taken, so a retry may pay it whenever it comes.
+// TestALetterThatWaitsOutlivesTheFence: its packet counts as assigned, so a later retry may pay it.
 func TestALetterThatWaitsOutlivesTheFence(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 30, Packets: 3})
@@ -155,7 +155,7 @@ func TestALetterThatWaitsOutlivesTheFence(t *testing.T) {
 	})
 }
 
-// assigned are the packets of a campaign that are somebody's, without the seals: a payout has none.
+// assigned returns the assigned packets of a campaign, without their seals: a payout has none.
 func assigned(b *paytest.Books, c *rain.Campaign) []posting.Assigned {
 	all := b.Assigned(b.T, c)
 	for i := range all {
@@ -164,7 +164,7 @@ func assigned(b *paytest.Books, c *rain.Campaign) []posting.Assigned {
 	return all
 }
 
-// TestEachAssigned: over several pages, in order, each packet once; letters that nobody can ever be paid take nothing.
+// TestEachAssigned: over several pages, in order, each packet once. Unpayable dead letters do not count.
 func TestEachAssigned(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		const packets = 2*posting.AssignedPage + 5
@@ -180,7 +180,7 @@ func TestEachAssigned(t *testing.T) {
 			b.MustPost(t, paytest.Seal(rain.Entry{Ref: at(p), Wins: []rain.Win{w}}))
 			want = append(want, posting.Assigned{w, at(p)})
 		}
-		// Promised to others too, in vain; and nonsense.
+		// Also won by others, in vain; and invalid wins.
 		b.MustPost(t, paytest.Entry("c1", 50, paytest.Win(home("late"), 1, 10), paytest.Win(home("x"), packets, 10),
 			paytest.Win("nobody\n", 7, 10),
 			rain.Win{User: home("y"), Packet: 8, Drop: "-"}))
@@ -188,7 +188,7 @@ func TestEachAssigned(t *testing.T) {
 		forged := paytest.Entry("c1", 51, paytest.Win(home("y"), 12, 10))
 		forged.Wins[0].Seal = "nobody-knows"
 		b.MustPost(t, wrong, forged)
-		// Two promises of one packet that wait: the first counts.
+		// Two open dead letters of one packet: the first counts.
 		promise(b, paytest.Entry("c1", 52, paytest.Win(home("v0"), 11, 10)))
 		promise(b, paytest.Entry("c1", 53, paytest.Win(home("v1"), 11, 10)))
 		want = slices.Insert(want, 2, posting.Assigned{paytest.Win(home("v0"), 11, 10),
@@ -223,7 +223,7 @@ func TestReclaimed(t *testing.T) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 3})
 		paytest.Must(t, b.Moves.Write(t.Context(), "c1", 0, lent("m1", 1, 1, one(0))))
 		c := b.CloseCampaign(t, "c1")
-		// the second makes no sense and waits
+		// the second is invalid and becomes a dead letter
 		b.MustPost(t, paytest.ReclaimEntry(1, 1, rain.Range{First: 4, Last: 6}),
 			paytest.ReclaimEntry(2, 1, rain.Range{First: 7, Last: 10}))
 		b.MustPost(t, paytest.ReclaimEntry(1, 2, rain.Range{First: 0, Last: 0}))

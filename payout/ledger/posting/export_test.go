@@ -7,7 +7,7 @@ import (
 	"redrain/rain"
 )
 
-// What the tests of this package reach into.
+// Constants for the tests of this package.
 const (
 	AttemptKept     = attemptKept
 	BarrierMarginMS = barrierMarginMS
@@ -16,10 +16,10 @@ const (
 	MostHopeless    = mostUnpayable
 )
 
-// Batch is a posting before anything of it is written.
+// Batch is a posting before its writes.
 type Batch struct{ *batch }
 
-// ReadBatch reads what the ledger knows of entries.
+// ReadBatch reads the ledger's state for entries.
 func (p *Poster) ReadBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Entry, anxious bool) (Batch, error) {
 	with := thorough
 	if anxious {
@@ -29,7 +29,7 @@ func (p *Poster) ReadBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Ent
 	return Batch{b}, err
 }
 
-// NewBatch is what a node knows of a campaign that has read nothing else.
+// NewBatch is a batch with a campaign and no other reads.
 func NewBatch(c *rain.Campaign) Batch {
 	amounts, err := rain.NewAmounts(c)
 	if err != nil {
@@ -41,43 +41,43 @@ func NewBatch(c *rain.Campaign) Batch {
 	}}
 }
 
-// Write carries out what was decided.
+// Write writes the decisions.
 func (p *Poster) Write(ctx context.Context, tx *sqldb.Tx, b Batch) (Posted, error) {
 	return p.write(ctx, tx, b.batch)
 }
 
-// Classify decides what becomes of entries.
+// Classify decides the outcome of entries.
 func (b Batch) Classify(entries ...rain.Entry) { b.classify(entries...) }
 
-// Letters are those that were decided on.
+// Letters returns the decided dead letters.
 func (b Batch) Letters() []DeadLetter { return b.letters }
 
-// Settled are the settlements that were decided on.
+// Settled returns the decided settlements.
 func (b Batch) Settled() []Settlement { return b.settled }
 
-// StillInBounds looks for a fence that has come up, and for what was given back.
+// StillInBounds checks for a new fence or reclaim.
 func (b Batch) StillInBounds(ctx context.Context, tx *sqldb.Tx) error {
 	return b.stillInBounds(ctx, tx)
 }
 
-// GiveUp buries an entry.
+// GiveUp makes dead letters of an entry.
 func (p *Poster) GiveUp(ctx context.Context, tx *sqldb.Tx, e rain.Entry, reason string) ([]DeadLetter, error) {
 	return p.giveUp(ctx, tx, e, reason)
 }
 
-// LateLetter is the letter of an entry's first win.
+// LateLetter makes the dead letter of an entry's first win.
 func LateLetter(e rain.Entry, reason string) DeadLetter {
 	ms, seq, _ := e.Ref.Position()
 	return winLetter(e.Ref, e.SealedAt, e.Wins[0], position{ref: e.Ref, ms: ms, seq: seq}, reason)
 }
 
-// LockEntries takes entries in hand.
+// LockEntries locks entries.
 func (p *Poster) LockEntries(ctx context.Context, entries ...rain.Entry) (unlock func(), err error) {
 	return p.locks.lock(ctx, entries)
 }
 
-// Locked is how many entries are in hand.
+// Locked counts the locked entries.
 func (p *Poster) Locked() int { return len(p.locks.busy) }
 
-// MostUnsealed is how many letters are kept of what nobody has sealed.
+// MostUnsealed is the limit of dead letters with an invalid seal.
 const MostUnsealed = mostUnsealed

@@ -15,9 +15,8 @@ import (
 	"redrain/rain"
 )
 
-// TestPostingsMeetAFence: while workers post the wins and the dead letters of a shard, it is fenced. Every packet
-// is then either among those that are read after the fence, or void; none is in both, and none is in neither. The
-// dead letters are of the first worker, and take nothing, so they are read for themselves.
+// TestPostingsMeetAFence: a shard is fenced while workers post its wins and dead letters. Every packet is then either
+// read after the fence, or void, and never both. The unpayable dead letters of the first worker are read separately.
 func TestPostingsMeetAFence(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		const rounds, workers, each = 6, 6, 25
@@ -85,8 +84,8 @@ func TestPostingsMeetAFence(t *testing.T) {
 	})
 }
 
-// TestAFenceAndOnePosting: step by step, for money and for a dead letter. A fence that comes before the posting's
-// last look makes it classify again; one that comes after it waits for the commit.
+// TestAFenceAndOnePosting: step by step, for money and for a dead letter. After a fence before the posting's last
+// check, the posting is classified again. A fence after the check waits for the commit.
 func TestAFenceAndOnePosting(t *testing.T) {
 	t.Parallel()
 	for what, packet := range map[string]int{"money": 1, "a dead letter": 0} {
@@ -132,7 +131,7 @@ func TestAFenceAndOnePosting(t *testing.T) {
 				case err := <-fenced:
 					t.Errorf("the fence did not wait for the commit (%v)", err)
 					fenced <- err
-				case <-time.After(200 * time.Millisecond): // far more than a fence takes
+				case <-time.After(200 * time.Millisecond): // far longer than a fence takes
 				}
 				return nil
 			})
@@ -143,7 +142,7 @@ func TestAFenceAndOnePosting(t *testing.T) {
 	}
 }
 
-// classified is a posting before anything of it is written.
+// classified returns a posting before its writes.
 func classified(ctx context.Context, b *paytest.Books, tx *sqldb.Tx, entries []rain.Entry) (posting.Batch, error) {
 	batch, err := b.ReadBatch(ctx, tx, entries, false)
 	if err != nil {

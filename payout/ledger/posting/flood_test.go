@@ -10,8 +10,8 @@ import (
 	"redrain/rain"
 )
 
-// TestAFloodOfForgeriesIsBounded: of what nobody has sealed only so much is kept, also of messages; what was sealed
-// with a key that was rotated out is kept beside it, and a person may have it paid.
+// TestAFloodOfForgeriesIsBounded: only a limited number of forged entries and messages is kept. Entries with an old
+// key are kept beyond it, and an operator may pay them.
 func TestAFloodOfForgeriesIsBounded(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
@@ -62,8 +62,8 @@ func TestAFloodOfForgeriesIsBounded(t *testing.T) {
 	})
 }
 
-// TestWhatOnlySeemsHopelessIsKept: somebody has written into the ledger that a player has won all that they may. Each
-// of their wins is kept, and paid once that is put right.
+// TestWhatOnlySeemsHopelessIsKept: by a tampered row, a player has all the allowed wins. Each later win is kept, and
+// paid after the row is corrected.
 func TestWhatOnlySeemsHopelessIsKept(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		const wins = 2 * posting.MostHopeless
@@ -84,8 +84,8 @@ func TestWhatOnlySeemsHopelessIsKept(t *testing.T) {
 	})
 }
 
-// TestAFloodOfOneLineIsBounded: somebody writes a sealed line again and again, each time with another packet. What a
-// retry may pay is kept all the same.
+// TestAFloodOfOneLineIsBounded: an outsider writes a sealed line again and again, each time with another packet.
+// Payable dead letters are kept all the same.
 func TestAFloodOfOneLineIsBounded(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		const packets = 2 * posting.MostHopeless

@@ -17,8 +17,8 @@ import (
 	"redrain/rain"
 )
 
-// TestEightWorkersOnOneCampaign: each of them posts everything, in batches of its own that overlap those of the
-// others: four in the order of the outbox, side by side, and four in any order.
+// TestEightWorkersOnOneCampaign: each posts everything, in its own overlapping batches. Four use the order of the
+// outbox, and four a random order.
 func TestEightWorkersOnOneCampaign(t *testing.T) {
 	paytest.OnEachInTurn(t, func(t *testing.T, b *paytest.Books) {
 		log := eightWorkers(b, func() *posting.Poster { return b.Poster })
@@ -27,8 +27,8 @@ func TestEightWorkersOnOneCampaign(t *testing.T) {
 	})
 }
 
-// TestEightNodesOnOneCampaign is the same with a worker in each of eight processes. Nodes do not know what others
-// have in hand, so they may meet in the database and try again; nobody hears of it.
+// TestEightNodesOnOneCampaign is the same with a worker in each of eight processes. Nodes do not know the others'
+// batches, so they may meet in the database and try again. No error shows that.
 func TestEightNodesOnOneCampaign(t *testing.T) {
 	paytest.OnEachInTurn(t, func(t *testing.T, b *paytest.Books) {
 		eightWorkers(b, func() *posting.Poster { return paytest.Node(t, b).Poster }).CheckQuiet(t)
@@ -58,7 +58,7 @@ func eightWorkers(b *paytest.Books, poster func() *posting.Poster) *paytest.Logb
 					t.Errorf("%d settled of %d, %d dead, %v", len(posted.Settled), n*wins, len(posted.Dead), err)
 					return
 				}
-				mine = mine[max(n-3, 1):] // and the last ones once more
+				mine = mine[max(n-3, 1):] // and the last ones again
 			}
 		})
 	}
@@ -67,8 +67,8 @@ func eightWorkers(b *paytest.Books, poster func() *posting.Poster) *paytest.Logb
 	return log
 }
 
-// TestTheEscrowIsTakenLast: while somebody else holds the escrow's balance, eight workers write all that they have
-// to, and wait for it side by side. So a worker keeps the others waiting for a single row's change and no longer.
+// TestTheEscrowIsTakenLast: while another transaction holds the escrow's balance, eight workers do all their other
+// writes, and wait for it concurrently. So a worker blocks the others only for one row's change.
 func TestTheEscrowIsTakenLast(t *testing.T) {
 	t.Parallel()
 	const workers, wins = 8, 10
@@ -107,7 +107,7 @@ func TestTheEscrowIsTakenLast(t *testing.T) {
 	}
 	testenv.Eventually(t, 30*time.Second, "all have written and wait", func() bool {
 		var written int
-		// of what is not committed, too
+		// also uncommitted rows
 		err := beside.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM payout").Scan(&written)
 		return err == nil && written == workers*wins
 	})

@@ -16,8 +16,8 @@ import (
 // one is the range of one packet.
 func one(packet int) rain.Range { return rain.Range{First: packet, Last: packet} }
 
-// TestAMoveThatCannotBe gets no row: what the shard does not have by the rows before, what is paid or given back, what
-// another row says, shards and numbers that cannot be.
+// TestAMoveThatCannotBe gets no row: packets that the shard does not have, paid or returned ones, another row with
+// the same id, and impossible shards and numbers.
 func TestAMoveThatCannotBe(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
@@ -34,7 +34,7 @@ func TestAMoveThatCannotBe(t *testing.T) {
 			numbers      rain.Numbers
 			reason       string
 		}{
-			"to itself":           {from: 2, to: 2, numbers: rain.Numbers{one(8)}, reason: "comes from"},
+			"to itself":           {from: 2, to: 2, numbers: rain.Numbers{one(8)}, reason: "are the same"},
 			"to a shard beyond":   {from: 2, to: 3, numbers: rain.Numbers{one(8)}, reason: "no shards"},
 			"to a shard below":    {from: 2, to: -1, numbers: rain.Numbers{one(8)}, reason: "no shards"},
 			"from a shard beyond": {from: 3, to: 1, numbers: rain.Numbers{one(8)}, reason: "no shards"},
@@ -45,11 +45,11 @@ func TestAMoveThatCannotBe(t *testing.T) {
 				reason: "no such packets"},
 			"of packets backwards": {from: 2, to: 1, numbers: rain.Numbers{{First: 9, Last: 8}},
 				reason: "no such packets"},
-			"of another's packets": {from: 2, to: 1, numbers: rain.Numbers{one(1)}, reason: "not there"},
+			"of another's packets": {from: 2, to: 1, numbers: rain.Numbers{one(1)}, reason: "does not have"},
 			"of one packet too many": {from: 2, to: 1, numbers: rain.Numbers{{First: 7, Last: 9}},
-				reason: "7-7 are not there"},
-			"of what it lent before": {from: 0, to: 2, numbers: rain.Numbers{one(2)}, reason: "not there"},
-			"of a packet twice":      {from: 2, to: 1, numbers: rain.Numbers{one(8), one(8)}, reason: "twice"},
+				reason: "have packets 7-7 after"},
+			"of what it lent before": {from: 0, to: 2, numbers: rain.Numbers{one(2)}, reason: "does not have"},
+			"of a packet twice":      {from: 2, to: 1, numbers: rain.Numbers{one(8), one(8)}, reason: "duplicate"},
 			"of a packet that is paid": {from: 1, to: 2, number: 6, numbers: rain.Numbers{{First: 4, Last: 6}},
 				reason: "5 is paid"},
 			"with a number that was": {from: 0, to: 2, number: 1, numbers: rain.Numbers{one(1)}, reason: "number 1"},
@@ -86,7 +86,7 @@ func TestAMoveThatCannotBe(t *testing.T) {
 		if n := b.Count(t, "SELECT COUNT(*) FROM move"); n != 1 {
 			t.Errorf("%d rows", n)
 		}
-		// What came may go on, and back; numbers may be left out, of moves that have no row yet.
+		// Borrowed packets may move on, and back. Numbers may be missing, of moves without a row.
 		paytest.Must(t, b.Moves.Write(ctx, "c1", 1, lent("m2", 2, 300, one(2), one(6))))
 		paytest.Must(t, b.Moves.Write(ctx, "c1", 2, lent("m3", 0, 1, one(2))))
 		paytest.Must(t, b.Moves.Write(ctx, "c1", 0, lent("m4", 2, 2, one(2))))
@@ -96,8 +96,8 @@ func TestAMoveThatCannotBe(t *testing.T) {
 	})
 }
 
-// TestAMoveOfAClosedCampaign: what a shard had lent before is still brought, so that it comes back to the sponsor. What
-// was given back is not moved any more.
+// TestAMoveOfAClosedCampaign: a loan from before the closing still moves, so that it returns to the sponsor. Returned
+// packets do not move any more.
 func TestAMoveOfAClosedCampaign(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 120, Packets: 12, Shards: 3})
@@ -105,7 +105,7 @@ func TestAMoveOfAClosedCampaign(t *testing.T) {
 		b.MustPost(t, paytest.ReclaimEntry(0, 1, rain.Range{First: 0, Last: 1}))
 		paytest.Must(t, b.Moves.Write(t.Context(), "c1", 0, lent("m1", 1, 1, rain.Range{First: 2, Last: 3})))
 		err := b.Moves.Write(t.Context(), "c1", 0, lent("m2", 1, 2, one(1)))
-		if !errors.Is(err, posting.ErrMoveRefused) || !strings.Contains(err.Error(), "1-1 were given back") {
+		if !errors.Is(err, posting.ErrMoveRefused) || !strings.Contains(err.Error(), "1-1 were returned") {
 			t.Error(err)
 		}
 		b.MustPost(t, paytest.ReclaimEntry(1, 1, rain.Range{First: 4, Last: 7}, rain.Range{First: 2, Last: 3}),
@@ -115,7 +115,7 @@ func TestAMoveOfAClosedCampaign(t *testing.T) {
 	})
 }
 
-// TestTwoNodesClaimAPacket: of many rows that claim the same packets at once, one is written.
+// TestTwoNodesClaimAPacket: of many concurrent rows with the same packets, one is written.
 func TestTwoNodesClaimAPacket(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 120, Packets: 12, Shards: 3})
@@ -139,8 +139,8 @@ func TestTwoNodesClaimAPacket(t *testing.T) {
 	})
 }
 
-// TestAnArrivalWithAMadeUpNumber is one all the same. The number is not kept: a shard that knows of fewer moves than
-// the ledger would be taken for one that has gone back in time, for ever.
+// TestAnArrivalWithAMadeUpNumber: the move is done, and its number is not stored. A wrong number would make the shard
+// look as if it had gone back in time forever.
 func TestAnArrivalWithAMadeUpNumber(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 120, Packets: 12, Shards: 3})
@@ -159,15 +159,15 @@ func TestAnArrivalWithAMadeUpNumber(t *testing.T) {
 		if open, err := b.Moves.Open(t.Context(), "c1"); err != nil || len(open) != 0 {
 			t.Errorf("%+v, %v", open, err)
 		}
-		b.MustFence(t, 1) // a number of an epoch before is none that is made up
+		b.MustFence(t, 1) // a number of an earlier epoch is not forged
 		paytest.Must(t, b.Moves.Write(t.Context(), "c1", 0, lent("z", 1, 3, one(3))))
 		paytest.Must(t, b.Moves.Done(t.Context(), "z", 3))
 	})
 }
 
-// TestAReclaimOfAnotherShardsPackets: the seal of a closing does not cover its numbers. A shard gives back what is its
-// own by the moves, the rest is cut off, and what is wholly of others is put aside. Each shard's own goes back all the
-// same, and a win of another shard that comes later is paid.
+// TestAReclaimOfAnotherShardsPackets: the seal of a closing does not cover its numbers. A shard returns only its own
+// packets by the moves. A reclaim with no own packets becomes a dead letter. Each shard's own packets return all the
+// same, and a later win of another shard is paid.
 func TestAReclaimOfAnotherShardsPackets(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 120, Packets: 12, Shards: 3})
@@ -188,7 +188,7 @@ func TestAReclaimOfAnotherShardsPackets(t *testing.T) {
 			t.Errorf("again: %+v", again)
 		}
 		testenv.WantErr(t, testenv.Err(b.Retry(t.Context(), foreign.Ref.String())), ledger.ErrStillDead)
-		// A win on shard 1, of a packet that shard 0 named, was on its way.
+		// A win on shard 1, of a packet in shard 0's reclaim, was in flight.
 		if posted := b.MustPost(t, paytest.ShardEntry("c1", 1, 1,
 			paytest.Win(paytest.Home("u", 1, 3), 3, 0))); posted.New != 1 {
 			t.Errorf("%+v", posted)
@@ -203,8 +203,8 @@ func TestAReclaimOfAnotherShardsPackets(t *testing.T) {
 	})
 }
 
-// TestAWinOfWhatWentBackElsewhere: a packet moved, its new shard gave it back, and a win of it comes from the old one,
-// whose Redis had forgotten the move. It is refused, and so is its retry.
+// TestAWinOfWhatWentBackElsewhere: a packet moved and was returned by its new shard. Then a win of it comes from the
+// old shard, whose Redis had forgotten the move. It is refused, and so is its retry.
 func TestAWinOfWhatWentBackElsewhere(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 80, Packets: 8, Shards: 2})

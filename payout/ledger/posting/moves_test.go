@@ -51,12 +51,12 @@ func TestMoves(t *testing.T) {
 		}
 		wantKnown("before they arrive", 1, 4, 0)
 		paytest.Must(t, b.Moves.Done(ctx, "m1", 5))
-		paytest.Must(t, b.Moves.Done(ctx, "m1", 9)) // the second one to say so is not heard
+		paytest.Must(t, b.Moves.Done(ctx, "m1", 9)) // a second number is ignored
 		wantKnown("after one has arrived", 1, 5, 0)
 		if open, err := b.Moves.Open(ctx, "c1"); err != nil || len(open) != 1 || open[0].Lent.Move != "m2" {
 			t.Errorf("%+v, %v", open, err)
 		}
-		// What is done stays done, whoever comes late.
+		// A done move stays done after a late call.
 		paytest.Must(t, b.Moves.Write(ctx, "c1", 0, first))
 		if open, err := b.Moves.Open(ctx, "c1"); err != nil || len(open) != 1 {
 			t.Errorf("%+v, %v", open, err)
@@ -78,8 +78,8 @@ func TestMoves(t *testing.T) {
 	})
 }
 
-// TestAMoveAndARebuild: what was lent before the shard was cut off is moved if it had its row by then, and is in the
-// shard's stock again if not.
+// TestAMoveAndARebuild: a loan from before the rebuild moves if it had its row by then. Otherwise it is in the
+// shard's stock again.
 func TestAMoveAndARebuild(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
@@ -111,8 +111,8 @@ func TestAMoveAndARebuild(t *testing.T) {
 	})
 }
 
-// TestARebuildIsSeen: a shard that was rebuilt knows the number of moves that its epoch begins with, or Redis has gone
-// back to before; what was posted and moved since counts as ever.
+// TestARebuildIsSeen: a rebuilt shard has at least the number of moves with which its epoch begins, or Redis has gone
+// back in time. Later postings and moves count as usual.
 func TestARebuildIsSeen(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 80, Packets: 8, Shards: 2})
@@ -142,8 +142,8 @@ func TestARebuildIsSeen(t *testing.T) {
 	})
 }
 
-// TestMovesMeetAFence: while several nodes write the same rows of a shard, it is fenced. From then on no row is added:
-// the shard's stock can be reckoned from those that are there.
+// TestMovesMeetAFence: a shard is fenced while several nodes write the same rows of moves. No row is added after the
+// fence, so the shard's stock follows from the rows.
 func TestMovesMeetAFence(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		const moves, nodes = 40, 4
@@ -183,7 +183,7 @@ func TestMovesMeetAFence(t *testing.T) {
 	})
 }
 
-// TestRowsThatAreTorn: what somebody has written into the table by hand is an error that names the move.
+// TestRowsThatAreTorn: a tampered row is an error that names the move.
 func TestRowsThatAreTorn(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 80, Packets: 8, Shards: 2})
@@ -198,8 +198,8 @@ func TestRowsThatAreTorn(t *testing.T) {
 	})
 }
 
-// TestEachWin: all that a shard's players have won, in the order won, with what was promised and waits; nothing that
-// was forged or that nobody can be paid.
+// TestEachWin: all wins of a shard's players, in the order won, including payable dead letters, without forged and
+// unpayable ones.
 func TestEachWin(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		const wins = 1200 // more than a page
@@ -249,7 +249,7 @@ func TestEachWin(t *testing.T) {
 	})
 }
 
-// TestTop: those of a shard who have won most, without those of the others.
+// TestTop: the top players of a shard, without those of other shards.
 func TestTop(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 120, Packets: 120, Shards: 3})

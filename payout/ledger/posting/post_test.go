@@ -60,7 +60,7 @@ func TestPost(t *testing.T) {
 	})
 }
 
-// TestNobodySaysWhatAPacketHolds: an amount that comes with a win or a reclaim is looked at by nobody.
+// TestNobodySaysWhatAPacketHolds: an amount in a win or a reclaim is ignored.
 func TestNobodySaysWhatAPacketHolds(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
@@ -123,7 +123,7 @@ func TestPostingAgainPaysOnce(t *testing.T) {
 	})
 }
 
-// TestContradictionsDoNotBlockTheRest puts every kind of nonsense between two good wins.
+// TestContradictionsDoNotBlockTheRest puts every kind of invalid win between two valid ones.
 func TestContradictionsDoNotBlockTheRest(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 2})
@@ -200,7 +200,7 @@ func TestContradictionsDoNotBlockTheRest(t *testing.T) {
 	})
 }
 
-// TestTheEscrowIsTheLimit: whatever is wrong with the books, what the campaign does not have is not paid.
+// TestTheEscrowIsTheLimit: even if the books are wrong, a campaign pays at most its escrow.
 func TestTheEscrowIsTheLimit(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 150, Packets: 3, Split: rain.List,
@@ -220,7 +220,7 @@ func TestTheEscrowIsTheLimit(t *testing.T) {
 		b.WantBalance(t, booking.UserAccount("u3"), 30)
 		b.CheckBooks(t)
 
-		// When the escrow has it, an operator can pay what was promised.
+		// After the escrow has the money, an operator can retry the dead letter.
 		testenv.WantErr(t, testenv.Err(b.Retry(t.Context(), "c1-1")), ledger.ErrStillDead)
 		b.GiveEscrow(t, "c1", 60)
 		settled, err := b.Retry(t.Context(), "c1-1")
@@ -229,7 +229,7 @@ func TestTheEscrowIsTheLimit(t *testing.T) {
 		}
 		testenv.WantErr(t, testenv.Err(b.Retry(t.Context(), "c1-1")), ledger.ErrUnknownClaim)
 		testenv.WantErr(t, testenv.Err(b.Retry(t.Context(), "c1-7")), ledger.ErrUnknownClaim)
-		// The copy that comes after the retry neither pays again nor is a dead letter again.
+		// A copy after the retry neither pays again nor becomes a dead letter again.
 		if posted := b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u2", 1, 60))); posted.New != 0 ||
 			len(posted.Dead) != 0 {
 			t.Errorf("%+v", posted)
@@ -239,8 +239,8 @@ func TestTheEscrowIsTheLimit(t *testing.T) {
 	})
 }
 
-// TestACarefulPostingIsNotStale: while a worker waits for an escrow to see whether it suffices, another pays the
-// same win from it. That the escrow is empty then is no reason to call the win unpayable.
+// TestACarefulPostingIsNotStale: while a worker waits for the escrow's lock, another one pays the same win. The lower
+// escrow must not make the win unpayable.
 func TestACarefulPostingIsNotStale(t *testing.T) {
 	b := paytest.OnMySQL(t)
 	ctx := t.Context()
@@ -271,7 +271,7 @@ func TestACarefulPostingIsNotStale(t *testing.T) {
 		})
 	}()
 	testenv.Eventually(t, 10*time.Second, "the second worker waits for the first", func() bool {
-		<-time.After(150 * time.Millisecond) // InnoDB shows an old picture to who looks more than once in 100 ms
+		<-time.After(150 * time.Millisecond) // InnoDB shows an old snapshot to frequent reads
 		return b.Count(t, "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'") > 0
 	})
 	close(commit)

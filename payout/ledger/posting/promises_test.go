@@ -10,7 +10,7 @@ import (
 	"redrain/rain"
 )
 
-// promise gives an entry up: its win becomes a letter.
+// promise gives an entry up: its win becomes a dead letter.
 func promise(b *paytest.Books, e rain.Entry) {
 	b.T.Helper()
 	tried, err := b.Attempt(b.T.Context(), e, errors.New("refused"), 1)
@@ -19,7 +19,7 @@ func promise(b *paytest.Books, e rain.Entry) {
 	}
 }
 
-// winsOf are the players and packets that EachWin names for each of two shards.
+// winsOf returns the players and packets of EachWin for both shards.
 func winsOf(b *paytest.Books, c *rain.Campaign) (all []string, packets []int) {
 	b.T.Helper()
 	for shard := range 2 {
@@ -33,8 +33,8 @@ func winsOf(b *paytest.Books, c *rain.Campaign) (all []string, packets []int) {
 	return all, packets
 }
 
-// TestALetterThatCannotBePaidTakesNothing: the packets that are somebody's are each named once, over all shards, both
-// for the stock and for the wins. A letter counts while a retry may pay it.
+// TestALetterThatCannotBePaidTakesNothing: each assigned packet is named once, over all shards, for the stock and for
+// the wins. A dead letter counts while a retry may pay it.
 func TestALetterThatCannotBePaidTakesNothing(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 20, Packets: 20, Shards: 2, WinsPerUser: 2})
@@ -83,8 +83,7 @@ func TestALetterThatCannotBePaidTakesNothing(t *testing.T) {
 	})
 }
 
-// TestAPromiseThatIsPaidMeanwhile: a letter that is paid while a rebuild reads the wins is not missed, and not named
-// twice.
+// TestAPromiseThatIsPaidMeanwhile: a dead letter that is paid while a rebuild reads the wins is named exactly once.
 func TestAPromiseThatIsPaidMeanwhile(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 20, Packets: 20})

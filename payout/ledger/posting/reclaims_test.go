@@ -24,7 +24,7 @@ func TestReclaim(t *testing.T) {
 		wantDead(t, "of an open campaign", b.MustPost(t, early), posting.LetterReclaim, "not closed")
 		b.WantBalance(t, booking.SponsorAccount("acme"), 0)
 		b.CloseCampaign(t, "c1")
-		// Several of a shard, as moves come in after its closing; each again and again.
+		// Several reclaims of a shard, as moves arrive after its closing; each several times.
 		paytest.Must(t, b.Moves.Write(t.Context(), "c1", 0, lent("m1", 1, 1, one(3))))
 		entries := []rain.Entry{paytest.ReclaimEntry(0, 3, rain.Range{First: 1, Last: 2},
 			rain.Range{First: 4, Last: 4}),
@@ -47,8 +47,8 @@ func TestReclaim(t *testing.T) {
 	})
 }
 
-// TestAReclaimGetsWhatIsNobodys: not what is paid, what waits in a dead letter, what was given back before or what it
-// names twice. It says so once.
+// TestAReclaimGetsWhatIsNobodys: it gets no packets that are paid, in an open dead letter, returned before, or named
+// twice. It is reported once.
 func TestAReclaimGetsWhatIsNobodys(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 55, Packets: 10, Split: rain.List,
@@ -70,7 +70,7 @@ func TestAReclaimGetsWhatIsNobodys(t *testing.T) {
 			t.Errorf("again: %+v", posted)
 		}
 		b.WantBalance(t, booking.SponsorAccount("acme"), 9+2+3+5+8+10)
-		b.WantBalance(t, booking.EscrowAccount("c1"), 4) // for the one that waits
+		b.WantBalance(t, booking.EscrowAccount("c1"), 4) // for the dead letter
 		if n := b.Count(t, "SELECT COUNT(*) FROM reclaim_cut WHERE asked = 57 AND given = 28"); n != 1 {
 			t.Errorf("%d cuts are kept", n)
 		}
@@ -78,7 +78,7 @@ func TestAReclaimGetsWhatIsNobodys(t *testing.T) {
 	})
 }
 
-// TestAReclaimIsOfTheCampaign: numbers that it does not have, none, and those of another campaign's seal.
+// TestAReclaimIsOfTheCampaign: packets that the campaign does not have, none, and those of another campaign's seal.
 func TestAReclaimIsOfTheCampaign(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 2})
@@ -104,8 +104,8 @@ func TestAReclaimIsOfTheCampaign(t *testing.T) {
 	})
 }
 
-// TestWhatWasGivenBackIsNotWon: Redis had forgotten a win, and its packet went back to the sponsor. What is left in the
-// escrow is of others.
+// TestWhatWasGivenBackIsNotWon: Redis had forgotten a win, and its packet returned to the sponsor. The rest of the
+// escrow belongs to other packets.
 func TestWhatWasGivenBackIsNotWon(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 40, Packets: 4})
@@ -124,7 +124,7 @@ func TestWhatWasGivenBackIsNotWon(t *testing.T) {
 	})
 }
 
-// TestAWinMeetsAReclaimOfItsPacket: another node gives a packet back between this one's look and its commit. One of the
+// TestAWinMeetsAReclaimOfItsPacket: another node returns a packet between this one's read and its commit. One of the
 // two gets it.
 func TestAWinMeetsAReclaimOfItsPacket(t *testing.T) {
 	t.Parallel()
@@ -148,7 +148,7 @@ func TestAWinMeetsAReclaimOfItsPacket(t *testing.T) {
 	if !errors.Is(err, late) {
 		t.Fatal(err)
 	}
-	// The other way round the reclaim waits, and gets what is left.
+	// In the other order the reclaim waits, and gets the rest.
 	win = []rain.Entry{paytest.Entry("c1", 6, paytest.Win("u2", 3, 0))}
 	reclaimed := make(chan posting.Posted, 1)
 	err = b.DB.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
@@ -180,8 +180,8 @@ func TestAWinMeetsAReclaimOfItsPacket(t *testing.T) {
 	b.CheckBooks(t)
 }
 
-// TestManyNodesReclaimAndPay: while some give the rest of a campaign back again and again, others bring wins of the
-// same packets. Each packet is paid or given back.
+// TestManyNodesReclaimAndPay: some nodes return the rest of a campaign again and again, others post wins of the same
+// packets. Each packet is paid or returned.
 func TestManyNodesReclaimAndPay(t *testing.T) {
 	paytest.OnEachInTurn(t, func(t *testing.T, b *paytest.Books) {
 		const nodes, packets = 8, 64

@@ -14,7 +14,7 @@ import (
 	"redrain/rain"
 )
 
-// wantDead fails the test unless a posting has paid nothing of an entry, and its one letter says why.
+// wantDead fails the test unless a posting has paid nothing of an entry, and its one dead letter has the reason.
 func wantDead(t *testing.T, what string, posted posting.Posted, kind, reason string) {
 	t.Helper()
 	if len(posted.Dead) != 1 || posted.New != 0 || posted.Dead[0].Kind != kind ||
@@ -23,8 +23,8 @@ func wantDead(t *testing.T, what string, posted posting.Posted, kind, reason str
 	}
 }
 
-// TestADropWinsAsItFell: no packet for a drop that no rain had, for one that was not in the air when the gateway sealed
-// the tap, and for a decoy; and a retry pays none either.
+// TestADropWinsAsItFell: a drop that no rain had, one that was not in the air at the seal, and a decoy get no packet,
+// also by a retry.
 func TestADropWinsAsItFell(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
@@ -65,8 +65,8 @@ func TestADropWinsAsItFell(t *testing.T) {
 	})
 }
 
-// TestWinsPerUser: a player's win too many is not paid, whether it comes later, in the same entry or in another one of
-// the batch; and it takes nothing from those beside it.
+// TestWinsPerUser: a win over the player's limit is not paid, whether it comes later, in the same entry or in another
+// entry of the batch. The wins beside it are paid.
 func TestWinsPerUser(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 200, Packets: 20, WinsPerUser: 2})
@@ -82,7 +82,7 @@ func TestWinsPerUser(t *testing.T) {
 			!strings.Contains(posted.Dead[0].Reason, "limit of") {
 			t.Errorf("%+v", posted)
 		}
-		// As they are: copies of what is paid are told, and the letters stay alone.
+		// Again: copies of paid wins are reported, and no dead letter is added.
 		if again := b.MustPost(t, paytest.Entry("c1", 9, paytest.Win("u1", 0, 0),
 			paytest.Win("u1", 1, 0))); again.New != 0 ||
 			len(again.Settled) != 2 || len(again.Dead) != 0 {
@@ -100,8 +100,8 @@ func TestWinsPerUser(t *testing.T) {
 	})
 }
 
-// TestManyNodesBringAPlayerTooMuch: each of eight nodes posts another win of the same players at the same moment, some
-// of whom have won before and some not. As many are paid as the campaign allows.
+// TestManyNodesBringAPlayerTooMuch: eight nodes post different wins of the same players at once. Some of the players
+// have won before. As many wins are paid as the campaign allows.
 func TestManyNodesBringAPlayerTooMuch(t *testing.T) {
 	paytest.OnEachInTurn(t, func(t *testing.T, b *paytest.Books) {
 		const nodes, players, rounds, allowed = 8, 3, 6, 3
@@ -133,7 +133,7 @@ func TestManyNodesBringAPlayerTooMuch(t *testing.T) {
 	})
 }
 
-// together runs something n times at the same moment, and waits.
+// together calls do n times concurrently, and waits.
 func together(n int, do func(int)) {
 	start := make(chan struct{})
 	var wg sync.WaitGroup
@@ -144,7 +144,7 @@ func together(n int, do func(int)) {
 	wg.Wait()
 }
 
-// TestADropWinsOnce: a player has one packet for a drop, whatever Redis says later; another player may have one too.
+// TestADropWinsOnce: a player gets one packet for a drop, whatever Redis has later. Another player may get one, too.
 func TestADropWinsOnce(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
@@ -171,8 +171,7 @@ func TestADropWinsOnce(t *testing.T) {
 	})
 }
 
-// TestManyNodesBringADropTwice: of two packets for the same drop of the same player, which two nodes post at the same
-// moment, one is paid.
+// TestManyNodesBringADropTwice: two nodes post two packets for the same drop of one player at once. One is paid.
 func TestManyNodesBringADropTwice(t *testing.T) {
 	paytest.OnEachInTurn(t, func(t *testing.T, b *paytest.Books) {
 		const nodes, players = 6, 5
@@ -198,8 +197,8 @@ func TestManyNodesBringADropTwice(t *testing.T) {
 	})
 }
 
-// TestTheMarkOnlyRises: it is the newest entry of a shard that the ledger has, whatever comes later; a time that
-// nobody's clock says is none, and neither is what was not posted.
+// TestTheMarkOnlyRises: the mark is the newest posted entry of a shard. An impossible time and an unposted entry do
+// not move it.
 func TestTheMarkOnlyRises(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 2})
@@ -221,7 +220,7 @@ func TestTheMarkOnlyRises(t *testing.T) {
 		post("4-99", "5-12")
 		post("6-0", "6-0")
 		post(fmt.Sprintf("%d-0", b.Clock.Load()+2*posting.FarFutureMS), "6-0")
-		b.MustPost(t, paytest.ShardEntry("c1", 1, 9, paytest.Win(user, 0, 0))) // a copy of what another entry brought
+		b.MustPost(t, paytest.ShardEntry("c1", 1, 9, paytest.Win(user, 0, 0))) // a copy of a win in another entry
 		packet = 0
 		post("8-0", "6-0")
 	})

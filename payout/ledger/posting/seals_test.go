@@ -14,8 +14,8 @@ import (
 	"redrain/rain"
 )
 
-// TestWhatNobodyHasSealedIsNotPaid: not at once and not by a retry. It holds no money back: its packet can be won, and
-// goes back to the sponsor.
+// TestWhatNobodyHasSealedIsNotPaid: not at once and not by a retry. It keeps no money: its packet can be won, and
+// returns to the sponsor.
 func TestWhatNobodyHasSealedIsNotPaid(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
@@ -62,7 +62,7 @@ func TestWhatNobodyHasSealedIsNotPaid(t *testing.T) {
 		if got := assigned(b, c); len(got) != 0 {
 			t.Errorf("taken: %+v", got)
 		}
-		// The packet is to be won, beside forged ones in the same batch; and the rest goes back as a whole.
+		// The packet can be won, beside forged entries in the same batch; and the whole rest returns.
 		batch := []rain.Entry{good}
 		for _, e := range forged {
 			batch = append(batch, e)
@@ -89,8 +89,7 @@ func TestWhatNobodyHasSealedIsNotPaid(t *testing.T) {
 	})
 }
 
-// TestAForgedCopyTakesNoOtherWithIt: somebody puts another entry into Redis in the place, and under the id, of one that
-// is under way.
+// TestAForgedCopyTakesNoOtherWithIt: an outsider replaces an entry in flight in Redis, under the same id.
 func TestAForgedCopyTakesNoOtherWithIt(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
@@ -106,8 +105,8 @@ func TestAForgedCopyTakesNoOtherWithIt(t *testing.T) {
 	})
 }
 
-// TestKeysAreRotated: what is sealed with the key before is paid; what is sealed with one rotated out twice waits for a
-// person, who has it paid. What is paid already is not made a letter by that.
+// TestKeysAreRotated: an entry with the previous key is paid. One with an older key becomes a dead letter, which an
+// operator can pay. A paid win stays paid.
 func TestKeysAreRotated(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
@@ -138,7 +137,7 @@ func TestKeysAreRotated(t *testing.T) {
 		if posted := b.MustPost(t, late); len(posted.Dead) != 0 || posted.New != 0 {
 			t.Errorf("after the retry: %+v", posted)
 		}
-		// Of a reclaim it is the same.
+		// The same for a reclaim.
 		b.CloseCampaign(t, "c1")
 		rest := paytest.ReclaimEntry(0, 5, rain.Range{First: 4, Last: 9})
 		wantDead(t, "a reclaim", b.MustPost(t, rest), posting.LetterForged, "seal")
@@ -151,8 +150,8 @@ func TestKeysAreRotated(t *testing.T) {
 	})
 }
 
-// TestWhatIsPaidBecomesNoLetter: also where the win before it in its entry is not paid, so that at first nothing of the
-// entry looks paid.
+// TestWhatIsPaidBecomesNoLetter: even if the win before it in its entry is not paid, so that the quick check finds no
+// paid win.
 func TestWhatIsPaidBecomesNoLetter(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
@@ -166,8 +165,8 @@ func TestWhatIsPaidBecomesNoLetter(t *testing.T) {
 	})
 }
 
-// TestAForgedLetterOfAnEpochBefore: nobody has counted its packet as taken when the shard was rebuilt, so it is not
-// paid any more, even if its seal was good once.
+// TestAForgedLetterOfAnEpochBefore: the rebuild did not count its packet as assigned, so it is never paid, even if
+// its seal was valid once.
 func TestAForgedLetterOfAnEpochBefore(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
@@ -181,14 +180,14 @@ func TestAForgedLetterOfAnEpochBefore(t *testing.T) {
 	})
 }
 
-// rotate makes a new key, after the time that the one before has to be in use.
+// rotate makes a new key, after the least age of the previous one.
 func rotate(b *paytest.Books) {
 	b.T.Helper()
 	b.Clock.Add(60_000)
 	paytest.Must(b.T, testenv.Err(b.Seals.Rotate(b.T.Context())))
 }
 
-// TestAnotherNodeLearnsOfANewKey when it meets what is sealed with it, and when it looks.
+// TestAnotherNodeLearnsOfANewKey: at the first entry with the new key, and at its interval.
 func TestAnotherNodeLearnsOfANewKey(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
@@ -219,7 +218,7 @@ func TestAnotherNodeLearnsOfANewKey(t *testing.T) {
 	})
 }
 
-// TestKeysThatAreWrong: none, or one of another length, is an error, and the keys that are known stay.
+// TestKeysThatAreWrong: no key, or one of another length, is an error, and the loaded keys stay.
 func TestKeysThatAreWrong(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
