@@ -59,7 +59,7 @@ func TestAnEntryComesBackAsItWas(t *testing.T) {
 	}
 }
 
-// An amount never travels: who reads the entry computes it.
+// An amount is never encoded: the reader of the entry computes it.
 func TestAmountsDoNotTravel(t *testing.T) {
 	t.Parallel()
 	e := entry(win("u1", 0))
@@ -131,7 +131,7 @@ func TestAMessageIsOfThisInstallation(t *testing.T) {
 	}
 }
 
-// FuzzDecode: what is read is written so that the same is read again, and no text makes more of itself than it is long.
+// FuzzDecode: a decoded text encodes to an equal entry, and its size bounds the entry's.
 func FuzzDecode(f *testing.F) {
 	f.Add(EncodeEntry(entry(win("u1", 4), win("张 伟", 5), win("u3", 1))))
 	f.Add(EncodeEntry(reclaim(rain.Range{First: 4, Last: 9}, rain.Range{First: 12, Last: 12})))

@@ -193,7 +193,7 @@ func (f *fake) handler() http.Handler {
 		"POST /api/v1/approvals/a7/reject":  fixed(anOrder("rejected")),
 		"POST /api/v1/withdrawals/w1/back":  aWithdrawal("returned", false),
 		"POST /api/v1/payouts/c1-4/dismiss": fixed(openapi.Dismissed{Claim: "c1-4", Dismissed: 1, Reclaimed: 88,
-			Kept: []string{"the ledger can bear it out"}}),
+			Kept: []string{"a retry can pay it"}}),
 		"POST /api/v1/payouts/retry": fixed(client.Retried{Retried: 3, Settled: 2, StillDead: 1}),
 		"GET /api/v1/users/u1/claims": func(http.ResponseWriter, *http.Request) any {
 			return client.List[client.Claim]{Items: f.claims}

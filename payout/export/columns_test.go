@@ -12,17 +12,17 @@ import (
 	"redrain/payout/paytest"
 )
 
-// notExported are the tables with rows of campaigns that say nothing about one that is over.
+// notExported are the tables with rows of campaigns that are not needed for a finished one.
 var notExported = []string{
 	"archive",       // written after the export
-	"attempt_claim", // what is tried again; there is none
+	"attempt_claim", // pending tries; there are none
 	"figure",        // for charts; no money depends on it
-	"held",          // what of its payouts was kept apart; each is released or confirmed, in transactions that stay
-	"proof",         // when it was proved; the export has its own
+	"held",          // its held payouts; each is released or confirmed, in transactions that stay
+	"proof",         // its last reconciliation; the export has its own
 }
 
-// TestEveryColumnIsExported holds what is exported against the tables: a new table of campaigns, or a new column, is to
-// be exported too.
+// TestEveryColumnIsExported compares the export with the tables: a new table with a campaign, or a new column, must
+// be exported, too.
 func TestEveryColumnIsExported(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []sqldb.Dialect{sqldb.MySQL, sqldb.SQLite} {
@@ -53,7 +53,7 @@ func TestEveryColumnIsExported(t *testing.T) {
 	}
 }
 
-// TestValuesComeBack: whatever a column has is the same after it was written and read.
+// TestValuesComeBack: each value is the same after it was written and read.
 func TestValuesComeBack(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "null", "新年 🧧", "a\x00b", "\xff\xfe", `{"hex":"ff"}`, "<&>\u2028",

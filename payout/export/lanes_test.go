@@ -11,7 +11,7 @@ import (
 	"redrain/rain"
 )
 
-// laned makes a campaign of which a part is for guests, and which is over: won from in both lanes.
+// laned makes a finished campaign with guests' and players' lanes, and wins in both.
 func laned(t testing.TB, b *paytest.Books) *paytest.FakeRedis {
 	t.Helper()
 	f := paytest.NewFakeRedis(b.Clock.Now)
@@ -28,7 +28,7 @@ func laned(t testing.TB, b *paytest.Books) *paytest.FakeRedis {
 	return f
 }
 
-// changed is the file with other values in the rows of a table of which one column has a value.
+// changed returns the file with other values in some rows of a table.
 func changed(t testing.TB, file, table, column, value string, instead map[string]string) string {
 	t.Helper()
 	lines := strings.Split(strings.TrimSuffix(file, "\n"), "\n")
@@ -63,8 +63,8 @@ func changed(t testing.TB, file, table, column, value string, instead map[string
 	return forge(lines)
 }
 
-// TestAnExportKeepsTheLanesApart: guests and players have packets and shards of their own, and whatever in a file says
-// that one of them has had the other's is named.
+// TestAnExportKeepsTheLanesApart: guests and players have separate packets and shards, and a row with the other
+// lane's is a finding.
 func TestAnExportKeepsTheLanesApart(t *testing.T) {
 	t.Parallel()
 	b := paytest.OnSQLite(t)

@@ -15,28 +15,28 @@ import (
 	"redrain/rain"
 )
 
-// What is done to whole rows.
+// The changes of whole rows.
 const removed, twice = "a row removed", "a row twice"
 
 // unproved lists, by table, the changes that verification does not detect.
 var unproved = map[string][]string{
-	// How Redis and the ledger spoke of the shards while there was something to win. No money follows from it.
+	// The state of the shards while packets could be won. It moves no money.
 	"shard_epoch": {"shard", "attempt", "barrier_ms", "fenced_at", removed, twice},
 	"shard_mark":  {"shard", "entry_ms", "entry_seq", removed, twice},
 	"move": {"id", "from_shard", "to_shard", "numbers", "packets", "from_number", "to_number", "epoch", "created_at",
 		"done_at", removed, twice},
-	// These columns change until the campaign is over. Dead letters wait for an operator. The audit has the SHA-256 of
-	// the file.
+	// These columns change until the campaign is over. Dead letters wait for an operator. The audit has the SHA-256
+	// of the file.
 	"campaign": {"status", "expires_at", "revision", "drained"},
 	"rain": {"ordinal", "id", "starts_at", "duration_ms", "drops_per_second", "fall_ms", "decoy_percent", "pacing",
 		"odds", "beat_ms", "odds_record", "first_wave", "seed", "stopped_at", removed, twice},
 	"dead_letter": {"id", "fingerprint", "claim", "source", "kind", "shard", "packet", "user_id", "amount", "won_at",
 		"entry_seq", "reason", "payload", "created_at", "resolved_at", removed, twice},
-	// Which records there are, only the ledger can tell. Their numbers find nothing.
+	// Only the ledger has the complete audit. No row refers to its numbers.
 	"audit": {"id", removed, twice},
 }
 
-// forge makes a file whose hash is right from lines.
+// forge makes a file with a valid hash from lines.
 func forge(lines []string) string {
 	text := strings.Join(lines[:len(lines)-1], "\n") + "\n"
 	rows := 0
@@ -49,10 +49,10 @@ func forge(lines []string) string {
 	return text + fmt.Sprintf(`{"rows":%d,"sha256":%q}`, rows, hex.EncodeToString(sum[:])) + "\n"
 }
 
-// rowsOfEach is how many rows of each table are forged.
+// rowsOfEach is the number of forged rows of each table.
 const rowsOfEach = 2
 
-// forgeries calls try with every file in which one value is another, one row is missing, or one is there twice.
+// forgeries calls try with every file in which one value is changed, one row is missing, or one is repeated.
 func forgeries(t *testing.T, file string, try func(table, what, forged string)) {
 	t.Helper()
 	lines := strings.Split(strings.TrimSuffix(file, "\n"), "\n")
@@ -90,7 +90,7 @@ func forgeries(t *testing.T, file string, try func(table, what, forged string)) 
 	}
 }
 
-// others are values to put in the place of one.
+// others returns values to replace one.
 func others(value any) []any {
 	switch v := value.(type) {
 	case nil:
@@ -102,7 +102,7 @@ func others(value any) []any {
 	}
 }
 
-// TestNoForgedExportIsProved changes each value of an export, and removes and repeats each row, with a hash that fits.
+// TestNoForgedExportIsProved changes each value of an export, and removes and repeats each row, with a valid hash.
 func TestNoForgedExportIsProved(t *testing.T) {
 	t.Parallel()
 	b := paytest.OnSQLite(t)
@@ -132,8 +132,8 @@ func TestNoForgedExportIsProved(t *testing.T) {
 	}
 }
 
-// TestTheEscrowTellsOfATransactionThatIsMissing leaves the funding out of an export, with its lines and a hash that
-// fits: every row that is there proves itself, and only the sum of the escrow says that one is not.
+// TestTheEscrowTellsOfATransactionThatIsMissing removes the funding from an export, with its lines and a valid hash.
+// Every remaining row is valid, and only the sum of the escrow shows that one is missing.
 func TestTheEscrowTellsOfATransactionThatIsMissing(t *testing.T) {
 	t.Parallel()
 	b := paytest.OnSQLite(t)
@@ -149,7 +149,7 @@ func TestTheEscrowTellsOfATransactionThatIsMissing(t *testing.T) {
 			table = head.Table
 		}
 		if table == "txn" && strings.Contains(line, `"fund:c1"`) {
-			fund = strings.Split(line, ",")[0] + "," // its number comes first, and of its lines too
+			fund = strings.Split(line, ",")[0] + "," // its number comes first, as in its lines
 			continue
 		}
 		if table == "entry" && fund != "" && strings.HasPrefix(line, fund) {

@@ -9,7 +9,7 @@ import (
 	"redrain/rain"
 )
 
-// rowOf is a row as a file has it.
+// rowOf makes a row of a file.
 func rowOf(table string, cells ...string) row {
 	r := row{table: table}
 	for i := 0; i < len(cells); i += 2 {
@@ -19,7 +19,7 @@ func rowOf(table string, cells ...string) row {
 	return r
 }
 
-// TestPayoutsAreComparedWithTheSplit: with every hash made anew, a payout is still compared with the split.
+// TestPayoutsAreComparedWithTheSplit: with all hashes recomputed, a payout is still compared with the split.
 func TestPayoutsAreComparedWithTheSplit(t *testing.T) {
 	t.Parallel()
 	campaign := rain.Campaign{ID: "c1", Spec: rain.Spec{Budget: 1_000, Packets: 10, Min: 1, Split: rain.DoubleMean}}

@@ -15,7 +15,7 @@ import (
 	"redrain/rain"
 )
 
-// lived makes a campaign that is over and has been through everything: c1, with c1-2 beside it.
+// lived makes a finished campaign with a long history: c1, with c1-2 beside it.
 func lived(t testing.TB, b *paytest.Books) *paytest.FakeRedis {
 	t.Helper()
 	ctx := t.Context()
@@ -32,7 +32,7 @@ func lived(t testing.TB, b *paytest.Books) *paytest.FakeRedis {
 	paytest.Must(t, b.Moves.Write(ctx, "c1", 0, *lent))
 	paytest.Must(t, b.Moves.Done(ctx, "a move", f.Borrow("c1", *lent)))
 	f.Done("c1", 0, "a move")
-	// A win that was refused too often, and is paid after all; and one that is another's.
+	// A win that was refused too often, and is paid after a retry; and one of another player's packet.
 	f.Win("c1", 1, "w")
 	refused := f.Entries(paytest.FakeKey{Campaign: "c1", Shard: 1})[0]
 	if tried, err := b.Attempt(ctx, refused, errors.New("refused"), 1); err != nil || !tried.GivenUp {
@@ -57,7 +57,7 @@ func lived(t testing.TB, b *paytest.Books) *paytest.FakeRedis {
 	return f
 }
 
-// cut makes a campaign that is over, whose Redis forgot that a packet was won, and so asked for it back.
+// cut makes a finished campaign whose Redis forgot a win, and so reclaimed its packet.
 func cut(t testing.TB, b *paytest.Books) {
 	t.Helper()
 	b.OpenCampaign(t, "cut", rain.Spec{Budget: 200, Packets: 4})
@@ -72,8 +72,8 @@ func cut(t testing.TB, b *paytest.Books) {
 	paytest.Must(t, err)
 }
 
-// dismissed makes a campaign that is over, of which a packet went back only after that: a line that was won was played
-// again for the packet, and the letter of that was dismissed when all else was drained.
+// dismissed makes a finished campaign with a packet that was returned last. A won line was replayed for the packet,
+// and its dead letter was dismissed after everything else was drained.
 func dismissed(t testing.TB, b *paytest.Books, f *paytest.FakeRedis, id string, spec rain.Spec) {
 	t.Helper()
 	spec.Budget, spec.Packets = 100, 10
@@ -82,7 +82,7 @@ func dismissed(t testing.TB, b *paytest.Books, f *paytest.FakeRedis, id string, 
 	f.Win(id, 0, "p")
 	won := f.Entries(paytest.FakeKey{Campaign: id})[0]
 	again := won.Wins[0]
-	again.Packet = 9 // which is the guests', where they have some of their own
+	again.Packet = 9 // the guests', if they have a lane
 	b.MustPost(t, won)
 	if posted := b.MustPost(t, paytest.Entry(id, int(b.Clock.Now()), again)); len(posted.Dead) != 1 {
 		t.Fatalf("%+v", posted)
@@ -100,7 +100,7 @@ func dismissed(t testing.TB, b *paytest.Books, f *paytest.FakeRedis, id string, 
 	}
 }
 
-// givenUp makes a campaign that was given up before it was stocked.
+// givenUp makes a campaign that was abandoned before it was stocked.
 func givenUp(t testing.TB, b *paytest.Books) {
 	t.Helper()
 	paytest.Must(t, b.CreateCampaign(t.Context(), b.LoadingCampaign(t, "given-up")))
@@ -110,7 +110,7 @@ func givenUp(t testing.TB, b *paytest.Books) {
 	paytest.Must(t, err)
 }
 
-// exported is the export of a campaign.
+// exported returns the export of a campaign.
 func exported(t testing.TB, b *paytest.Books, campaign string, f *paytest.FakeRedis) (string, export.Trailer) {
 	t.Helper()
 	proof, err := b.Proof.ReconcileWith(t.Context(), campaign, f, reconcile.Rows)
@@ -123,7 +123,7 @@ func exported(t testing.TB, b *paytest.Books, campaign string, f *paytest.FakeRe
 	return file.String(), trailer
 }
 
-// TestAnExportIsProved exports a campaign from every database, and proves the file.
+// TestAnExportIsProved exports a campaign from every database, and verifies the file.
 func TestAnExportIsProved(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		f := lived(t, b)
@@ -157,7 +157,7 @@ func TestAnExportIsProved(t *testing.T) {
 	})
 }
 
-// TestOnlyWhatIsOverIsExported refuses campaigns of which something may still change.
+// TestOnlyWhatIsOverIsExported refuses campaigns that may still change.
 func TestOnlyWhatIsOverIsExported(t *testing.T) {
 	t.Parallel()
 	for what, undo := range map[string]string{

@@ -178,9 +178,9 @@ func winnersOnly(b *paytest.Books, c *rain.Campaign) *paytest.FakeRedis {
 	return f
 }
 
-// TestWhatALetterKeepsGoesBack: a line that was replayed for another packet keeps that packet from all players, until
-// its campaign is over and the dead letter is dismissed. Then it returns to the sponsor once, whether or not the
-// shard's reclaim named it, and for any number of concurrent dismissals.
+// TestWhatALetterKeepsGoesBack: a line was replayed for another packet. Its dead letter keeps that packet from all
+// players, until the campaign is over and the dead letter is dismissed. Then the packet returns to the sponsor once,
+// whether or not the shard's reclaim named it, and for any number of concurrent dismissals.
 func TestWhatALetterKeepsGoesBack(t *testing.T) {
 	t.Parallel()
 	for what, asked := range map[string][]rain.Range{

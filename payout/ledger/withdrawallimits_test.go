@@ -154,7 +154,7 @@ func TestWithdrawHeld(t *testing.T) {
 	})
 }
 
-// After a denial by another system, the rules do not hold the player. That system's later verdict counts, and a
+// After a denial by another system, the rules do not hold the player. A later verdict of that system counts, and a
 // person's verdict counts more.
 func TestWhoseVerdictCounts(t *testing.T) {
 	t.Parallel()

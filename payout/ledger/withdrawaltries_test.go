@@ -204,8 +204,8 @@ func TestDeadWithdrawal(t *testing.T) {
 	})
 }
 
-// TestAWithdrawalOfTheFuture: one with a time too far ahead (tampered row, wrong clock) is tried all the same, and no
-// try is delayed longer than the limit.
+// TestAWithdrawalOfTheFuture: a time too far ahead (tampered row, wrong clock) is ignored, and no try is delayed
+// longer than the limit.
 func TestAWithdrawalOfTheFuture(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
@@ -233,8 +233,8 @@ func TestAWithdrawalOfTheFuture(t *testing.T) {
 	})
 }
 
-// TestAFrozenTryWakesUp: a try writes nothing after another one has begun, even if the clock was set back meanwhile,
-// so that both have the same lease time.
+// TestAFrozenTryWakesUp: a try writes nothing after another one has begun. The clock may have been set back, so that
+// both have the same lease time.
 func TestAFrozenTryWakesUp(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()

@@ -32,11 +32,11 @@ func TestPanicEndsOneRound(t *testing.T) {
 	var reads atomic.Int32
 	relay := p.relay(t, RelayOptions{SweepEvery: 10 * time.Millisecond, Patience: 50 * time.Millisecond,
 		Recoverer: recoverer})
-	relay.outbox = &tearing{Outbox: p.redis, first: &reads}
+	relay.outbox = &panickingPages{Outbox: p.redis, first: &reads}
 	var posts atomic.Int32
 	settler := NewSettler(p.js, p.Seals.Ring(), &between{p.Poster, func([]rain.Entry) error {
 		if posts.Add(1) == 1 {
-			panic("torn")
+			panic("broken")
 		}
 		return nil
 	}}, p.DeadLetters, p.redis, p.told, SettlerOptions{
@@ -63,43 +63,43 @@ func TestPanicEndsOneRound(t *testing.T) {
 	}
 }
 
-// tearing panics at the first page.
-type tearing struct {
+// panickingPages panics at the first page.
+type panickingPages struct {
 	Outbox
 	first *atomic.Int32
 }
 
-func (o *tearing) Page(ctx context.Context, campaign string, shard int, after string, limit int) (
+func (o *panickingPages) Page(ctx context.Context, campaign string, shard int, after string, limit int) (
 	[]rain.Entry, string, error,
 ) {
 	if o.first.Add(1) == 1 {
-		panic("torn")
+		panic("broken")
 	}
 	return o.Outbox.Page(ctx, campaign, shard, after, limit)
 }
 
-// torn is a ledger that panics at a certain player.
-type torn struct {
+// panickingLedger is a ledger that panics at a certain player.
+type panickingLedger struct {
 	*posting.Poster
 	attempts bool // Attempt panics, too
 }
 
 func breakOver(e rain.Entry) {
 	for _, w := range e.Wins {
-		if w.User == "torn" {
-			panic("torn")
+		if w.User == "broken" {
+			panic("broken")
 		}
 	}
 }
 
-func (l *torn) Post(ctx context.Context, entries []rain.Entry) (posting.Posted, error) {
+func (l *panickingLedger) Post(ctx context.Context, entries []rain.Entry) (posting.Posted, error) {
 	for _, e := range entries {
 		breakOver(e)
 	}
 	return l.Poster.Post(ctx, entries)
 }
 
-func (l *torn) Attempt(ctx context.Context, e rain.Entry, cause error, limit int) (posting.Attempted, error) {
+func (l *panickingLedger) Attempt(ctx context.Context, e rain.Entry, cause error, limit int) (posting.Attempted, error) {
 	if l.attempts {
 		breakOver(e)
 	}
@@ -117,10 +117,10 @@ func TestPanicBecomesADeadLetter(t *testing.T) {
 				t.Parallel()
 				p, _ := opened(t, back, rain.Spec{Budget: 100, Packets: 10})
 				p.redis.Win("c1", 0, "u1")
-				p.redis.Win("c1", 0, "torn")
+				p.redis.Win("c1", 0, "broken")
 				p.redis.Win("c1", 0, "u2")
 				entries := p.publishOutbox(t, 0, 1)
-				p.run(t, NewSettler(p.js, p.Seals.Ring(), &torn{p.Poster, attempts}, p.DeadLetters, p.redis, p.told,
+				p.run(t, NewSettler(p.js, p.Seals.Ring(), &panickingLedger{p.Poster, attempts}, p.DeadLetters, p.redis, p.told,
 					SettlerOptions{
 						Namespace: p.namespace, Workers: 1, Attempts: 3, Log: paytest.Quiet,
 						Alarms: Alarms{OnDead: func(letters []posting.DeadLetter) { p.dead <- letters[0] }},
@@ -129,7 +129,7 @@ func TestPanicBecomesADeadLetter(t *testing.T) {
 				letter := <-p.dead
 				paid, _, err := p.Paid(t.Context(), "c1")
 				paytest.Must(t, err)
-				if paid != 2 || !strings.Contains(letter.Reason, "a fault of the program: torn") {
+				if paid != 2 || !strings.Contains(letter.Reason, "a fault of the program: panickingLedger") {
 					t.Errorf("%d are paid; the letter is %+v", paid, letter)
 				}
 				kind, left := posting.LetterPay, 0
@@ -154,7 +154,7 @@ func TestPanicBecomesADeadLetter(t *testing.T) {
 				} else {
 					paytest.Must(t, err)
 				}
-				if len(settled) != 1 || settled[0].User != "torn" {
+				if len(settled) != 1 || settled[0].User != "broken" {
 					t.Errorf("%+v", settled)
 				}
 				p.CheckBooks(t)
@@ -163,16 +163,16 @@ func TestPanicBecomesADeadLetter(t *testing.T) {
 	}
 }
 
-// tornMessage is a message that cannot be decoded without a panic.
-type tornMessage struct {
+// panickingMessage is a message that cannot be decoded without a panic.
+type panickingMessage struct {
 	jetstream.Msg
 	read *bool
 }
 
-func (m tornMessage) Data() []byte {
+func (m panickingMessage) Data() []byte {
 	if !*m.read {
 		*m.read = true
-		panic("torn")
+		panic("broken")
 	}
 	return m.Msg.Data()
 }
@@ -191,7 +191,7 @@ func TestPanicOfDecodingBecomesADeadLetter(t *testing.T) {
 	paytest.Must(t, err)
 	for delivered := 1; len(p.dead) == 0; delivered++ {
 		read := false
-		messages[0] = tornMessage{messages[0], &read}
+		messages[0] = panickingMessage{messages[0], &read}
 		entries := s.readable(t.Context(), messages, 10, newFetchSizer(10))
 		if delivered == 1 && (len(entries) != 1 || entries[0].entry.Ref.ID != "2-0") {
 			t.Fatalf("%+v", entries)
@@ -209,7 +209,7 @@ func TestPanicOfDecodingBecomesADeadLetter(t *testing.T) {
 		}
 	}
 	if d := <-p.dead; d.Kind != posting.LetterMessage || d.Packet != -1 || d.Shard != -1 ||
-		!strings.Contains(d.Reason, "torn") {
+		!strings.Contains(d.Reason, "broken") {
 		t.Errorf("%+v", d)
 	}
 	if n := p.CountDead(t); n != 1 {
@@ -217,20 +217,20 @@ func TestPanicOfDecodingBecomesADeadLetter(t *testing.T) {
 	}
 }
 
-// tornNeighbours are an outbox whose first Remove panics, and a notifier that always panics.
-type tornNeighbours struct {
+// panickingNeighbours are an outbox whose first Remove panics, and a notifier that always panics.
+type panickingNeighbours struct {
 	Outbox
 	removed atomic.Int32
 }
 
-func (n *tornNeighbours) Remove(ctx context.Context, refs []rain.EntryRef) error {
+func (n *panickingNeighbours) Remove(ctx context.Context, refs []rain.EntryRef) error {
 	if n.removed.Add(1) == 1 {
-		panic("torn")
+		panic("broken")
 	}
 	return n.Outbox.Remove(ctx, refs)
 }
 
-func (*tornNeighbours) Settled(context.Context, []posting.Settlement) { panic("torn") }
+func (*panickingNeighbours) Settled(context.Context, []posting.Settlement) { panic("broken") }
 
 // After a panic of the outbox the messages come again sooner than by JetStream's own redelivery. A panic of the
 // notifier delays nothing.
@@ -239,7 +239,7 @@ func TestPanicOfNeighbours(t *testing.T) {
 	p, c := opened(t, inProcess, rain.Spec{Budget: 100, Packets: 10})
 	p.rainOn(c, 10)
 	p.publishOutbox(t, 0, 1)
-	neighbours := &tornNeighbours{Outbox: p.redis}
+	neighbours := &panickingNeighbours{Outbox: p.redis}
 	p.run(t, NewSettler(p.js, p.Seals.Ring(), p.Poster, p.DeadLetters, neighbours, neighbours,
 		SettlerOptions{Namespace: p.namespace, Workers: 1, Log: paytest.Quiet}))
 	p.eventuallySettled(t, ackWait/2, c, 10)

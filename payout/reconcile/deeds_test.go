@@ -7,18 +7,18 @@ import (
 	"redrain/rain"
 )
 
-// deed is an edit of the books.
-type deed struct {
+// edit is an edit of the books.
+type edit struct {
 	sql   string
 	redis func(*paytest.FakeShard) // to shard 0
 	// names are the findings of both reconciliations, global those of the full one only.
 	names, global []string
 }
 
-// The campaign: packets 0 to 9 in shard 0, 10 to 19 in shard 1. Transaction 1 is the deposit, 2 the funding.
-// Packets 0, 1 and 2 are u1's, u5's and u3's by transaction 3, packet 10 is v's by 4, the rest of shard 1 is
-// reclaimed by 5. u7's packet 3 is in the outbox.
-var deeds = map[string]deed{
+// The campaign: packets 0 to 9 in shard 0, 10 to 19 in shard 1. Transaction 1 is the deposit, 2 the funding. Packets
+// 0, 1 and 2 are u1's, u5's and u3's by transaction 3, and packet 10 is v's by 4. The rest of shard 1 is reclaimed by
+// 5. u7's packet 3 is in the outbox.
+var edits = map[string]edit{
 	"a line": {
 		sql: "UPDATE entry SET amount = amount + 1 WHERE account_id = 'user:u5'",
 		names: []string{"transaction 3 (pay), line 2: user:u5 gets 51, but should be 50 by c1-1",

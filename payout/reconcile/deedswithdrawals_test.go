@@ -1,7 +1,7 @@
 package reconcile_test
 
-// withdrawalDeeds are edits of the withdrawals of the same books.
-var withdrawalDeeds = map[string]deed{
+// withdrawalEdits are edits of the withdrawals of the same books.
+var withdrawalEdits = map[string]edit{
 	"a withdrawal's amount": {
 		sql: "UPDATE withdrawal SET amount = amount + 1 WHERE id = 'w1'",
 		global: []string{"(withdraw), line 0: user:v gives 20, but should be 21 by w1",

@@ -11,9 +11,9 @@ import (
 	"redrain/payout/paytest"
 )
 
-// edited lists, by table, the columns whose edits the full reconciliation must report: amounts, accounts, owners,
-// states and links, the terms of campaigns, and the audit. row selects the edited row; names are queries for its
-// possible names.
+// edited lists, by table, the columns whose edits the full reconciliation must report. They are amounts, accounts,
+// owners, states and links, the terms of campaigns, and the audit. row selects the edited row; names are queries for
+// its possible names.
 var edited = []struct {
 	table, columns, row string
 	names               []string

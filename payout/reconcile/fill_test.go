@@ -93,8 +93,8 @@ func fillDrained(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 	f.Lose("c3", 0)
 }
 
-// fillWaiting makes c6, which is drained except for a dead-lettered win and reclaim; c7, in which they were retried;
-// and c8, which was abandoned before it was stocked, and whose Redis reclaims its packets.
+// fillWaiting makes three campaigns. c6 is drained except for a dead-lettered win and reclaim. In c7 such ones were
+// retried. c8 was abandoned before it was stocked, and its Redis reclaims its packets.
 func fillWaiting(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 	t.Helper()
 	ctx := t.Context()

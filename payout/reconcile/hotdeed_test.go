@@ -10,15 +10,15 @@ import (
 	"redrain/rain"
 )
 
-// hotDeed is an edit of a shard in a Redis that stands still.
-type hotDeed struct {
+// hotEdit is an edit of a shard in a Redis that stands still.
+type hotEdit struct {
 	*world
 	*paytest.FakeShard
 	rt     *rapid.T
 	frozen *paytest.FakeRedis
 }
 
-func (d *hotDeed) pick(n int) int { return rapid.IntRange(0, n-1).Draw(d.rt, "which") }
+func (d *hotEdit) pick(n int) int { return rapid.IntRange(0, n-1).Draw(d.rt, "which") }
 
 func remove(numbers rain.Numbers, packet int) rain.Numbers {
 	return rain.Remaining(numbers, rain.Numbers{{First: packet, Last: packet}})
@@ -36,7 +36,7 @@ func nth(numbers rain.Numbers, n int) int {
 }
 
 // win returns a record to be changed, or nil.
-func (d *hotDeed) win() *rain.WinRecord {
+func (d *hotEdit) win() *rain.WinRecord {
 	if len(d.Wins) == 0 {
 		return nil
 	}
@@ -44,7 +44,7 @@ func (d *hotDeed) win() *rain.WinRecord {
 }
 
 // entry replaces an outbox entry that the ledger does not have by a copy, and returns the copy, or nil.
-func (d *hotDeed) entry() *rain.Entry {
+func (d *hotEdit) entry() *rain.Entry {
 	for i, e := range d.Entries {
 		if d.posted(e) {
 			continue
@@ -55,7 +55,7 @@ func (d *hotDeed) entry() *rain.Entry {
 	return nil
 }
 
-func (d *hotDeed) posted(e rain.Entry) bool {
+func (d *hotEdit) posted(e rain.Entry) bool {
 	ms, seq, err := e.Ref.Position()
 	d.must(err)
 	count := d.b.Count(d.t, "SELECT (SELECT COUNT(*) FROM payout WHERE campaign_id = ? AND shard = ? AND won_at = ? "+
@@ -67,7 +67,7 @@ func (d *hotDeed) posted(e rain.Entry) bool {
 }
 
 // player changes a record of a player.
-func (d *hotDeed) player(edit func(p *rain.PlayerRecord)) bool {
+func (d *hotEdit) player(edit func(p *rain.PlayerRecord)) bool {
 	w := d.win()
 	if w == nil {
 		return false
@@ -78,7 +78,7 @@ func (d *hotDeed) player(edit func(p *rain.PlayerRecord)) bool {
 	return true
 }
 
-func (d *hotDeed) lent(edit func(l *rain.Lent)) bool {
+func (d *hotEdit) lent(edit func(l *rain.Lent)) bool {
 	s := &d.FakeShard.Snapshot
 	if len(s.Lent) == 0 {
 		return false
@@ -88,7 +88,7 @@ func (d *hotDeed) lent(edit func(l *rain.Lent)) bool {
 	return true
 }
 
-func (d *hotDeed) change(edit func(w *rain.WinRecord)) bool {
+func (d *hotEdit) change(edit func(w *rain.WinRecord)) bool {
 	w := d.win()
 	if w == nil {
 		return false
@@ -97,7 +97,7 @@ func (d *hotDeed) change(edit func(w *rain.WinRecord)) bool {
 	return true
 }
 
-func (d *hotDeed) wins(edit func(e *rain.Entry)) bool {
+func (d *hotEdit) wins(edit func(e *rain.Entry)) bool {
 	e := d.entry()
 	if e == nil || len(e.Wins) == 0 {
 		return false
@@ -107,7 +107,7 @@ func (d *hotDeed) wins(edit func(e *rain.Entry)) bool {
 }
 
 // again puts a copy of an entry into the outbox, under its own id.
-func (d *hotDeed) again(say func(s *rain.ShardSnapshot, id string)) bool {
+func (d *hotEdit) again(say func(s *rain.ShardSnapshot, id string)) bool {
 	if len(d.Entries) == 0 {
 		return false
 	}

@@ -187,11 +187,11 @@ func askApprovals(ctx context.Context, b *paytest.Books, ann, bob ledger.Person)
 			}
 		}
 	}
-	deeds := []ledger.Deed{
+	edits := []ledger.Deed{
 		{Act: ledger.ActBack, Target: "o-back"}, {Act: ledger.ActPaid, Target: "w-dead", Reference: "r"},
 		{Act: ledger.ActDeposit, Target: "acme", Amount: 5, Reference: "o"},
 	}
-	for n, d := range deeds {
+	for n, d := range edits {
 		o, err := two.Do(ctx, d, ann)
 		if err != nil {
 			return err
@@ -199,7 +199,7 @@ func askApprovals(ctx context.Context, b *paytest.Books, ann, bob ledger.Person)
 		if _, err := two.Approval(ctx, o.Pending.ID); err != nil {
 			return err
 		}
-		if n == len(deeds)-1 {
+		if n == len(edits)-1 {
 			_, err = two.Reject(ctx, o.Pending.ID, bob)
 		} else {
 			_, _, err = two.Confirm(ctx, o.Pending.ID, bob)
@@ -228,7 +228,7 @@ func askLetters(t testing.TB, b *paytest.Books) {
 	ctx := t.Context()
 	b.OpenCampaign(t, "l1", rain.Spec{Budget: 100, Packets: 10})
 	b.MustPost(t, paytest.Entry("l1", 1, paytest.Win("u", 0, 10), paytest.Win("v", 9, 10)))
-	b.MustPost(t, paytest.Entry("l1", 2, paytest.Win("w", 0, 10), paytest.Win("w", 9, 10))) // assigned packets: dead letters
+	b.MustPost(t, paytest.Entry("l1", 2, paytest.Win("w", 0, 10), paytest.Win("w", 9, 10))) // dead letters
 	waits := paytest.Entry("l1", 3, paytest.Win("x", 2, 10))
 	ask(t,
 		func() error { _, err := b.Attempt(ctx, waits, errors.New("not now"), 10); return err },

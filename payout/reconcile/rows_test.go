@@ -110,8 +110,8 @@ func TestEveryDeedIsNamed(t *testing.T) {
 			if one, all := everything(t, b, f, "c1"); one != "" || all != "" {
 				t.Fatalf("untouched: %q, %q", one, all)
 			}
-			every := maps.Clone(deeds)
-			maps.Copy(every, withdrawalDeeds)
+			every := maps.Clone(edits)
+			maps.Copy(every, withdrawalEdits)
 			for what, d := range every {
 				if d.sql != "" {
 					change(t, b, d.sql)

@@ -48,12 +48,12 @@ func TestEveryChangeByHandIsFound(t *testing.T) {
 			return false
 		}
 		prove("untouched", w.f, reconcile.Rows)
-		names := slices.Sorted(maps.Keys(hotDeeds))
-		for range deedsOfARun {
-			name := rapid.SampledFrom(names).Draw(rt, "deed")
+		names := slices.Sorted(maps.Keys(hotEdits))
+		for range editsOfARun {
+			name := rapid.SampledFrom(names).Draw(rt, "edit")
 			frozen := w.f.Snapshots(w.c)
 			sh := frozen.Shards[paytest.FakeKey{Campaign: w.c.ID, Shard: w.shard(rt)}]
-			if !hotDeeds[name](&hotDeed{world: w, rt: rt, frozen: frozen, FakeShard: sh}) {
+			if !hotEdits[name](&hotEdit{world: w, rt: rt, frozen: frozen, FakeShard: sh}) {
 				continue
 			}
 			tried[name]++
@@ -63,8 +63,8 @@ func TestEveryChangeByHandIsFound(t *testing.T) {
 			}
 		}
 		w.removeGivenUp() // else packets without a dead letter would wait in the outbox
-		for range deedsOfARun {
-			statement := rapid.SampledFrom(bookDeeds).Draw(rt, "statement")
+		for range editsOfARun {
+			statement := rapid.SampledFrom(bookEdits).Draw(rt, "statement")
 			kept := w.keep()
 			n, err := b.DB.Exec(t.Context(), statement, w.c.ID)
 			if err != nil {
@@ -80,12 +80,12 @@ func TestEveryChangeByHandIsFound(t *testing.T) {
 			kept()
 		}
 	})
-	t.Logf("%d changes were tried, of %d of Redis and %d of the ledger", len(tried), len(hotDeeds), len(bookDeeds))
+	t.Logf("%d changes were tried, of %d of Redis and %d of the ledger", len(tried), len(hotEdits), len(bookEdits))
 	b.CheckBooks(t)
 }
 
-// deedsOfARun is the number of edits of each kind in a run.
-const deedsOfARun = 10
+// editsOfARun is the number of edits of each kind in a run.
+const editsOfARun = 10
 
 // removeGivenUp removes dead-lettered entries from the outboxes.
 func (w *world) removeGivenUp() {
@@ -119,13 +119,13 @@ func (w *world) keep() (restore func()) {
 	}
 }
 
-// bookDeeds are edits of one row of the ledger.
-var bookDeeds = makeBookDeeds()
+// bookEdits are edits of one row of the ledger.
+var bookEdits = makeBookEdits()
 
-func makeBookDeeds() (all []string) {
-	add := func(table, key, where string, deeds ...string) {
-		for _, deed := range deeds {
-			all = append(all, deed+" WHERE "+key+" = (SELECT "+key+" FROM "+table+" WHERE campaign_id = ? "+where+" "+
+func makeBookEdits() (all []string) {
+	add := func(table, key, where string, edits ...string) {
+		for _, edit := range edits {
+			all = append(all, edit+" WHERE "+key+" = (SELECT "+key+" FROM "+table+" WHERE campaign_id = ? "+where+" "+
 				"ORDER "+
 				"BY "+key+
 				" LIMIT 1)")

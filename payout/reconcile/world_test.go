@@ -14,8 +14,8 @@ import (
 	"redrain/rain"
 )
 
-// world is a campaign that is played, settled, moved, lost and rebuilt. Each step does what the scripts and rows do,
-// and may be interrupted.
+// world is a campaign that is played, settled, moved, lost and rebuilt. Each step acts like the scripts and rows, and
+// may be interrupted.
 type world struct {
 	t       testing.TB
 	b       *paytest.Books

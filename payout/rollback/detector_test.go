@@ -17,9 +17,9 @@ import (
 	"redrain/payout/ledger/chain"
 )
 
-// fakeLedger has the rows that the test says.
+// fakeLedger has the rows of a test.
 type fakeLedger struct {
-	rows    []chain.Head // the newest one of each book is its head
+	rows    []chain.Head // each book's newest one is its head
 	restore ledger.Restore
 	noticed []string
 	during  func() // while a look reads the ledger
@@ -50,7 +50,7 @@ func (f *fakeLedger) Notice(_ context.Context, reason string) error {
 	return nil
 }
 
-// harness is a detector on a NATS of its own name.
+// harness is a detector with its own NATS namespace.
 type harness struct {
 	*testing.T
 	*fakeLedger
@@ -80,7 +80,7 @@ func newHarness(t *testing.T) *harness {
 	return h
 }
 
-// rows are so many transactions and audit records.
+// rows makes so many transactions and audit records.
 func rows(counts ...int64) (all []chain.Head) {
 	for n, count := range counts {
 		for id := range count {
@@ -96,7 +96,7 @@ func (h *harness) look() {
 	testenv.Must(h, h.d.Look(h.Context()))
 }
 
-// wants that so many restores were noticed, the newest for a reason.
+// wants fails the test unless so many restores were recorded, the newest with a reason.
 func (h *harness) wants(count int, reason string) {
 	h.Helper()
 	if len(h.noticed) != count || count > 0 && !strings.Contains(h.noticed[count-1], reason) {
@@ -111,7 +111,7 @@ func (h *harness) wants(count int, reason string) {
 	}
 }
 
-// TestALedgerThatWentBack is noticed once, whichever way it is not what it was; the alarm is given by Run.
+// TestALedgerThatWentBack is detected once, by any difference. Run raises the alarm.
 func TestALedgerThatWentBack(t *testing.T) {
 	other := rows(7, 3)
 	other[len(other)-1].Hash = "another"
@@ -155,8 +155,8 @@ func TestALedgerThatWentBack(t *testing.T) {
 	}
 }
 
-// TestALedgerThatGoesOn is none that went back, nor one whose restore is noted, nor one that another node has seen
-// further.
+// TestALedgerThatGoesOn has not gone back. A recorded restore, and a newer mark of another node, raise no alarm
+// either.
 func TestALedgerThatGoesOn(t *testing.T) {
 	h := newHarness(t)
 	h.rows = rows(8, 4)
@@ -165,11 +165,11 @@ func TestALedgerThatGoesOn(t *testing.T) {
 
 	h.rows, h.restore = rows(2), ledger.Restore{At: h.now + 1, Open: true}
 	h.now += 2
-	h.look() // an operator has said so before any node ran
+	h.look() // an operator has recorded it before any node ran
 	h.wants(0, "")
 	h.rows = rows(5)
 	h.look()
-	h.restore = ledger.Restore{At: h.now + 1} // and here even that it has ended
+	h.restore = ledger.Restore{At: h.now + 1} // and its end, too
 	h.rows = rows(4)
 	h.look()
 	h.wants(0, "")
@@ -182,6 +182,6 @@ func TestALedgerThatGoesOn(t *testing.T) {
 	h.look()
 	h.wants(0, "")
 	h.rows = rows(6)
-	h.look() // what the other one has kept is still there
+	h.look() // the other node's mark is still there
 	h.wants(1, "row 9")
 }

@@ -13,7 +13,7 @@ import (
 	"redrain/rain"
 )
 
-// books are what a statement is held against.
+// books is the ledger's side of a comparison.
 type books struct {
 	withdrawals []ledger.Withdrawal
 	deposits    []ledger.Deposit
@@ -46,7 +46,7 @@ func (b books) Deposits(context.Context, int64, int64) ([]ledger.Deposit, error)
 
 var period = statement.Period{From: 1000, To: 2000, Currency: "CNY"}
 
-// found is a report in short.
+// found formats a report.
 func found(r statement.Report) []string {
 	list := []string{}
 	for _, f := range r.Findings {
@@ -61,7 +61,7 @@ func found(r statement.Report) []string {
 	return list
 }
 
-// withdrawals are one in each state, and one that was paid in another period.
+// withdrawals returns one in each state, and one that was paid in another period.
 func withdrawals() (list []ledger.Withdrawal) {
 	for _, state := range []ledger.WithdrawalState{ledger.WithdrawalRequested, ledger.WithdrawalHeld,
 		ledger.WithdrawalSent, ledger.WithdrawalAction, ledger.WithdrawalPaid, ledger.WithdrawalRefused,
@@ -114,7 +114,7 @@ func TestAProvidersStatement(t *testing.T) {
 	}
 }
 
-// TestOneReceiversStatement has not what others have paid.
+// TestOneReceiversStatement has no payments of other receivers.
 func TestOneReceiversStatement(t *testing.T) {
 	t.Parallel()
 	of := period

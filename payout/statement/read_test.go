@@ -13,7 +13,7 @@ import (
 	"redrain/payout/statement"
 )
 
-// short is a line in short.
+// short formats a line.
 func short(l statement.Line) string {
 	if l.Fault != "" {
 		return fmt.Sprintf("%d fault", l.Number)
@@ -21,7 +21,7 @@ func short(l statement.Line) string {
 	return fmt.Sprintf("%d %s %d %s %s", l.Number, strings.Join(l.Names, "|"), int64(l.Amount), l.State, l.Currency)
 }
 
-// wechat are the columns of a bill of WeChat's kind, whose cells begin with ` and whose end is a summary.
+// wechat has the columns of a WeChat bill, whose cells begin with ` and which ends with a summary.
 var wechat = statement.Format{End: "总", Columns: map[string]string{"key": "商家单号", "reference": "转账单号", "amount": "金额",
 	"state": "状态"}}
 
@@ -107,12 +107,12 @@ func TestAmounts(t *testing.T) {
 	}
 }
 
-// bomb defines an entity out of many of another.
+// bomb defines an entity by many references to another.
 const bomb = `<?xml version="1.0"?><!DOCTYPE d [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>` +
 	`<Document><BkToCstmrStmt><Stmt><Ntry><Amt Ccy="CNY">1</Amt><CdtDbtInd>CRDT</CdtDbtInd><AcctSvcrRef>&b;` +
 	`</AcctSvcrRef></Ntry></Stmt></BkToCstmrStmt></Document>`
 
-// batch is one entry of three payments, of which the last has no amount of its own.
+// batch is one entry of three payments. The last one has no amount of its own.
 const batch = `<Document><BkToCstmrDbtCdtNtfctn><Ntfctn><Ntry><Amt Ccy="CNY">6.00</Amt><CdtDbtInd>DBIT</CdtDbtInd>` +
 	`<Sts>BOOK</Sts><NtryDtls><TxDtls><Refs><EndToEndId>w1</EndToEndId></Refs><Amt Ccy="CNY">1.00</Amt></TxDtls>` +
 	`<TxDtls><Refs><EndToEndId>w2</EndToEndId></Refs><AmtDtls><TxAmt><Amt Ccy="CNY">2.00</Amt></TxAmt></AmtDtls>` +
@@ -147,7 +147,7 @@ func TestReadCamt(t *testing.T) {
 	}
 }
 
-// TestHostileCells are read as something, or are a fault of their line.
+// TestHostileCells are read, or are a fault of their line.
 func TestHostileCells(t *testing.T) {
 	t.Parallel()
 	for _, text := range testenv.HostileTexts() {
@@ -159,7 +159,7 @@ func TestHostileCells(t *testing.T) {
 	}
 }
 
-// FuzzRead: no file ends the program, and no line has an amount below zero.
+// FuzzRead: no file crashes the program, and no line has an amount below zero.
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{wechatBill, batch, bomb, "key,amount\nw1,1\n"} {
 		f.Add([]byte(seed))

@@ -11,7 +11,7 @@ import (
 	"redrain/payout/paytest"
 )
 
-// fakeProvider answers as a function says, and notes what it was asked.
+// fakeProvider answers by a function, and records the payments.
 type fakeProvider struct {
 	answer func(ctx context.Context, p Payment, try int) (Answer, error)
 
@@ -32,7 +32,7 @@ func (f *fakeProvider) Pay(ctx context.Context, p Payment) (Answer, error) {
 	return f.answer(ctx, p, try)
 }
 
-// payments is what was asked for under a key, try by try.
+// payments returns the payments with a key, by try.
 func (f *fakeProvider) payments(key string) []Payment {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -41,7 +41,7 @@ func (f *fakeProvider) payments(key string) []Payment {
 
 func (f *fakeProvider) tries(key string) int { return len(f.payments(key)) }
 
-// fakeLedger notes when a withdrawal is put off to, and fails as it is told.
+// fakeLedger records the delays of withdrawals, and fails on request.
 type fakeLedger struct {
 	withdrawals
 
@@ -68,7 +68,7 @@ func (f *fakeLedger) RecordDead(context.Context, ledger.Withdrawal, string) erro
 
 func (f *fakeLedger) CountPending(context.Context) (int64, error) { return 7, f.err }
 
-// flakyLedger does not record for a while.
+// flakyLedger records nothing for a while.
 type flakyLedger struct {
 	*ledger.Withdrawals
 
@@ -93,5 +93,5 @@ func (f *flakyLedger) RecordPaid(ctx context.Context, w ledger.Withdrawal, refer
 	return f.Withdrawals.RecordPaid(ctx, w, reference)
 }
 
-// paid answers that a payment is made.
+// paid is the answer for a made payment.
 func paid(reference string) (Answer, error) { return Answer{Status: Paid, Reference: reference}, nil }

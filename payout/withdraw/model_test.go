@@ -11,7 +11,7 @@ import (
 	"redrain/payout/ledger"
 )
 
-// behaviour is what a modelled receiver does with one request.
+// behaviour is a modelled receiver's reaction to one request.
 type behaviour string
 
 const (
@@ -25,30 +25,30 @@ const (
 	doesBusy     behaviour = "429"
 )
 
-// drawBehaviour is drawn before a receiver is asked: what a provider panics with is caught, and so would be rapid's.
+// drawBehaviour is drawn before a receiver is asked: the payer recovers panics, and would recover rapid's, too.
 func drawBehaviour(rt *rapid.T) behaviour {
 	return rapid.SampledFrom([]behaviour{doesDecide, doesLose, doesMumble, doesTakeOn, doesWantMore, doesAnswer,
 		doesNothing, doesBusy}).Draw(rt, "the receiver")
 }
 
-// modelPayment is a payment as the receiver knows it.
+// modelPayment is a payment in the receiver's books.
 type modelPayment struct {
 	Payment
 
 	status Status
-	made   int // how often money has left
+	made   int // number of transfers
 }
 
-// modelReceiver is a receiver with books of its own, and the provider for it. It pays a key once, and keeps its word.
-// One request comes at a time.
+// modelReceiver is a receiver with its own books, and the provider for it. It pays a key once, and never changes a
+// final answer. It handles one request at a time.
 type modelReceiver struct {
 	name string
-	do   behaviour // with the next requests
-	deaf bool      // to questions
+	do   behaviour // for the next requests
+	deaf bool      // to Ask
 
 	payments map[string]*modelPayment
-	asked    map[string]int // how often Pay was called
-	fault    string         // of who asks
+	asked    map[string]int // number of calls of Pay
+	fault    string         // of the caller
 }
 
 func newModelReceiver(name string) *modelReceiver {
@@ -112,14 +112,14 @@ func (m *modelReceiver) answer(p *modelPayment) Answer {
 	return a
 }
 
-// confirm is the player of a payment, who does what they are asked to; the receiver ends the payment by itself.
+// confirm acts as the player of a payment. The receiver then ends the payment.
 func (m *modelReceiver) confirm(key string) {
 	if p := m.payments[key]; p != nil && (p.status == ActionRequired || p.status == Pending) {
 		p.decide()
 	}
 }
 
-// askable is a modelReceiver that can be asked, too.
+// askable is a modelReceiver with Ask.
 type askable struct{ *modelReceiver }
 
 // Ask implements Asker.

@@ -14,19 +14,19 @@ import (
 	"redrain/rain"
 )
 
-// TestWhateverOperatorsDo: two operators hold, release and end withdrawals at random, while nodes pay some of them,
-// bury others, and write down late what they know. Nothing is marked as paid or given back that two of them have not
-// ordered, in time and with nothing in between; what they have ordered is the end; and the money is moved once.
+// TestWhateverOperatorsDo: two operators hold, release and end withdrawals at random. Nodes pay some of them, make
+// dead letters of others, and record results late. A withdrawal ends as paid or returned only by an order of two
+// people, in time and without an event between. Such an order is final, and the money moves once.
 func TestWhateverOperatorsDo(t *testing.T) {
 	onEach(t, 60, func(m *world) {
-		m.attempts = 1 // so that there are letters
+		m.attempts = 1 // so that there are dead letters
 		m.start()
 		for range 3 {
 			m.withdraw(m.rt)
 		}
 		m.rt.Repeat(map[string]func(*rapid.T){
 			"withdraw":   m.withdraw,
-			"bury":       m.bury,
+			"bury":       m.deadLetter,
 			"pay":        m.pay,
 			"die":        m.stop,
 			"late":       m.remember,
@@ -45,31 +45,31 @@ func TestWhateverOperatorsDo(t *testing.T) {
 	})
 }
 
-// bury is a receiver that has given no clear answer for as long as a node tries.
-func (m *world) bury(rt *rapid.T) {
+// deadLetter makes a receiver give no clear answer for all tries.
+func (m *world) deadLetter(rt *rapid.T) {
 	for _, w := range m.lease(rt, m.nodes[m.anyNode(rt)]) {
 		m.must(m.b.RecordDead(rt.Context(), w, "no clear answer"))
 	}
 }
 
-// orderStands is for how long the model lets a second person confirm an order.
+// orderStands is the time in the model for the second person's confirmation.
 const orderStands = 24 * time.Hour
 
-// office is the two operators of a world. They act at random, without looking at the receivers' books, and some of what
-// they do is cut off before it is written.
+// office is the two operators of a world. They act at random, without the receivers' books. Some acts are aborted
+// before they are written.
 type office struct {
 	*world
 
-	desk   *ledger.Withdrawals // with a clock that cuts off who looks at it
-	orders *ledger.Approvals   // with the same
-	looks  int                 // at the clock, until the act is cut off; 0: never
+	desk   *ledger.Withdrawals // its clock aborts the act
+	orders *ledger.Approvals   // with the same clock
+	looks  int                 // readings of the clock until the act is aborted; 0: never
 	cut    context.CancelFunc
 
 	asked map[ledger.Deed]askedFor
-	done  map[string]ledger.Act // what two people have done
+	done  map[string]ledger.Act // operations by two people
 }
 
-// askedFor is the newest order of its kind that one person has asked for.
+// askedFor is the newest order of its kind that one person has requested.
 type askedFor struct {
 	order string
 	by    string
@@ -89,8 +89,8 @@ func newOffice(m *world) *office {
 	return o
 }
 
-// act has one of the operators do something with one of the withdrawals. should is what the model knows to come of it:
-// the state after it, or the error. It tells whether it was done.
+// act does one operator's act on a withdrawal. should returns the expected state after it, or the expected error. act
+// reports whether it was done.
 func (o *office) act(rt *rapid.T, do func(ctx context.Context, id string, by ledger.Person) error,
 	should func(w ledger.Withdrawal, by string) (ledger.WithdrawalState, error)) (
 	id string, by ledger.Person, acted bool) {
@@ -152,7 +152,7 @@ func (o *office) release(rt *rapid.T) {
 	})
 }
 
-// give is an order that two people give together: the first asks for it, the other confirms it.
+// give is an order by two people: the first requests it, the other confirms it.
 func (o *office) give(rt *rapid.T) {
 	what := rapid.SampledFrom([]ledger.Act{ledger.ActPaid, ledger.ActBack}).Draw(rt, "order")
 	ends := map[ledger.Act]ledger.WithdrawalState{
@@ -193,7 +193,7 @@ func (o *office) give(rt *rapid.T) {
 	}
 }
 
-// confirmOld confirms what is too old, or was asked for before something else has happened to its withdrawal.
+// confirmOld confirms an expired order, or one from before another event of its withdrawal.
 func (o *office) confirmOld(rt *rapid.T) {
 	var old []ledger.Deed
 	for d := range o.asked {
@@ -220,7 +220,7 @@ func orderOf(what ledger.Act, id string) ledger.Deed {
 	return ledger.Deed{Act: what, Target: id, Reference: "theirs"}
 }
 
-// waiting is the order that a second person can confirm: it is not old, and nothing has happened since.
+// waiting returns the order that a second person can confirm: it is not old, and its withdrawal has no newer event.
 func (o *office) waiting(d ledger.Deed) (askedFor, bool) {
 	a, is := o.asked[d]
 	return a, is && a.lines == o.lines(d.Target) && o.b.Clock.Load()-a.at < orderStands.Milliseconds()
@@ -232,7 +232,7 @@ func (o *office) lines(id string) int {
 	return len(history)
 }
 
-// check holds what two people have done to be the end, and what they alone can do to be done by them.
+// check checks that operations by two people are final, and that only they made them.
 func (o *office) check(w ledger.Withdrawal) {
 	switch what := o.done[w.ID]; {
 	case what == ledger.ActPaid && w.State != ledger.WithdrawalPaid,
@@ -242,7 +242,7 @@ func (o *office) check(w ledger.Withdrawal) {
 	}
 }
 
-// releaseAll lets everything be paid that was held.
+// releaseAll releases all held withdrawals.
 func (o *office) releaseAll() {
 	o.looks = 0
 	for _, id := range o.made {

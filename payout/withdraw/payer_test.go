@@ -20,7 +20,7 @@ import (
 	"redrain/rain"
 )
 
-// patience is for a machine that has other work.
+// patience allows for a busy machine.
 const patience = 30 * time.Second
 
 // paying runs a payer until the test ends, or stop is called.
@@ -41,8 +41,8 @@ func paying(t *testing.T, ledger withdrawals, provider Provider, o PayerOptions)
 	return p, stop
 }
 
-// eventually waits for a withdrawal to come into a state. Where it is put off, that time passes at once. A lease
-// does not end by that, if it lasts longer than any pause.
+// eventually waits for a withdrawal to reach a state. It skips delays. A lease does not end by that, if it lasts
+// longer than any delay.
 func eventually(t *testing.T, b *paytest.Books, p *Payer, id string,
 	done func(ledger.Withdrawal) bool) ledger.Withdrawal {
 	t.Helper()
@@ -62,8 +62,8 @@ func eventually(t *testing.T, b *paytest.Books, p *Payer, id string,
 
 func finished(w ledger.Withdrawal) bool { return !w.State.Open() }
 
-// TestPayerPaysEachOnce: of three nodes that share the withdrawals, each asks for what is due. A receiver that does not
-// answer is asked again for the same payment, and one that refuses is not.
+// TestPayerPaysEachOnce: three nodes share the due withdrawals. If a receiver does not answer, the same payment is
+// requested again. If it refuses, it is not.
 func TestPayerPaysEachOnce(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		const count = 60
@@ -115,8 +115,8 @@ func TestPayerPaysEachOnce(t *testing.T) {
 	})
 }
 
-// TestPayerBuriesAndRedrives: a provider that panics or fails is asked so often, and raises one alarm; after an
-// operator's retry it is asked for the same payment.
+// TestPayerBuriesAndRedrives: a provider that panics or fails gets the maximum of tries, and raises one alarm. After
+// an operator's retry it gets the same payment.
 func TestPayerBuriesAndRedrives(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.Rich(t, "u1", 100)
@@ -155,7 +155,7 @@ func TestPayerBuriesAndRedrives(t *testing.T) {
 	})
 }
 
-// TestPayerPutsOff: a provider that wants to be left alone is, but not for ever; the pauses grow by themselves too.
+// TestPayerPutsOff: a provider's delay is respected up to a limit. The pauses grow without it, too.
 func TestPayerPutsOff(t *testing.T) {
 	t.Parallel()
 	p := NewPayer(nil, Wallet{}, PayerOptions{Attempts: 100, Log: paytest.Quiet})
@@ -182,8 +182,8 @@ func TestPayerPutsOff(t *testing.T) {
 	}
 }
 
-// TestAHangingProviderHoldsUpNobodyElse: those that hang take a slot each and no more than the slots, the others go
-// on, and each try ends by its time-out.
+// TestAHangingProviderHoldsUpNobodyElse: hanging payments take one slot each, the others continue, and each try ends
+// by its timeout.
 func TestAHangingProviderHoldsUpNobodyElse(t *testing.T) {
 	t.Parallel()
 	b := paytest.OnSQLite(t)
@@ -204,7 +204,7 @@ func TestAHangingProviderHoldsUpNobodyElse(t *testing.T) {
 	}}
 	p, _ := paying(t, b.Withdrawals, provider, PayerOptions{Concurrency: 4, Timeout: 200 * time.Millisecond})
 	for i := range 30 {
-		b.MustWithdraw(t, fmt.Sprintf("w%d", i), "u1", rain.Money(1+i%10/9)) // the tenth of each ten hangs
+		b.MustWithdraw(t, fmt.Sprintf("w%d", i), "u1", rain.Money(1+i%10/9)) // every tenth hangs
 		p.Wake()
 	}
 	state := func(query string) int { return b.Count(t, "SELECT COUNT(*) FROM withdrawal WHERE "+query) }
@@ -228,8 +228,8 @@ func TestAHangingProviderHoldsUpNobodyElse(t *testing.T) {
 	b.CheckBooks(t)
 }
 
-// TestPayerRecordsWhenTheDatabaseIsBack: the provider has paid and the database is away. The answer is kept until
-// it can be written.
+// TestPayerRecordsWhenTheDatabaseIsBack: the provider has paid and the database is unreachable. The answer is kept
+// until it can be written.
 func TestPayerRecordsWhenTheDatabaseIsBack(t *testing.T) {
 	t.Parallel()
 	b := paytest.OnSQLite(t)
@@ -247,7 +247,7 @@ func TestPayerRecordsWhenTheDatabaseIsBack(t *testing.T) {
 }
 
 // TestPayerThatEndsLeavesThePaymentToAnother: one payer is stopped while the provider hangs. It ends soon, and the
-// payment is made by the next under the same key.
+// next payer makes the payment under the same key.
 func TestPayerThatEndsLeavesThePaymentToAnother(t *testing.T) {
 	t.Parallel()
 	b := paytest.OnSQLite(t)
@@ -258,7 +258,7 @@ func TestPayerThatEndsLeavesThePaymentToAnother(t *testing.T) {
 			return paid("bank")
 		}
 		asked <- struct{}{}
-		<-ctx.Done() // it has paid, perhaps
+		<-ctx.Done() // it may have paid
 		return Answer{}, ctx.Err()
 	}}
 	first, stop := paying(t, b.Withdrawals, provider, PayerOptions{Timeout: time.Hour})
@@ -276,8 +276,7 @@ func TestPayerThatEndsLeavesThePaymentToAnother(t *testing.T) {
 	b.CheckBooks(t)
 }
 
-// TestPayerSaysWhatIsWrong: a provider that refuses and later says paid has cost money; the one thing to do is to
-// say so.
+// TestPayerSaysWhatIsWrong: a provider that refuses and later reports a payment has cost money. An alarm reports it.
 func TestPayerSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	alarms := []string{}

@@ -14,14 +14,14 @@ import (
 	"redrain/rain"
 )
 
-// TestWhateverReceiversDo: receivers change, die, answer twice, late, never, want the player, say 429, and nodes
-// stop in the middle, in every order. Each withdrawal is asked of one receiver, is paid once, is said to be paid
-// only if it is, and comes to an end when all are well again.
+// TestWhateverReceiversDo: receivers change, die, answer twice, late or never, require the player, answer 429, and
+// nodes stop in the middle, in any order. Each withdrawal is sent to one receiver, is paid once, is reported as paid
+// only if it is, and ends after all recover.
 func TestWhateverReceiversDo(t *testing.T) {
 	onEach(t, 1000, (*world).live)
 }
 
-// onEach checks a property of worlds on each database, of so many of them at most.
+// onEach checks a property of worlds on each database, with at most so many of them.
 func onEach(t *testing.T, most int, live func(m *world)) {
 	t.Helper()
 	t.Parallel()
@@ -43,10 +43,10 @@ func onEach(t *testing.T, most int, live func(m *world)) {
 	}
 }
 
-// purse is what a player has at first.
+// purse is a player's initial balance.
 const purse = 1000
 
-// held is what a node knows and has not written down.
+// held is a result that a node has not recorded yet.
 type held struct {
 	node *Payer
 	w    ledger.Withdrawal
@@ -63,17 +63,17 @@ type world struct {
 	receivers []*modelReceiver
 	providers []Provider // of the receivers, and the wallet
 	nodes     []*Payer
-	made      []string // the withdrawals
+	made      []string // withdrawals
 	late      []held
 	office    *office
-	attempts  int // of a node, until a withdrawal is a letter
+	attempts  int // of a node, until a withdrawal is a dead letter
 }
 
 func newWorld(t *testing.T, rt *rapid.T, b *paytest.Books, user string) *world {
 	t.Helper()
 	m := &world{rt: rt, t: t, b: b, user: user, attempts: 3}
 	m.office = newOffice(m)
-	// What an earlier run has left, because it has failed, is none of this one's.
+	// An earlier failed run may have left open withdrawals.
 	m.b.Statement(m.t, "UPDATE withdrawal SET dead = 1 WHERE state IN ('requested', 'sent', 'action_required')")
 	m.b.Rich(m.t, m.user, purse)
 	a, r := newModelReceiver("a"), newModelReceiver("b")
@@ -82,7 +82,7 @@ func newWorld(t *testing.T, rt *rapid.T, b *paytest.Books, user string) *world {
 	return m
 }
 
-// start has two nodes begin, which pay by the first receiver.
+// start starts two nodes with the first receiver.
 func (m *world) start() {
 	for range 2 {
 		m.nodes = append(m.nodes, m.node(m.receivers[0]))
@@ -102,7 +102,7 @@ func (m *world) live() {
 		"strays":    m.strays,
 		"redrive":   m.redrive,
 		"":          m.check,
-		"pay again": m.pay, // the more often, the further things come
+		"pay again": m.pay, // more often, for longer histories
 	})
 	m.heal()
 }
@@ -124,7 +124,7 @@ func (m *world) withdraw(rt *rapid.T) {
 	m.made = append(m.made, id)
 }
 
-// lease is a node that takes one withdrawal, if any is due for it.
+// lease makes a node lease one withdrawal, if any is due for it.
 func (m *world) lease(rt *rapid.T, p *Payer) []ledger.Withdrawal {
 	for _, r := range m.receivers {
 		r.do = drawBehaviour(rt)
@@ -142,7 +142,7 @@ func (m *world) pay(rt *rapid.T) {
 	}
 }
 
-// stop is a node that stops between the receiver's answer and the ledger; what it knows may come to the ledger late.
+// stop stops a node between the receiver's answer and the ledger. It may record the result late.
 func (m *world) stop(rt *rapid.T) {
 	p := m.nodes[m.anyNode(rt)]
 	for _, w := range m.lease(rt, p) {
@@ -151,7 +151,7 @@ func (m *world) stop(rt *rapid.T) {
 	}
 }
 
-// remember writes down what a node has known for a while, or says it again.
+// remember records a late result, or a known one again.
 func (m *world) remember(rt *rapid.T) {
 	if len(m.late) == 0 {
 		rt.Skip("nothing is late")
@@ -197,7 +197,7 @@ func (m *world) read(id string) ledger.Withdrawal {
 	return w
 }
 
-// check holds the ledger to the receivers' books.
+// check compares the ledger with the receivers' books.
 func (m *world) check(rt *rapid.T) {
 	left := rain.Money(purse)
 	for _, id := range m.made {
@@ -240,7 +240,7 @@ func (m *world) hold(w ledger.Withdrawal) {
 	}
 }
 
-// heal makes all well: each receiver has a node, answers, and decides; letters are tried again.
+// heal repairs everything: each receiver has a node, answers, and decides; dead letters are retried.
 func (m *world) heal() {
 	m.nodes = m.nodes[:0]
 	for _, p := range m.providers {

@@ -15,8 +15,8 @@ import (
 	"redrain/payout/paytest"
 )
 
-// Each answer has its outcome, with ten tries at most where nothing else was said. What cannot be written is not taken
-// for written; what is written is told where it is an end, and is counted.
+// Each answer has its outcome, with at most ten tries by default. An outcome that cannot be recorded is neither
+// reported nor counted.
 func TestPayerRecordsEachAnswer(t *testing.T) {
 	t.Parallel()
 	away := errors.New("the database is away")
@@ -34,8 +34,7 @@ func TestPayerRecordsEachAnswer(t *testing.T) {
 		{10, Answer{}, errors.New("unclear"), outcomeDead, false},
 		{99, Answer{Status: Pending}, nil, outcomeWaiting, false},
 		{99, Answer{Status: ActionRequired, Action: there}, nil, outcomeAction, true},
-		// What says nothing, or wants what nobody can do or should, is unclear; an error counts for more than an
-		// answer.
+		// An empty or invalid answer is unclear. An error takes precedence over an answer.
 		{1, Answer{}, nil, outcomeAgain, false},
 		{1, Answer{Status: Unknown}, nil, outcomeAgain, false},
 		{1, Answer{Status: ActionRequired}, nil, outcomeAgain, false},
@@ -55,7 +54,7 @@ func TestPayerRecordsEachAnswer(t *testing.T) {
 		}
 		cut, cancel := context.WithCancel(t.Context())
 		cancel()
-		p.record(cut, w, v) // ends with its context, and has told and counted nothing
+		p.record(cut, w, v) // ends with its context, and has reported and counted nothing
 		fake.err = nil
 		p.record(t.Context(), w, v)
 		if n := testutil.ToFloat64(p.outcome.WithLabelValues(c.outcome)); n != 1 || (len(ended) == 1) != c.news {
@@ -64,8 +63,8 @@ func TestPayerRecordsEachAnswer(t *testing.T) {
 	}
 }
 
-// A payer of whom nothing is asked in particular waits ten seconds for an answer, times it, counts what waits, and
-// tells nobody.
+// A payer with default options waits ten seconds for an answer, measures it, counts pending withdrawals, and calls no
+// callback.
 func TestPayerByDefault(t *testing.T) {
 	t.Parallel()
 	provider := &fakeProvider{answer: func(ctx context.Context, _ Payment, _ int) (Answer, error) {
@@ -101,7 +100,7 @@ func TestPayerByDefault(t *testing.T) {
 	}
 }
 
-// TestWhatAPlayerIsToldToDo is an https address, or data that is text as it came: the provider's app reads it again.
+// TestWhatAPlayerIsToldToDo is an https address, or data as unchanged text: the provider's app reads it.
 func TestWhatAPlayerIsToldToDo(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -8,7 +8,7 @@ import (
 	"redrain/rain"
 )
 
-// TestNetIsInLockOrder: the players come first by their ids, then what many share, each account once.
+// TestNetIsInLockOrder: the players come first by their ids, then the shared accounts, each account once.
 func TestNetIsInLockOrder(t *testing.T) {
 	t.Parallel()
 	pay := func(key string, users ...string) Txn {
@@ -42,7 +42,7 @@ func TestNetIsInLockOrder(t *testing.T) {
 	}
 }
 
-// TestMovementsAreFound in whatever order the database tells their rows.
+// TestMovementsAreFound in any order of the database's rows.
 func TestMovementsAreFound(t *testing.T) {
 	t.Parallel()
 	var all Movements

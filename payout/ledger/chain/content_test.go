@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// TestLongContents: a content that is hashed in parts has the same hash as all of its bytes at once, and leaves nothing
-// behind for the next one.
+// TestLongContents: the hash in parts is the hash of all bytes at once, and does not affect the next content.
 func TestLongContents(t *testing.T) {
 	t.Parallel()
 	var c Content
@@ -31,7 +30,7 @@ func TestLongContents(t *testing.T) {
 	}
 }
 
-// TestAReusedContentTakesNoMemory: however long what is hashed with it.
+// TestAReusedContentTakesNoMemory: for any length of content.
 func TestAReusedContentTakesNoMemory(t *testing.T) {
 	var c Content
 	text := strings.Repeat("x", 100)

@@ -17,8 +17,8 @@ import (
 	"redrain/payout/paytest"
 )
 
-// TestRootsGoToAFile: each once, also those that were taken by others and before a restart; what is in the file is what
-// an audit takes.
+// TestRootsGoToAFile: each once, including those of other nodes and from before a restart. An audit can read the
+// file.
 func TestRootsGoToAFile(t *testing.T) {
 	t.Parallel()
 	b := paytest.OnSQLite(t)
@@ -72,7 +72,7 @@ func run(t *testing.T, r *chain.RootRounds, during time.Duration) {
 	}
 }
 
-// TestATornFileOfRoots: a line that is no root is named, and nothing is written behind it.
+// TestATornFileOfRoots: an invalid line is reported, and nothing is appended.
 func TestATornFileOfRoots(t *testing.T) {
 	t.Parallel()
 	b := paytest.OnSQLite(t)

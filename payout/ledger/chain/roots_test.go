@@ -55,8 +55,7 @@ func deposit(t testing.TB, b *paytest.Books, reference string) {
 	paytest.Must(t, err)
 }
 
-// TestADayHasOneRoot: however many nodes take it; each follows the one before. Days without a node have none of their
-// own.
+// TestADayHasOneRoot: for any number of nodes; each follows the previous one. Days without a node have no root.
 func TestADayHasOneRoot(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		if root := take(t, b, dawn); root != nil {
@@ -89,7 +88,7 @@ func TestADayHasOneRoot(t *testing.T) {
 	})
 }
 
-// TestARootFromTheFuture: a row that is dated ahead, or a clock that has gone back, would keep days without roots.
+// TestARootFromTheFuture: a row with a future day, or a clock that has gone back, would leave days without roots.
 func TestARootFromTheFuture(t *testing.T) {
 	t.Parallel()
 	b := paytest.OnSQLite(t)
@@ -102,8 +101,8 @@ func TestARootFromTheFuture(t *testing.T) {
 	}
 }
 
-// TestVerify: edits are found by the hashes of rows, deletions by the blocks, and hashes that were made anew by the
-// roots that were kept outside the database.
+// TestVerify: the hashes of rows detect edits, the blocks detect deletions, and the roots outside the database detect
+// recomputed hashes.
 func TestVerify(t *testing.T) {
 	t.Parallel()
 	const (
@@ -114,7 +113,7 @@ func TestVerify(t *testing.T) {
 	for name, c := range map[string]struct {
 		sql   []string
 		noted bool
-		want  []string // none: nothing is found
+		want  []string // none: no finding
 	}{
 		"nothing": {nil, true, nil},
 		"a paper": {
@@ -212,7 +211,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestTheHasherWaits: rows are hashed once no transaction with a lower id can come, which is after a minute.
+// TestTheHasherWaits: rows are hashed after a minute, when no transaction with a lower id can come.
 func TestTheHasherWaits(t *testing.T) {
 	t.Parallel()
 	b := paytest.OnSQLite(t)
@@ -234,8 +233,8 @@ func TestTheHasherWaits(t *testing.T) {
 	}
 }
 
-// TestARootHasAllRowsOfItsDay: a node that starts after midnight has not hashed them yet, and one whose hashing fails
-// takes no root.
+// TestARootHasAllRowsOfItsDay: a node that starts after midnight has not hashed them yet, and takes no root before.
+// Neither does one whose hashing fails.
 func TestARootHasAllRowsOfItsDay(t *testing.T) {
 	t.Parallel()
 	for name, forged := range map[string]bool{"a start": false, "a block that ends behind all rows": true} {
@@ -287,7 +286,7 @@ func TestWalkReadsInSteps(t *testing.T) {
 	}
 }
 
-// TestANotedRootThatWasChanged is not believed.
+// TestANotedRootThatWasChanged is not trusted.
 func TestANotedRootThatWasChanged(t *testing.T) {
 	t.Parallel()
 	b := paytest.OnSQLite(t)

@@ -75,8 +75,8 @@ func TestAttemptsAreCounted(t *testing.T) {
 	})
 }
 
-// TestGivingUpKnowsWhatIsPosted: wins that a copy has posted meanwhile do not become dead letters. One that became a
-// dead letter in the same moment is resolved without moving money.
+// TestGivingUpKnowsWhatIsPosted: a win that a copy has posted meanwhile does not become a dead letter. If it became
+// one in the same moment, it is resolved without moving money.
 func TestGivingUpKnowsWhatIsPosted(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()

@@ -16,8 +16,8 @@ import (
 // one is the range of one packet.
 func one(packet int) rain.Range { return rain.Range{First: packet, Last: packet} }
 
-// TestAMoveThatCannotBe gets no row: packets that the shard does not have, paid or returned ones, another row with
-// the same id, and impossible shards and numbers.
+// TestAMoveThatCannotBe gets no row. Its packets are not the shard's, or are paid or returned, another row has its
+// id, or its shards or numbers are impossible.
 func TestAMoveThatCannotBe(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()

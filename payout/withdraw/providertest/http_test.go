@@ -21,14 +21,14 @@ import (
 func serve(t *testing.T, receiver http.Handler) *httptest.Server {
 	t.Helper()
 	s := httptest.NewUnstartedServer(receiver)
-	// it is told of connections that are cut on purpose
+	// it logs connections that are cut on purpose
 	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	s.Start()
 	t.Cleanup(s.Close)
 	return s
 }
 
-// client is what the providers of these tests speak with.
+// client is the HTTP client of the providers in these tests.
 type client struct {
 	base string // where the receiver is
 	key  string // a secret
@@ -42,8 +42,8 @@ func newClient(t *testing.T, base, key string) client {
 	return client{base: base, key: key, http: &http.Client{Transport: transport}}
 }
 
-// call asks once. The answer is decoded into out where the status is 200 or known. Any other is an error; a receiver
-// that is asked too often says how long it wants to be left alone.
+// call sends one request. It decodes the answer into out if the status is 200 or known. Any other status is an error.
+// For too many requests it is a LaterError.
 func (c client) call(ctx context.Context, method, path, body string, out any, known ...int) (status int, err error) {
 	req, err := http.NewRequestWithContext(ctx, method, c.base+path, strings.NewReader(body))
 	if err != nil {
@@ -62,7 +62,7 @@ func (c client) call(ctx context.Context, method, path, body string, out any, kn
 	if resp.StatusCode != http.StatusOK && !slices.Contains(known, resp.StatusCode) {
 		err := fmt.Errorf("status %d: %.200q", resp.StatusCode, data)
 		if resp.StatusCode == http.StatusTooManyRequests {
-			seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After")) // 0 where it does not say
+			seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After")) // 0 if it is missing
 			err = &withdraw.LaterError{After: time.Duration(max(seconds, 1)) * time.Second, Err: err}
 		}
 		return resp.StatusCode, err
@@ -77,5 +77,5 @@ func (c client) call(ctx context.Context, method, path, body string, out any, kn
 func say(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // the sender has gone, if this fails
+	_ = json.NewEncoder(w).Encode(body) // an error means that the sender has gone
 }

@@ -62,7 +62,7 @@ func TestWechatLike(t *testing.T) {
 	providertest.Run(t, openWechat)
 }
 
-// broken is a provider with one fault of its own over one that has none.
+// broken is a valid provider with one added fault.
 type broken struct {
 	withdraw.Provider
 
@@ -73,7 +73,7 @@ func (b broken) Pay(ctx context.Context, p withdraw.Payment) (withdraw.Answer, e
 	return b.pay(ctx, p)
 }
 
-// TestWhatIsWrongIsFound: the mistakes that cost money are named by at least one check.
+// TestWhatIsWrongIsFound: at least one check finds each mistake that costs money.
 func TestWhatIsWrongIsFound(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(p withdraw.Provider) withdraw.Provider{

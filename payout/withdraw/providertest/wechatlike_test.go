@@ -15,9 +15,9 @@ import (
 	"redrain/rain"
 )
 
-// wechatLike is a provider for a receiver like WeChat's transfers to users since 2025: the withdrawal's id is the
-// number of a bill, the player confirms with a package in the receiver's app within a day, and the same number is the
-// same bill for ever. It is the example of docs/use/payments.md.
+// wechatLike is a provider for a receiver like WeChat's transfers to users since 2025. The withdrawal's id is the
+// number of a bill. The player confirms with a package in the receiver's app within a day. The same number is the
+// same bill forever. It is the example of docs/use/payments.md.
 type wechatLike struct {
 	client
 
@@ -29,7 +29,7 @@ func (p wechatLike) Receiver() withdraw.Receiver {
 	return withdraw.Receiver{Provider: "wechatlike", Address: p.base, Account: p.merchant}
 }
 
-// bill is a transfer as the receiver knows it.
+// bill is a transfer in the receiver's books.
 type bill struct {
 	Number   string     `json:"out_bill_no"`
 	Theirs   string     `json:"transfer_bill_no"`
@@ -42,7 +42,7 @@ type bill struct {
 	Code     string     `json:"code"` // of an error
 }
 
-// Pay implements withdraw.Provider: a bill that exists is found by its number, and not made again.
+// Pay implements withdraw.Provider: an existing bill is found by its number, and not made again.
 func (p wechatLike) Pay(ctx context.Context, pay withdraw.Payment) (withdraw.Answer, error) {
 	body, err := json.Marshal(map[string]any{"out_bill_no": pay.Key, "openid": pay.User, "transfer_amount": pay.Amount})
 	if err != nil {
@@ -56,8 +56,8 @@ func (p wechatLike) Pay(ctx context.Context, pay withdraw.Payment) (withdraw.Ans
 	return b.answer(pay)
 }
 
-// Ask implements withdraw.Asker. Only the receiver's own words for "there is no such bill" are believed: a wrong path
-// is a 404 as well.
+// Ask implements withdraw.Asker. It trusts only the receiver's error code for an unknown bill: a wrong path is a 404,
+// too.
 func (p wechatLike) Ask(ctx context.Context, pay withdraw.Payment) (withdraw.Answer, error) {
 	var b bill
 	status, err := p.call(ctx, http.MethodGet, "/v3/transfer-bills/out-bill-no/"+url.PathEscape(pay.Key), "", &b,
@@ -71,7 +71,7 @@ func (p wechatLike) Ask(ctx context.Context, pay withdraw.Payment) (withdraw.Ans
 	return b.answer(pay)
 }
 
-// answer is what a bill says. A state that is not known here is no answer.
+// answer returns the answer for a bill. An unknown state is an error.
 func (b bill) answer(pay withdraw.Payment) (a withdraw.Answer, err error) {
 	if b.Number != pay.Key {
 		return a, fmt.Errorf("the answer names bill %q", b.Number)
@@ -122,7 +122,7 @@ func (s *wechatServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// create makes a bill. The number of one that there is finds it, if all else is the same too.
+// create makes a bill. An existing number returns its bill, if all other fields are the same.
 func (s *wechatServer) create(w http.ResponseWriter, r *http.Request) {
 	var asked bill
 	err := json.NewDecoder(r.Body).Decode(&asked)
@@ -154,7 +154,7 @@ func (s *wechatServer) query(w http.ResponseWriter, r *http.Request) {
 	say(w, http.StatusNotFound, map[string]string{"code": "NOT_FOUND"})
 }
 
-// proceed has the receiver get on with its work.
+// proceed lets the receiver do its work.
 func (s *wechatServer) proceed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,7 +175,7 @@ func (s *wechatServer) proceed() {
 	}
 }
 
-// move brings a bill that waits for its player into another state.
+// move changes the state of a bill that waits for its player.
 func (s *wechatServer) move(state string) func(key string) {
 	return func(key string) {
 		s.mu.Lock()

@@ -15,7 +15,7 @@ import (
 	"redrain/payout/withdraw/webhook"
 )
 
-// bank is the least that a receiver has to be. Its map stands for a table with a unique key, which is kept for good.
+// bank is a minimal receiver. Its map represents a table with a unique key, which is kept forever.
 type bank struct {
 	key []byte
 
@@ -29,7 +29,7 @@ func (b *bank) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "unreadable", http.StatusBadRequest)
 		return
 	}
-	// First the signature, over the bytes as they came; nothing is believed before.
+	// First the signature, over the bytes as received; nothing is trusted before.
 	if err := signed.Verify(b.key, r.Header, body, time.Now()); err != nil {
 		http.Error(w, "not from redrain", http.StatusUnauthorized)
 		return
@@ -45,7 +45,7 @@ func (b *bank) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	if payment.User == "closed" {
-		w.WriteHeader(http.StatusUnprocessableEntity) // for good: the money goes back to the player
+		w.WriteHeader(http.StatusUnprocessableEntity) // final: the money returns to the player
 		_ = json.NewEncoder(w).Encode(map[string]any{"id": payment.ID, "refused": true,
 			"reason": "the account is closed"})
 		return
@@ -53,7 +53,7 @@ func (b *bank) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"id": payment.ID, "reference": b.pay(payment.ID, payment.Amount)})
 }
 
-// pay makes the transfer, unless it was made: in one transaction with the payment's id.
+// pay makes the transfer unless it exists: in one transaction with the payment's id.
 func (b *bank) pay(id string, amount int64) (transfer string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -64,7 +64,7 @@ func (b *bank) pay(id string, amount int64) (transfer string) {
 	return b.paid[id]
 }
 
-// A receiver, and how redrain speaks to it.
+// A receiver, and redrain's requests to it.
 func Example() {
 	const secret = "whsec_cmVkcmFpbi10ZXN0LXNlY3JldC1vZi0zMi1ieXRlcyE="
 	key, err := signed.ParseSecret(secret)

@@ -28,7 +28,7 @@ var payment = withdraw.Payment{Key: "w1", User: "张三", Amount: 250, CreatedAt
 func serve(t *testing.T, handler http.Handler, secure bool) *webhook.Provider {
 	t.Helper()
 	s := httptest.NewUnstartedServer(handler)
-	// it is told of connections that are cut on purpose
+	// it logs connections that are cut on purpose
 	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	o := webhook.Options{Secret: webhooktest.Secret, Clock: now}
 	if secure {
@@ -52,7 +52,7 @@ func newProvider(t *testing.T, o webhook.Options) *webhook.Provider {
 	return p
 }
 
-// pay asks within a time that only who hangs uses up.
+// pay pays with a timeout that only a hanging receiver uses up.
 func pay(t *testing.T, p *webhook.Provider, patience time.Duration) (withdraw.Answer, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -60,8 +60,8 @@ func pay(t *testing.T, p *webhook.Provider, patience time.Duration) (withdraw.An
 	return p.Pay(ctx, payment)
 }
 
-// TestOneKeyIsPaidOnce: whatever goes wrong at the first try, the second finds what the first has done. Package
-// providertest breaks requests in more ways; errors show no address.
+// TestOneKeyIsPaidOnce: after any failure of the first try, the second one finds its result. Package providertest
+// breaks requests in more ways. Errors show no address.
 func TestOneKeyIsPaidOnce(t *testing.T) {
 	t.Parallel()
 	for first, shown := range map[webhooktest.Behaviour]string{
@@ -104,7 +104,7 @@ func TestOneKeyIsPaidOnce(t *testing.T) {
 	}
 }
 
-// TestAnswers goes through what an HTTP server may say. Money moves in neither direction on anything that is not clear.
+// TestAnswers checks the answers of an HTTP server. An unclear one moves no money in either direction.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	const again = "try again"
@@ -213,7 +213,7 @@ func TestNewRefusesWhatIsUnsafe(t *testing.T) {
 	}
 }
 
-// A receiver's name tells what makes another receiver, and no secret.
+// A receiver's name distinguishes receivers, and has no secret.
 func TestAReceiverIsNamed(t *testing.T) {
 	t.Parallel()
 	name := func(o webhook.Options) string {
@@ -247,13 +247,12 @@ func TestAReceiverIsNamed(t *testing.T) {
 	}
 }
 
-// TestStrangersAreNotPaidThrough: a receiver whose certificate nobody vouches for is not spoken to, nor one with
-// another name.
+// TestStrangersAreNotPaidThrough: a receiver without a valid certificate, or with another name, gets no request.
 func TestStrangersAreNotPaidThrough(t *testing.T) {
 	t.Parallel()
 	receiver := webhooktest.New()
 	s := httptest.NewUnstartedServer(receiver)
-	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // it is told of the broken handshakes
+	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // it logs the broken handshakes
 	s.StartTLS()
 	t.Cleanup(s.Close)
 	p := newProvider(t, webhook.Options{URL: s.URL, Secret: webhooktest.Secret, Clock: now})
