@@ -69,7 +69,7 @@ func (e *Exporter) Check(ctx context.Context, campaign string) error {
 	return err
 }
 
-// IsOver reports whether a closed and drained campaign has no open work: no dead letter, and no unfinished claim.
+// IsOver reports whether a closed and drained campaign has no open dead letter, no entry in retry and no held win.
 func IsOver(ctx context.Context, q sqldb.Querier, campaign string) (bool, error) {
 	for _, waits := range []string{
 		"SELECT 1 FROM dead_letter WHERE campaign_id = ? AND resolved_at = 0 LIMIT 1",

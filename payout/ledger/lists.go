@@ -80,7 +80,7 @@ func (s *Lists) ListLists(ctx context.Context, after string, limit int) (list []
 	return list, next, sqldb.Wrap(err, "list the lists of players")
 }
 
-// Heads returns all active lists, without their members.
+// Heads returns all lists, without their members.
 func (s *Lists) Heads(ctx context.Context) ([]standing.List, error) {
 	list, err := standing.ListTable.List(ctx, s.db, "ORDER BY name")
 	return list, sqldb.Wrap(err, "read the lists of players")

@@ -107,7 +107,7 @@ func (s *DeadLetters) retryLetter(ctx context.Context, id int64) (r retried, err
 	case posting.MayBePoison(err) && !joined:
 		return retried{found: true, why: errors.New(sqldb.Storable(err.Error(), posting.MaxReason))}, nil
 	default:
-		return retried{}, fmt.Errorf("retry of dead letter %d: %w", id, err)
+		return retried{}, fmt.Errorf("retry dead letter %d: %w", id, err)
 	}
 }
 

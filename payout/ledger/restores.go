@@ -31,10 +31,10 @@ type Restore struct {
 // Errors of restores.
 var (
 	// ErrWithdrawalsHeld is the error of a withdrawal during an open restore.
-	ErrWithdrawalsHeld = errors.New("the ledger was put back from a backup, and what was paid since is " +
-		"being entered; withdrawals wait until that is done")
+	ErrWithdrawalsHeld = errors.New("the ledger was restored from a backup: withdrawals wait until the payments " +
+		"since the backup are entered")
 	// ErrNoRestore is the error of End without an open restore.
-	ErrNoRestore = errors.New("the ledger was not put back from a backup, or that has ended already")
+	ErrNoRestore = errors.New("the ledger has no open restore")
 )
 
 // The actions in the audit. They have a common prefix, so that an index finds them.

@@ -22,9 +22,9 @@ const (
 	ByService = "risk-url"
 )
 
-// Give stores verdicts by source by, and returns the number of new ones. It uses only their user, act, score and
-// reasons. It skips automatic verdicts that repeat the newest one or contradict a person, and a hold of the rules
-// against another system's deny. From the commit on the verdicts apply to all later postings, on any node.
+// Give stores verdicts of the source by, and returns the number of new ones. It uses only their user, act, score and
+// reasons. It skips verdicts that repeat the newest one, automatic verdicts after a person's, and a hold of the rules
+// after another system's deny. From the commit on the verdicts apply to all later postings, on any node.
 func (s *Risk) Give(ctx context.Context, by string, given ...standing.Verdict) (fresh int, err error) {
 	by = sqldb.Storable(by, maxActor)
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {

@@ -26,8 +26,8 @@ var (
 	// ErrLeaseLost means that another try has taken over, which will get the provider's answer itself.
 	ErrLeaseLost = errors.New("another try has begun meanwhile")
 	// ErrPaidTwice means that a provider paid a withdrawal whose money was returned to the player.
-	ErrPaidTwice = errors.New("the money of this withdrawal went back to the player, because the provider refused it " +
-		"for good or an operator gave it back, and now the provider says that it was paid")
+	ErrPaidTwice = errors.New("the provider reports a payment of this withdrawal, but its money was returned to the " +
+		"player: the provider had refused it for good, or operators returned it")
 	// ErrNotAsked is the error of a payment by a receiver that was not asked.
 	ErrNotAsked = errors.New("a withdrawal is paid only by the receiver that it was sent to")
 )

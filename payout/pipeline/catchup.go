@@ -21,7 +21,7 @@ const catchUpPatience = 10 * time.Second
 // It reads page by page. It works on every node, even if Run does not run there.
 func (s *Settler) CatchUp(ctx context.Context, campaign string, shard int) error {
 	if err := s.catchUp(ctx, s.stream.subject(rain.EntryRef{Campaign: campaign, Shard: shard})); err != nil {
-		return fmt.Errorf("posting what the stream has of shard %d of campaign %s: %w", shard, campaign, err)
+		return fmt.Errorf("post the messages of shard %d of campaign %s in the stream: %w", shard, campaign, err)
 	}
 	return nil
 }

@@ -41,9 +41,9 @@ func (d delivery) deliveries() int {
 	return int(min(meta.NumDelivered, 1<<30))
 }
 
-// giveBack nacks messages, so that they come again after a while. If the nack is lost with the connection, they come
-// again after ackWait.
-func giveBack(after time.Duration, group ...delivery) {
+// nack returns messages to JetStream, which delivers them again after a delay. If the connection loses the nack, they
+// come again after ackWait.
+func nack(after time.Duration, group ...delivery) {
 	for _, d := range group {
 		_ = d.msg.NakWithDelay(after)
 	}

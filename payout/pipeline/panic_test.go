@@ -99,7 +99,8 @@ func (l *panickingLedger) Post(ctx context.Context, entries []rain.Entry) (posti
 	return l.Poster.Post(ctx, entries)
 }
 
-func (l *panickingLedger) Attempt(ctx context.Context, e rain.Entry, cause error, limit int) (posting.Attempted, error) {
+func (l *panickingLedger) Attempt(ctx context.Context, e rain.Entry, cause error,
+	limit int) (posting.Attempted, error) {
 	if l.attempts {
 		breakOver(e)
 	}
@@ -129,7 +130,7 @@ func TestPanicBecomesADeadLetter(t *testing.T) {
 				letter := <-p.dead
 				paid, _, err := p.Paid(t.Context(), "c1")
 				paytest.Must(t, err)
-				if paid != 2 || !strings.Contains(letter.Reason, "a fault of the program: panickingLedger") {
+				if paid != 2 || !strings.Contains(letter.Reason, "a fault of the program: broken") {
 					t.Errorf("%d are paid; the letter is %+v", paid, letter)
 				}
 				kind, left := posting.LetterPay, 0

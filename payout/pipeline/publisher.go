@@ -41,7 +41,7 @@ func NewPublisher(js jetstream.JetStream, namespace string, seals payout.Sealer,
 	burst, err := jetstream.New(js.Conn(), jetstream.WithPublishAsyncTimeout(publishTimeout),
 		jetstream.WithPublishAsyncMaxPending(publishPending))
 	if err != nil {
-		return nil, fmt.Errorf("opening JetStream: %w", err)
+		return nil, fmt.Errorf("open JetStream: %w", err)
 	}
 	return &Publisher{stream: newStream(js, namespace, seals), burst: burst, log: log}, nil
 }
@@ -102,7 +102,7 @@ func (m message) notPublished(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("publishing %s: %w", m.ref, err)
+	return fmt.Errorf("publish %s: %w", m.ref, err)
 }
 
 // publishAll publishes messages concurrently and returns those that JetStream has not acknowledged.

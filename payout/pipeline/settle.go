@@ -120,7 +120,7 @@ func (s *settlement) refused(ctx context.Context, d delivery, cause error) bool 
 	}
 	s.log.Warn("the ledger refused an outbox entry: it is tried again", "entry", d.entry.Ref.String(), "try",
 		tried.Attempts, "of", s.attempts, "err", cause)
-	giveBack(retryDelay(tried.Attempts), d)
+	nack(retryDelay(tried.Attempts), d)
 	return true
 }
 
@@ -232,6 +232,6 @@ func (s *settlement) failed(o *loop.FailureLog, err error, group ...delivery) bo
 func (s *settlement) retry(group ...delivery) {
 	s.report.failures.Add(float64(len(group)))
 	for _, d := range group {
-		giveBack(retryDelay(d.deliveries()), d)
+		nack(retryDelay(d.deliveries()), d)
 	}
 }

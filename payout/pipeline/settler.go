@@ -132,14 +132,14 @@ func (s *Settler) round(ctx context.Context, fetch *fetchSizer, size *batchSizer
 		rest := s.readable(ctx, messages, mostBatches*size.now(), fetch)
 		for len(rest) > 0 {
 			if ctx.Err() != nil {
-				giveBack(0, rest...)
+				nack(0, rest...)
 				return
 			}
 			wanted := size.now() // another worker may have measured the ledger meanwhile
 			together, wait := ripening(rest, s.o.Clock(), s.o.Wait)
 			n, wins := batchOf(together, wanted)
 			if wait > 0 && !loop.Sleep(ctx, wait) {
-				giveBack(0, rest...)
+				nack(0, rest...)
 				return
 			}
 			began := time.Now()
@@ -222,7 +222,7 @@ func (s *Settler) readable(ctx context.Context, messages []jetstream.Msg, most i
 	for _, m := range messages {
 		d := delivery{msg: m}
 		if wins >= most {
-			giveBack(0, d)
+			nack(0, d)
 			continue
 		}
 		switch err := s.decode(&d); {

@@ -39,7 +39,7 @@ type stream struct {
 	js        jetstream.JetStream
 	namespace string
 	seals     payout.Sealer
-	restored  int64 // when the ledger was last put back from a backup, Unix ms; 0: never
+	restored  int64 // when the ledger was last restored from a backup, Unix ms; 0: never
 
 	mu       sync.Mutex
 	consumer jetstream.Consumer // nil: to be made

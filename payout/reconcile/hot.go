@@ -30,7 +30,7 @@ type Hot interface {
 }
 
 // ErrHot is the error of a reconciliation that could not read Redis. It says nothing about the books.
-var ErrHot = errors.New("what Redis holds cannot be read")
+var ErrHot = errors.New("the campaign's state in Redis cannot be read")
 
 // errStale means that a shard was rebuilt, or the campaign dropped, between two reads, so that they do not match.
 var errStale = errors.New("a shard was rebuilt, or the campaign dropped, meanwhile")

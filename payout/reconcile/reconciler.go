@@ -91,7 +91,7 @@ func (s *Reconciler) reconcileWith(ctx context.Context, id string, hot Hot, how 
 			continue
 		}
 		if err != nil {
-			return Reconciliation{}, fmt.Errorf("reconciling campaign %s: %w", id, err)
+			return Reconciliation{}, fmt.Errorf("reconcile campaign %s: %w", id, err)
 		}
 		result := r.result()
 		result.CheckedAt = s.clock()
@@ -111,7 +111,7 @@ func brokenOff(id string, why error) *campaignCheck {
 }
 
 // errDoubt means that sums do not match.
-var errDoubt = errors.New("the sums do not fit")
+var errDoubt = errors.New("the sums do not match")
 
 // once reconciles a campaign. If its sums do not match, it reads all rows.
 func (s *Reconciler) once(ctx context.Context, id string, hot Hot, how scope) (*campaignCheck, error) {

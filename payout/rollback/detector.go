@@ -67,7 +67,7 @@ func New(o Options) *Detector {
 		o: o, bucket: o.Namespace + "_ledger",
 		held: promauto.With(o.Registerer).NewGauge(prometheus.GaugeOpts{
 			Name: "redrain_withdrawals_held",
-			Help: "1 while the ledger counts as put back from a backup: no withdrawal is taken or sent.",
+			Help: "1 while the ledger counts as restored from a backup: no withdrawal is taken or sent.",
 		}),
 	}
 }
@@ -196,7 +196,7 @@ func (d *Detector) notice(ctx context.Context, missing string, at int64) error {
 	}
 	d.o.Log.Error("the ledger has gone back in time; withdrawals wait until `redrain restored --end`", "missing",
 		missing, "at", had)
-	d.pending = fmt.Sprintf("the ledger's database has lost a part of what it had at %s (%s): it was put back from a "+
+	d.pending = fmt.Sprintf("the ledger's database has lost a part of what it had at %s (%s): it was restored from a "+
 		"backup, or has lost its newest commits. No withdrawal is taken or sent, because it may have been paid "+
 		"before. Start every node again, so that the stream is read once more, and go on at step 5 of "+
 		"docs/use/backups.md", had, missing)

@@ -26,7 +26,7 @@ func Deposits(ctx context.Context, books Ledger, lines []Line, p Period) (Report
 	for i := range lines {
 		l := &lines[i]
 		if l.Fault == "" && (!l.Incoming || l.State == Open || l.State == Failed) {
-			r.Ignored++ // if it was only announced and entered here, it counts as missing there
+			r.Ignored++ // a deposit for a payment that was only announced counts as missing there
 			continue
 		}
 		before := r.Differences

@@ -46,7 +46,7 @@ var words = map[string]State{
 func stateOf(word string) (State, error) {
 	state, known := words[strings.ToLower(clean(word))]
 	if !known {
-		return "", errors.New("the state " + quote(word) + "  is unknown")
+		return "", errors.New("the state " + quote(word) + " is unknown")
 	}
 	return state, nil
 }

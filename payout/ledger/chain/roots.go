@@ -100,7 +100,7 @@ func (r *Roots) Take(ctx context.Context) (taken *Root, err error) {
 		return nil, nil //nolint:nilnil // another node was faster
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the root of %s: %w", day, err)
+		return nil, fmt.Errorf("take the root of %s: %w", day, err)
 	}
 	return taken, nil
 }
@@ -120,7 +120,7 @@ func (r *Roots) Holds(ctx context.Context, h Head) (bool, error) {
 	}
 	var hash []byte
 	found, err := r.db.First(ctx, []any{&hash}, "SELECT hash FROM "+h.Book+" WHERE id = ?", h.ID)
-	return found && fmt.Sprintf("%x", hash) == h.Hash, sqldb.Wrap(err, "reading row %d of %s", h.ID, h.Book)
+	return found && fmt.Sprintf("%x", hash) == h.Hash, sqldb.Wrap(err, "read row %d of %s", h.ID, h.Book)
 }
 
 var rootTable = sqldb.NewTable("root", func(r *Root) []any {

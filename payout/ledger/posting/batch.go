@@ -139,7 +139,7 @@ func (p *Poster) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Ent
 	return b, nil
 }
 
-// fillInPaid sets the amounts of an entry's paid wins, if its campaign cannot be read.
+// fillInPaid sets the amounts of an entry's paid wins. Without the campaign, the other amounts are unknown.
 func (b *batch) fillInPaid(e *rain.Entry) {
 	for i := range e.Wins {
 		w := &e.Wins[i]
@@ -210,7 +210,7 @@ func anyPaid(ctx context.Context, q sqldb.Querier, entries []rain.Entry) (some b
 	return false, nil
 }
 
-// mayBeDead lists the claims that may have a dead letter. It is empty if no campaign has any.
+// mayBeDead lists the claims that may have a dead letter. It leaves out campaigns without any.
 func (b *batch) mayBeDead(entries []rain.Entry) (claims []string) {
 	for _, e := range entries {
 		if c, known := b.campaigns[e.Ref.Campaign]; known && !c.letters {

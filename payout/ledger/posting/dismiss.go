@@ -79,7 +79,7 @@ func (p *Poster) DismissLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter, 
 	}
 	at := position{ref: rain.EntryRef{Campaign: d.Campaign, Shard: DismissedLetter}, seq: d.ID,
 		key: fmt.Sprintf("dismiss:%s:%d", d.Campaign, d.ID)}
-	return given, p.giveBack(ctx, tx, at, c.Sponsor, free, given)
+	return given, p.returnPackets(ctx, tx, at, c.Sponsor, free, given)
 }
 
 func resolveLetter(ctx context.Context, tx *sqldb.Tx, id, now int64, reason string) error {
@@ -118,11 +118,11 @@ func FundKey(campaign string) string { return booking.KindFund + ":" + campaign 
 // ReturnBudget returns a campaign's whole budget. The row for the shard -1 voids every later reclaim of a shard.
 func (p *Poster) ReturnBudget(ctx context.Context, tx *sqldb.Tx, c *rain.Campaign) error {
 	at := position{ref: rain.EntryRef{Campaign: c.ID, Shard: WholeCampaign}, key: "reclaim:" + c.ID}
-	return p.giveBack(ctx, tx, at, c.Sponsor, rain.Numbers{{First: 0, Last: c.Packets - 1}}, c.Budget)
+	return p.returnPackets(ctx, tx, at, c.Sponsor, rain.Numbers{{First: 0, Last: c.Packets - 1}}, c.Budget)
 }
 
-// giveBack books the return of packets that no shard's reclaim asked for.
-func (p *Poster) giveBack(ctx context.Context, tx *sqldb.Tx, at position, sponsor string, packets rain.Numbers,
+// returnPackets books the return of packets that no shard's reclaim asked for.
+func (p *Poster) returnPackets(ctx context.Context, tx *sqldb.Tx, at position, sponsor string, packets rain.Numbers,
 	amount rain.Money) error {
 	at.ms = p.clock()
 	campaign := at.ref.Campaign

@@ -11,9 +11,9 @@ import (
 	"redrain/payout/ledger/standing"
 )
 
-// A win of a player with a verdict is paid into the held account. The database transaction that pays it has a second
-// ledger transaction, which takes the money from the player again. So every win is a payout with the same proofs, and
-// the money never shows in the player's account.
+// A win of a player with the verdict hold or deny ends in the held account. The database transaction that pays it has
+// a second ledger transaction, which takes the money from the player again. So every win is a payout with the same
+// proofs, and the money never shows in the player's account.
 
 // verdictOf returns the newest verdict about a player.
 type verdictOf func(user string) (v standing.Verdict, found bool)

@@ -23,8 +23,8 @@ func wantDead(t *testing.T, what string, posted posting.Posted, kind, reason str
 	}
 }
 
-// TestADropWinsAsItFell: a drop that no rain had, one that was not in the air at the seal, and a decoy win nothing. Retries
-// win nothing either.
+// TestADropWinsAsItFell: a drop that no rain had, one that was not in the air at the seal, and a decoy win nothing.
+// Retries win nothing either.
 func TestADropWinsAsItFell(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
