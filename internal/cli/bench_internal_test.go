@@ -2,11 +2,16 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"runtime/debug"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -86,6 +91,33 @@ func TestBenchJudgesTheLedger(t *testing.T) {
 }
 
 // What is left out depends on what is given, so that `redrain bench --token T` is a whole run.
+type roundTrip func(r *http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// The last pass begins when the time is up: one that began before settlement ended proves nothing.
+func TestBenchReadsTheLedgerOnceMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var settled []client.Claim
+		read := func(r *http.Request) (*http.Response, error) {
+			w := httptest.NewRecorder()
+			err := json.NewEncoder(w).Encode(client.List[client.Claim]{Items: settled})
+			settled = []client.Claim{{Claim: "c1-0", Amount: 5, State: client.ClaimSettled}}
+			bench.Pause(r.Context(), 20*time.Second) // a long list
+			return w.Result(), err
+		}
+		c, err := client.New(client.Options{Server: "http://a", HTTPClient: &http.Client{Transport: roundTrip(read)}})
+		testenv.Must(t, err)
+		cmd := &benchCmd{SettleWithin: 10 * time.Second}
+		cmd.Token = "viewer"
+		s := &benchRun{cmd: cmd, client: c, campaigns: []string{"c1"}, screen: newBenchScreen(&App{Stderr: io.Discard}),
+			players: newBenchPlayers("", 1, "", nil, nil)}
+		if l := s.audit(t.Context(), &bench.Report{Told: []bench.Win{{Claim: "c1-0", Amount: 5}}}); l.Settled != 1 {
+			t.Errorf("%+v", l)
+		}
+	})
+}
+
 func TestBenchDefaults(t *testing.T) {
 	c := &benchCmd{Players: 100, Duration: 10 * time.Second}
 	if p := c.plan(); p.Rate != 300 {

@@ -224,6 +224,8 @@ func TestFaults(t *testing.T) {
 			args: "--confirm replica",
 			want: []string{"--confirm replica: needs --redis; the in-process Redis has no replica"},
 		},
+		"a level between": {args: "--log-level info+2",
+			want: []string{`--log-level: "info+2" is not one of debug, info, warn, error`}},
 		"values missing": {args: "--redis --nats",
 			want: []string{"--redis: needs a value", "--nats: needs a value"}},
 		"value missing": {args: "--listen", want: []string{"--listen: needs a value"}},

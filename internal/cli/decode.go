@@ -175,9 +175,12 @@ func parseBool(text string) (bool, error) {
 }
 
 func parseLevel(text string) (slog.Level, error) {
-	var level slog.Level
-	err := level.UnmarshalText([]byte(text))
-	return level, err
+	for _, level := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError} {
+		if strings.EqualFold(text, level.String()) {
+			return level, nil
+		}
+	}
+	return 0, strconv.ErrSyntax
 }
 
 func parseTime(text string) (time.Time, error) {

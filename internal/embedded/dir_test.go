@@ -36,6 +36,16 @@ func TestADirectoryBelongsToOne(t *testing.T) {
 	}
 }
 
+func TestADirectoryThatCannotBe(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	testenv.Must(t, os.WriteFile(file, nil, 0o600))
+	for _, path := range []string{file, filepath.Join(file, "below")} {
+		if _, err := embedded.OpenDir(path); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
 func TestSecretsStay(t *testing.T) {
 	path := t.TempDir()
 	d := openDir(t, path)

@@ -111,7 +111,9 @@ func TestStatementsOverHTTP(t *testing.T) {
 				[]string{`"matched":1`, `"missing_there","name":"for for-u`}},
 			{`"of":"balances",`, "key,amount\n", 422, []string{`"field":"of"`}},
 			{`"of":"deposits","to":1,`, "key,amount\n", 422, []string{`"field":"from"`}},
-			{`"of":"deposits","columns":{"k":"x"},`, "key,amount\n", 422, []string{`"field":"columns"`}},
+			{`"of":"deposits","columns":{"k":"x","l":"y"},`, "key,amount\n", 422,
+				[]string{`"errors":[{"field":"columns","message":"a column is one of key, reference, amount, ` +
+					`currency and state"}]`}},
 			{`"of":"deposits",`, "who,what\n", 422, []string{`"field":"file"`, "no line names the columns"}},
 		} {
 			body := fmt.Sprintf(`{"from":%d,"to":%d,`, from, to)

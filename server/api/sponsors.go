@@ -68,8 +68,10 @@ func (a *API) matchStatement(w http.ResponseWriter, r *http.Request, who caller)
 	wrong.check(asked.From >= 0 && asked.From < asked.To && asked.To <= maxTime, "from",
 		"give a period, from and to in Unix milliseconds")
 	for column := range asked.Columns {
-		wrong.check(slices.Contains(statement.Fields, column), "columns",
-			"a column is one of key, reference, amount, currency and state")
+		if !slices.Contains(statement.Fields, column) {
+			wrong.check(false, "columns", "a column is one of key, reference, amount, currency and state")
+			break
+		}
 	}
 	if err := wrong.err(); err != nil {
 		return err

@@ -20,7 +20,7 @@ const (
 	staleCampaign = 10
 	// staleEverything is after how long a full reconciliation is too old, beside the time that it takes.
 	staleEverything = 48 * time.Hour
-	// maxStale is how many campaigns one look raises the alarm of.
+	// maxStale is how many alarms one look raises. The next looks raise the others.
 	maxStale = 10
 )
 
@@ -80,17 +80,16 @@ func (r *Proofs) lookAtAge(ctx context.Context) error {
 	}
 	live := last.Live
 	is := &Proved{Everything: last.Full, Campaigns: live}
-	is.Stale = r.o.Share > 0 && r.tooOld(now, "", last.Full, staleEverything.Milliseconds())
-	old := 0
+	alarms := maxStale
+	is.Stale = r.o.Share > 0 && r.tooOld(now, "", last.Full, staleEverything.Milliseconds(), &alarms)
 	for _, p := range live {
 		if p.ProvedAt != 0 && (is.Oldest == 0 || p.ProvedAt < is.Oldest) {
 			is.Oldest = p.ProvedAt
 		}
-		if old < maxStale && r.tooOld(now, p.Campaign, p, staleCampaign*r.o.Every.Milliseconds()) {
-			old++
+		if r.tooOld(now, p.Campaign, p, staleCampaign*r.o.Every.Milliseconds(), &alarms) {
+			is.Stale = true
 		}
 	}
-	is.Stale = is.Stale || old > 0
 	maps.DeleteFunc(r.said, func(id string, _ bool) bool {
 		return id != "" && !slices.ContainsFunc(live, func(p ledger.Proof) bool { return p.Campaign == id })
 	})
@@ -101,13 +100,18 @@ func (r *Proofs) lookAtAge(ctx context.Context) error {
 	return nil
 }
 
-// tooOld tells whether a proof is too long ago, and raises the alarm when it begins to be. One of the future was
-// written by somebody else.
-func (r *Proofs) tooOld(now int64, key string, p ledger.Proof, least int64) bool {
+// tooOld tells whether a proof is too old, and raises the alarm once, if this look has alarms left. A proof of the
+// future is not ours.
+func (r *Proofs) tooOld(now int64, key string, p ledger.Proof, least int64, alarms *int) bool {
 	limit := least + 3*p.TookMS
 	future := p.ProvedAt > now+time.Minute.Milliseconds()
 	old := future || now-max(p.ProvedAt, r.since) > limit
-	if old && !r.said[key] {
+	switch {
+	case !old:
+		delete(r.said, key)
+	case !r.said[key] && *alarms > 0:
+		*alarms--
+		r.said[key] = true
 		when := "never"
 		if p.ProvedAt > 0 {
 			when = time.UnixMilli(p.ProvedAt).UTC().Format(time.RFC3339)
@@ -120,11 +124,6 @@ func (r *Proofs) tooOld(now int64, key string, p ledger.Proof, least int64) bool
 		r.o.Bus.Alarm("reconciliation", p.Campaign, fmt.Sprintf("%s proved last at %s, which should be less than %s "+
 			"ago: look whether a node with the role operator runs, and what it logs", what, when,
 			time.Duration(limit)*time.Millisecond))
-	}
-	if old {
-		r.said[key] = true
-	} else {
-		delete(r.said, key)
 	}
 	return old
 }

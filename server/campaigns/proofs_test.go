@@ -2,6 +2,7 @@ package campaigns
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -228,4 +229,34 @@ func TestProofsThatGrowOldAreAnAlarm(t *testing.T) {
 		testenv.Must(t, errors.Join(a.lookAtAge(t.Context()), b.lookAtAge(t.Context())))
 		expect("proved in the future", "c1: the books of the campaign were proved last at 2000-02-")
 	})
+}
+
+// TestManyOldProofs raises a few alarms at each look, and one for each campaign in the end. It forgets all that are
+// proved again.
+func TestManyOldProofs(t *testing.T) {
+	t.Parallel()
+	f := newFakeBooks()
+	f.since = 1
+	for i := range 2*maxStale + 3 {
+		f.live = append(f.live, fmt.Sprint("c", i))
+	}
+	p, heard := proofsOf(f, "a")
+	p.since = 1
+	look := func(alarms int) {
+		t.Helper()
+		testenv.Must(t, p.lookAtAge(t.Context()))
+		said := slices.DeleteFunc(heard(), func(s string) bool { return !strings.HasPrefix(s, "alarm ") })
+		if len(said) != alarms || !p.Proved().Stale {
+			t.Errorf("%d alarms, want %d: %q", len(said), alarms, said)
+		}
+	}
+	look(maxStale)
+	look(maxStale)
+	look(4) // with that of all books
+	look(0)
+	last := f.live[len(f.live)-1]
+	f.last[last] = ledger.Proof{Campaign: last, ProvedAt: time.Now().UnixMilli()}
+	look(0)
+	delete(f.last, last)
+	look(1)
 }

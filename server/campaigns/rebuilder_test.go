@@ -3,7 +3,9 @@ package campaigns
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -181,6 +183,47 @@ func TestRebuildRefuses(t *testing.T) {
 	c, err := l.service.fund(t.Context(), servertest.EvenSpec(100, 10, 1), "")
 	testenv.Must(t, err)
 	testenv.WantErr(t, testenv.Err(l.rebuilder.Rebuild(t.Context(), c.ID)), rain.ErrNotStocked, "a loading campaign")
+}
+
+// TestTwoRebuildersMeet, again and again. The outbox goes on above the ledger's barrier, so new wins are not void.
+func TestTwoRebuildersMeet(t *testing.T) {
+	l := newLossy(t, forgetful["real"](t))
+	c := l.raining(servertest.EvenSpec(40_000, 4_000, 1))
+	nodes := []*Rebuilder{l.rebuilder, l.another(), l.another()}
+	won := 0
+	for round := range 12 {
+		won++
+		l.post(l.win(c, 0, fmt.Sprintf("u-%d", round)))
+		l.forget()
+		var wg sync.WaitGroup
+		for _, node := range nodes {
+			wg.Go(func() {
+				_, err := node.Rebuild(t.Context(), c.ID)
+				known := errors.Is(err, store.ErrAlive) || errors.Is(err, store.ErrSuperseded) ||
+					errors.Is(err, posting.ErrRebuildSuperseded)
+				if err != nil && !known {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if _, err := l.rebuilder.Rebuild(t.Context(), c.ID); err != nil && !errors.Is(err, store.ErrAlive) {
+			t.Fatal(err)
+		}
+		shards, err := l.grabber.Snapshot(t.Context(), c)
+		testenv.Must(t, err)
+		if s := shards[0]; !s.Found || s.Won != won || s.Stock.Count() != 4_000-won {
+			t.Errorf("round %d: %+v", round, s)
+		}
+		p := l.post(l.win(c, 1, fmt.Sprintf("v-%d", round)))
+		won += p.New
+		if p.New != 1 || len(p.Void)+len(p.Dead) != 0 {
+			t.Errorf("round %d: a win of the living: %+v", round, p)
+		}
+	}
+	if got := l.books(c); !got.Balanced {
+		t.Errorf("the books: %+v", got)
+	}
 }
 
 // stepped is a ledger whose steps the test follows.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/rain"
@@ -176,6 +177,39 @@ func TestOneThatFailsHoldsUpNobody(t *testing.T) {
 	if c := u.campaign(sick.ID); !c.Drained || len(u.reclaim.again) != 0 {
 		t.Errorf("drained %v, still noted: %v", c.Drained, u.reclaim.again)
 	}
+	u.wantSponsor(1_000_000_000)
+}
+
+// TestExpiryWhileTheDatabaseIsDown: what was due meanwhile is done when it is back.
+func TestExpiryWhileTheDatabaseIsDown(t *testing.T) {
+	server := testenv.StartMySQL(t)
+	db, err := sqldb.OpenMySQL(server.DSN)
+	testenv.Must(t, err)
+	u := newUpkeepOn(t, testenv.Redis(t), db)
+	all := make([]*rain.Campaign, 20)
+	for i := range all {
+		u.now = max(u.now, time.Now().UnixMilli()) // Redis has a clock of its own, and takes no late stocking
+		all[i] = u.create(servertest.EvenSpec(100, 10, 2))
+	}
+	server.Kill()
+	u.now += 2 * rain.DefaultExpiryMS
+	if u.reclaim.lease.Under(t.Context(), u.reclaim.sweep) == nil || u.reclaim.sweep(t.Context()) == nil {
+		t.Error("without the database, neither the lease nor the work under it fails")
+	}
+	if levels, err := u.grabber.Levels(t.Context(), all[0]); err != nil || levels.Stock != 10 {
+		t.Errorf("a campaign was closed that the database knows nothing of: %+v, %v", levels, err)
+	}
+	server.Start()
+	testenv.Eventually(t, time.Minute, "everything is drained", func() bool {
+		u.now += 60_000
+		if err := u.reclaim.lease.Under(t.Context(), u.reclaim.sweep); err != nil {
+			return false
+		}
+		for _, c := range all {
+			u.settle(c)
+		}
+		return u.count("SELECT COUNT(*) FROM campaign WHERE drained = 0") == 0
+	})
 	u.wantSponsor(1_000_000_000)
 }
 

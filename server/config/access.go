@@ -68,6 +68,8 @@ func (c *Config) validateOIDC(fault func(string, ...any)) {
 	}
 	if err := signed.CheckURL(c.OIDCIssuer); err != nil {
 		fault("--oidc-issuer: %w", err)
+	} else if strings.Contains(c.OIDCIssuer, "?") {
+		fault("--oidc-issuer: give a URL without a query, such as https://id.example/realms/staff")
 	}
 	if c.OIDCAudience == "" {
 		fault("--oidc-audience: required with --oidc-issuer; without it a token for any client is accepted")

@@ -39,6 +39,9 @@ func TestValidateNamesEachFault(t *testing.T) {
 		"--oidc-issuer: give": func(c *Config) {
 			c.OIDCIssuer, c.OIDCAudience = "http://id.example", "console"
 		},
+		"--oidc-issuer: give a URL without a query": func(c *Config) {
+			c.OIDCIssuer, c.OIDCAudience = "https://id.example?realm=staff", "console"
+		},
 		"--oidc-audience":         func(c *Config) { c.OIDCIssuer = "https://id.example" },
 		"--oidc-issuer: required": func(c *Config) { c.OIDCAudience = "console" },
 		"--oidc-roles": func(c *Config) {

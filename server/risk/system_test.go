@@ -9,9 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"redrain/internal/loop"
 	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/standing"
+	"redrain/rain"
 )
 
 // The three verdicts at the three moments at which somebody asks for something, and what is on record then.
@@ -258,5 +260,18 @@ func TestWhoAsksIsGone(t *testing.T) {
 	testenv.WantErr(t, testenv.Err(r.client.ask(ctx, Request{Moment: MomentGuest})), context.Canceled)
 	if n := r.counted(t, MomentGuest, outcomeLate) + r.counted(t, MomentGuest, outcomeUnreachable); n != 0 {
 		t.Errorf("%d are counted", n)
+	}
+}
+
+// A panic in a question ends only the question: singleflight would end the process.
+func TestAQuestionThatPanics(t *testing.T) {
+	r := open(t, says(`{"verdict":"allow"}`), nil)
+	clock := r.o.Clock
+	for _, c := range []struct {
+		clock rain.Clock
+		want  error
+	}{{func() int64 { panic("at the disco") }, loop.ErrPanic}, {clock, nil}} {
+		r.o.Clock = c.clock
+		testenv.WantErr(t, testenv.Err(r.ask(t.Context(), MomentHello, Caller{User: "u"}, nil)), c.want)
 	}
 }

@@ -66,6 +66,16 @@ func TestOutage(t *testing.T) {
 		}
 		says(`{"verdict":"allow"}`)(w, hr)
 	}, nil)
+	state := r.client.state
+	alarm := state.alarm
+	state.alarm = func(message string) { // it may be slow, so no question waits for it
+		if !state.mu.TryLock() {
+			t.Error("the alarm is raised under the lock")
+		} else {
+			state.mu.Unlock()
+		}
+		alarm(message)
+	}
 	for i := range 100 {
 		testenv.Must(t, r.Hello(t.Context(), Caller{User: fmt.Sprint(i)}))
 	}

@@ -86,16 +86,18 @@ func (s *systemState) ended(m Moment, a Answer, err error, took time.Duration) {
 	s.answers.WithLabelValues(string(m), outcome).Inc()
 	s.seconds.Observe(took.Seconds())
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch now := time.Now(); {
-	case err != nil && s.fails(now):
+	now, since := time.Now(), s.since
+	begins, ends := err != nil && s.fails(now), err == nil && s.works(now)
+	s.mu.Unlock()
+	switch {
+	case begins:
 		s.gauge.Set(1)
 		s.log.Warn("the risk system does not answer", "err", err, "default", s.said)
 		s.alarm(fmt.Sprintf("the risk system of --risk-url does not answer, and --risk-default %s holds: %v", s.said,
 			err))
-	case err == nil && s.works(now):
+	case ends:
 		s.gauge.Set(0)
-		s.log.Info("the risk system answers again", "after", now.Sub(s.since).Round(time.Millisecond).String())
+		s.log.Info("the risk system answers again", "after", now.Sub(since).Round(time.Millisecond).String())
 	}
 }
 

@@ -103,7 +103,6 @@ func (r *run) play(crowd *bench.Crowd, plan bench.Plan, processes ...process) (*
 	before, err := read(processes)
 	r.check("before", err)
 	report := crowd.Play(r.ctx, plan)
-	r.check("play", nil)
 	after, err := read(processes)
 	r.check("after", err)
 	if n := report.Lost + report.Unanswered + report.Broken; n > 0 || len(report.Faults) > 0 {
