@@ -229,7 +229,7 @@ func (s *recordCheck) compareWins(ctx context.Context, wins []hotWin) error {
 	if len(open) == 0 {
 		return nil
 	}
-	buried, err := s.deadWins(ctx, open)
+	dead, err := s.deadWins(ctx, open)
 	if err != nil {
 		return err
 	}
@@ -238,7 +238,7 @@ func (s *recordCheck) compareWins(ctx context.Context, wins []hotWin) error {
 		row, is := paid[w.Packet]
 		at, _ := s.b.holding.index(w.Packet)
 		switch {
-		case buried[promise{w.Packet, w.User, w.Drop, w.ref(s.campaign.ID).String()}]:
+		case dead[deadWin{w.Packet, w.User, w.Drop, w.ref(s.campaign.ID).String()}]:
 		case is:
 			s.found.add("a win paid otherwise", w.Entry+w.User,
 				"%s: won in Redis, but the ledger has paid %d to player %s for this packet%s",
@@ -256,26 +256,26 @@ func (s *recordCheck) compareWins(ctx context.Context, wins []hotWin) error {
 	return nil
 }
 
-// promise identifies a win in a dead letter.
-type promise struct {
+// deadWin identifies a win in a dead letter.
+type deadWin struct {
 	packet             int
 	user, drop, source string
 }
 
 // deadWins reads the open dead letters of wins. A resolved one has a payout instead.
-func (s *recordCheck) deadWins(ctx context.Context, wins []hotWin) (map[promise]bool, error) {
+func (s *recordCheck) deadWins(ctx context.Context, wins []hotWin) (map[deadWin]bool, error) {
 	claims := make([]string, len(wins))
 	for i := range wins {
 		claims[i] = posting.LetterClaim(rain.ClaimID(s.campaign.ID, wins[i].Packet))
 	}
-	found := map[promise]bool{}
+	found := map[deadWin]bool{}
 	err := sqldb.EachIn(ctx, s.q, func(scan sqldb.Scan) error {
 		d, err := posting.LetterTable.Scan(scan)
 		if err != nil {
 			return err
 		}
 		if e, err := d.Entry(); err == nil && len(e.Wins) == 1 {
-			found[promise{d.Packet, d.User, e.Wins[0].Drop, e.Ref.String()}] = true
+			found[deadWin{d.Packet, d.User, e.Wins[0].Drop, e.Ref.String()}] = true
 		}
 		return nil
 	}, posting.LetterTable.Select("WHERE kind = ? AND resolved_at = 0 AND claim IN"), claims, posting.LetterPay)

@@ -38,7 +38,7 @@ const assignedPage = 10_000
 // EachAssigned calls yield for every assigned packet of the given ones, once each and in the order of their ranges.
 // It stops at yield's first error. It reads page by page, so a slow reader holds no connection. If several players
 // have a claim to one packet, the owner is the paid one, else the oldest dead letter. Dead letters that no retry can
-// pay do not count, see promises.
+// pay do not count, see payable.
 //
 // Once the shard is fenced, the result is complete for its earlier epochs.
 func (r *Rebuilds) EachAssigned(ctx context.Context, c *rain.Campaign, of rain.Numbers,
@@ -71,7 +71,7 @@ func (r *Rebuilds) assignedBetween(ctx context.Context, c *rain.Campaign, from, 
 		if err != nil {
 			return err
 		}
-		waiting, err := promises(ctx, tx, c, from, to)
+		waiting, err := payable(ctx, tx, c, from, to)
 		for _, t := range slices.Concat(paid, waiting) {
 			page[t.Win.Packet-from] = t
 		}
@@ -129,7 +129,7 @@ func (r *Rebuilds) Reclaimed(ctx context.Context, c *rain.Campaign, shard int) (
 // is fenced, the result is complete.
 func (r *Rebuilds) EachWin(ctx context.Context, c *rain.Campaign, shard int, yield func(Assigned) error) error {
 	// First: a retry turns a dead letter into a payout, possibly on a page that was read before.
-	waiting, err := r.promisesTo(ctx, c, shard)
+	waiting, err := r.payableTo(ctx, c, shard)
 	if err != nil {
 		return err
 	}
@@ -165,10 +165,10 @@ func (r *Rebuilds) EachWin(ctx context.Context, c *rain.Campaign, shard int, yie
 	return nil
 }
 
-// promisesTo returns the payable dead letters of a shard's players.
-func (r *Rebuilds) promisesTo(ctx context.Context, c *rain.Campaign, shard int) (of []Assigned, err error) {
+// payableTo returns the payable dead letters of a shard's players.
+func (r *Rebuilds) payableTo(ctx context.Context, c *rain.Campaign, shard int) (of []Assigned, err error) {
 	err = r.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
-		of, err = promises(ctx, tx, c, 0, c.Packets)
+		of, err = payable(ctx, tx, c, 0, c.Packets)
 		return err
 	})
 	if err != nil {

@@ -189,8 +189,8 @@ func TestEachAssigned(t *testing.T) {
 		forged.Wins[0].Seal = "nobody-knows"
 		b.MustPost(t, wrong, forged)
 		// Two open dead letters of one packet: the first counts.
-		promise(b, paytest.Entry("c1", 52, paytest.Win(home("v0"), 11, 10)))
-		promise(b, paytest.Entry("c1", 53, paytest.Win(home("v1"), 11, 10)))
+		giveUp(b, paytest.Entry("c1", 52, paytest.Win(home("v0"), 11, 10)))
+		giveUp(b, paytest.Entry("c1", 53, paytest.Win(home("v1"), 11, 10)))
 		want = slices.Insert(want, 2, posting.Assigned{paytest.Win(home("v0"), 11, 10),
 			rain.EntryRef{Campaign: "c1", ID: "52-0"}})
 		if got := assigned(b, c); !slices.Equal(got, want) {

@@ -100,7 +100,7 @@ func TestAFloodOfOneLineIsBounded(t *testing.T) {
 		if n := b.CountDead(t); n != posting.MostHopeless || kept != n || dropped != packets-1-n {
 			t.Errorf("%d are kept, %d said to be, %d dropped", n, kept, dropped)
 		}
-		promise(b, paytest.Entry("c1", 1000, paytest.Win("u1", 1, 10)))
+		giveUp(b, paytest.Entry("c1", 1000, paytest.Win("u1", 1, 10)))
 		if settled, err := b.Retry(t.Context(), "c1-1"); err != nil || len(settled) != 1 {
 			t.Errorf("%+v, %v", settled, err)
 		}

@@ -13,9 +13,9 @@ import (
 // player. If a sealed line was written twice, the player has won with that drop already. Such a dead letter stays
 // open, but its packet belongs to its other owner.
 
-// promises returns a campaign's payable dead letters about packets from … to-1, one for each packet. Of several it
+// payable returns a campaign's payable dead letters about packets from … to-1, one for each packet. Of several it
 // returns the oldest, because a retry can pay only one of them.
-func promises(ctx context.Context, tx *sqldb.Tx, c *rain.Campaign, from, to int) ([]Assigned, error) {
+func payable(ctx context.Context, tx *sqldb.Tx, c *rain.Campaign, from, to int) ([]Assigned, error) {
 	var all []Assigned
 	lines := rain.Entry{Ref: rain.EntryRef{Campaign: c.ID}}
 	err := tx.Each(ctx, func(scan sqldb.Scan) error {
@@ -23,7 +23,7 @@ func promises(ctx context.Context, tx *sqldb.Tx, c *rain.Campaign, from, to int)
 		if err != nil {
 			return err
 		}
-		if t, ok := promised(c, d); ok {
+		if t, ok := payableWin(c, d); ok {
 			all = append(all, t)
 			lines.Wins = append(lines.Wins, t.Win)
 		}
@@ -53,8 +53,8 @@ func (p *players) hasWon(c *rain.Campaign, w rain.Win) bool {
 	return p.drops[dropKey{c.ID, w.User, w.Drop}] || p.wins[playerKey{c.ID, w.User}] >= int64(c.WinsPerUser)
 }
 
-// promised reads the win in a dead letter. ok is false if the dead letter alone shows that no retry can ever pay it.
-func promised(c *rain.Campaign, d DeadLetter) (t Assigned, ok bool) {
+// payableWin reads the win in a dead letter. ok is false if the dead letter alone shows that no retry can ever pay it.
+func payableWin(c *rain.Campaign, d DeadLetter) (t Assigned, ok bool) {
 	e, err := payout.DecodeEntry(d.Payload)
 	if err != nil || len(e.Wins) != 1 || e.Wins[0].Packet != d.Packet || e.Ref.Campaign != c.ID {
 		return t, false

@@ -10,8 +10,8 @@ import (
 	"redrain/rain"
 )
 
-// promise gives an entry up: its win becomes a dead letter.
-func promise(b *paytest.Books, e rain.Entry) {
+// giveUp gives an entry up: its win becomes a dead letter.
+func giveUp(b *paytest.Books, e rain.Entry) {
 	b.T.Helper()
 	tried, err := b.Attempt(b.T.Context(), e, errors.New("refused"), 1)
 	if err != nil || len(tried.Dead) != 1 {
@@ -59,10 +59,10 @@ func TestALetterThatCannotBePaidTakesNothing(t *testing.T) {
 				t.Fatalf("%s: %+v", name, p)
 			}
 		}
-		promise(b, paytest.Entry("c1", 10, line(late, 4, 4)))
-		promise(b, paytest.ShardEntry("c1", 1, 10, line(other, 4, 4)))
-		promise(b, paytest.Entry("c1", 11, line(late, 6, 6)))
-		promise(b, paytest.Entry("c1", 12, line(late, 7, 6)))
+		giveUp(b, paytest.Entry("c1", 10, line(late, 4, 4)))
+		giveUp(b, paytest.ShardEntry("c1", 1, 10, line(other, 4, 4)))
+		giveUp(b, paytest.Entry("c1", 11, line(late, 6, 6)))
+		giveUp(b, paytest.Entry("c1", 12, line(late, 7, 6)))
 		want := func(names []string, packets ...int) {
 			t.Helper()
 			var taken []int
@@ -87,9 +87,9 @@ func TestALetterThatCannotBePaidTakesNothing(t *testing.T) {
 func TestAPromiseThatIsPaidMeanwhile(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 20, Packets: 20})
-		promise(b, paytest.Entry("c1", 1, paytest.Win("before", 1, 0)))
+		giveUp(b, paytest.Entry("c1", 1, paytest.Win("before", 1, 0)))
 		b.MustPost(t, paytest.Entry("c1", 2, paytest.Win("u", 2, 0)))
-		promise(b, paytest.Entry("c1", 3, paytest.Win("after", 3, 0)))
+		giveUp(b, paytest.Entry("c1", 3, paytest.Win("after", 3, 0)))
 		var got []int
 		paytest.Must(t, b.EachWin(t.Context(), c, 0, func(a posting.Assigned) error {
 			if got = append(got, a.Win.Packet); len(got) > 1 {
