@@ -12,7 +12,10 @@ import (
 // At another revision it names only changed fixed settings.
 func TestASnapshotNamesSettingsThatAreNotTheCampaigns(t *testing.T) {
 	t.Parallel()
-	falling := rain.Rain{ID: "r", FirstWave: 7, StartsAt: 1_000, DurationMS: 500, FallMS: 300, Pacing: rain.PacingEven}
+	falling := rain.Rain{
+		ID: "r", FirstWave: 7, StartsAt: 1_000,
+		Settings: rain.Settings{DurationMS: 500, FallMS: 300, Pacing: rain.PacingEven},
+	}
 	c := &rain.Campaign{ID: "c", Spec: rain.Spec{Packets: 10, WinsPerUser: 3}, Status: rain.Paused, Revision: 4,
 		Rains: []rain.Rain{falling}}
 	paused := map[string]string{
