@@ -69,7 +69,7 @@ func newFake(t *testing.T) *fake {
 	f := &fake{
 		campaign: client.Campaign{
 			ID: "c1", State: "ready", CreatedAt: theDay - 60_000, ExpiresAt: theDay + 86_400_000, Revision: 4,
-			NewCampaign: rain.Spec{
+			CampaignTerms: rain.Spec{
 				Name: "春节\x1b[31m gala", Sponsor: "acme", Budget: 1_000_000, Packets: 5_000, Split: rain.DoubleMean,
 				Min: 1, Max: &most,
 				WinsPerUser: 2, Shards: 3, ExpiresInMS: 86_400_000,

@@ -212,8 +212,8 @@ type Books struct {
 
 // Campaign defines model for Campaign.
 type Campaign struct {
-	// Embedded struct due to allOf(#/components/schemas/NewCampaign)
-	NewCampaign `yaml:",inline"`
+	// Embedded struct due to allOf(#/components/schemas/CampaignTerms)
+	CampaignTerms `yaml:",inline"`
 	// Embedded fields due to inline allOf schema
 	ID string `json:"id"`
 
@@ -249,6 +249,9 @@ type CampaignBooks struct {
 
 // CampaignState `loading` is shown only while the campaign is being stocked.
 type CampaignState = string
+
+// CampaignTerms defines model for CampaignTerms.
+type CampaignTerms = rain.Spec
 
 // Challenge The challenge to solve before the next request, with `challenge_required` and `challenge_failed`.
 type Challenge struct {

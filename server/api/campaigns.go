@@ -23,7 +23,7 @@ const stateUnreadable = "unreadable"
 // viewOf is a campaign as operators see it: as posted, and what has become of it.
 func viewOf(c *rain.Campaign, now int64) openapi.Campaign {
 	v := openapi.Campaign{
-		ID: c.ID, NewCampaign: c.Spec, State: stateUnreadable, CreatedAt: c.CreatedAt, ExpiresAt: c.ExpiresAt,
+		ID: c.ID, CampaignTerms: c.Spec, State: stateUnreadable, CreatedAt: c.CreatedAt, ExpiresAt: c.ExpiresAt,
 		Revision: c.Revision, Rains: []openapi.Rain{}, Fault: c.Fault,
 	}
 	if c.Fault != "" { // nothing may be computed from its rains

@@ -29,7 +29,7 @@ func TestDomainTypesHaveTheFieldsOfTheirSchemas(t *testing.T) {
 	testenv.Must(t, err)
 	for schema, value := range map[string]any{
 		"NewCampaign": rain.Spec{}, "NewRain": rain.RainSpec{}, "NewSplit": rain.SplitSpec{},
-		"RainSettings": rain.Settings{},
+		"RainSettings": rain.Settings{}, "CampaignTerms": rain.Spec{},
 		"SplitSummary": rain.SplitSummary{}, "OddsFrom": rain.OddsFrom{}, "FieldError": rain.FieldError{},
 		"Rain": wire.Rain{}, "Withdrawal": wire.Withdrawal{}, "WithdrawalAction": wire.Action{},
 		"Stats": live.Stats{}, "Alarm": cluster.Alarm{}, "Rebuilt": campaigns.Rebuilt{}, "AuditRoot": chain.Root{},
