@@ -8,16 +8,18 @@ export interface Limit {
   most: number;
   /** scale converts the form's unit to the API's: 1000 if the form asks for seconds. */
   scale: number;
+  /** begin is what the form begins with. */
+  begin: string;
 }
 
 export const LIMITS = {
-  starts_in_ms: { least: 0, most: 7 * 86_400_000, scale: 1_000 },
-  duration_ms: { least: 1_000, most: 600_000, scale: 1_000 },
-  drops_per_second: { least: 1, most: 400, scale: 1 },
-  fall_ms: { least: 500, most: 20_000, scale: 1_000 },
-  decoy_percent: { least: 0, most: 100, scale: 1 },
-  odds: { least: 100, most: 99_900, scale: 1_000 }, // thousandths of a percent
-  beat_ms: { least: 250, most: 10_000, scale: 1_000 },
+  starts_in_ms: { least: 0, most: 7 * 86_400_000, scale: 1_000, begin: "3" },
+  duration_ms: { least: 1_000, most: 600_000, scale: 1_000, begin: "10" },
+  drops_per_second: { least: 1, most: 400, scale: 1, begin: "8" },
+  fall_ms: { least: 500, most: 20_000, scale: 1_000, begin: "4" },
+  decoy_percent: { least: 0, most: 100, scale: 1, begin: "0" },
+  odds: { least: 100, most: 99_900, scale: 1_000, begin: "25" }, // thousandths of a percent
+  beat_ms: { least: 250, most: 10_000, scale: 1_000, begin: "1" },
 } as const satisfies Record<string, Limit>;
 
 export type LimitedField = keyof typeof LIMITS;
@@ -29,21 +31,20 @@ export const MOST_AHEAD = 7 * 86_400_000;
 export type RainBody = Required<Omit<NewRain, "starts_in_ms" | "starts_at">> & Pick<NewRain, "starts_in_ms" | "starts_at">;
 
 /** RainForm is what a person has typed. */
-export interface RainForm {
+export interface RainForm extends Record<LimitedField, string> {
   /** at: the start is a time of day; else it is so many seconds from now. */
   at: boolean;
   /** starts_at is what a datetime-local field holds, in this computer's time zone. */
   starts_at: string;
-  starts_in_ms: string;
-  duration_ms: string;
-  drops_per_second: string;
-  fall_ms: string;
-  decoy_percent: string;
   pacing: Pacing;
   /** luck says whether every packet drop wins, or players have draws. */
   luck: "all" | "auto" | "odds";
-  odds: string;
-  beat_ms: string;
+}
+
+/** emptyForm is what the form begins with. */
+export function emptyForm(): RainForm {
+  const limited = Object.fromEntries(Object.entries(LIMITS).map(([field, { begin }]) => [field, begin])) as Record<LimitedField, string>;
+  return { at: false, starts_at: "", ...limited, pacing: "even", luck: "all" };
 }
 
 /** Wrong is the fault of a field: not a number, out of its limits, a start in the past or too far ahead. */

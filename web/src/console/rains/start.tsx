@@ -8,19 +8,15 @@ import { serverNow, toLocal, toServer } from "../servertime.ts";
 import { rains as strings } from "../strings/rains.ts";
 import type { Rain } from "../../shared/schemas.ts";
 import { Button, Dialog, FaultText, SelectField, TextField, fieldWords, toast } from "../ui/index.ts";
-import { LIMITS, PRESETS, readRain, type LimitedField, type RainForm, type RainBody } from "./limits.ts";
+import { LIMITS, PRESETS, emptyForm, readRain, type LimitedField, type RainForm, type RainBody } from "./limits.ts";
 
 const t = texts(strings);
 
-const BEGIN: RainForm = {
-  at: false, starts_at: "", starts_in_ms: "3", duration_ms: "10", drops_per_second: "8", fall_ms: "4", decoy_percent: "0", pacing: "even",
-  luck: "all", odds: "25", beat_ms: "1",
-};
 const IN_MINUTES = 10; // the start time is preset to ten minutes from now
 
 /** StartRain is the dialog that starts a rain. Repeated clicks start one rain. */
 export function StartRain({ campaign: c, live, reload, onClose }: TabProps & { onClose: () => void }) {
-  const [form, setForm] = useState<RainForm>(() => ({ ...BEGIN, starts_at: local(Date.now() + IN_MINUTES * 60_000) }));
+  const [form, setForm] = useState<RainForm>(() => ({ ...emptyForm(), starts_at: local(Date.now() + IN_MINUTES * 60_000) }));
   const [tried, setTried] = useState(false);
   const [, tick] = useState({});
   useInterval(() => tick({}), 1_000); // the sentence says when it ends
