@@ -17,7 +17,7 @@ import { apipage } from "../src/console/strings/apipage.ts";
 import { approvals } from "../src/console/strings/approvals.ts";
 import { audit, books } from "../src/console/strings/books.ts";
 import { claims } from "../src/console/strings/claims.ts";
-import { create, faults as faultTexts } from "../src/console/strings/create.ts";
+import { counts, create, faults as faultTexts } from "../src/console/strings/create.ts";
 import { payouts } from "../src/console/strings/payouts.ts";
 import { people } from "../src/console/strings/people.ts";
 import { sponsors } from "../src/console/strings/sponsors.ts";
@@ -173,7 +173,7 @@ const tests: Record<string, () => void | Promise<void>> = {
   },
 
   texts() {
-    const tables: Record<string, Table> = { apipage, approvals, audit, books, claims, create, faults: faultTexts, payouts, people, withdrawals, sponsors };
+    const tables: Record<string, Table> = { apipage, approvals, audit, books, claims, counts, create, faults: faultTexts, payouts, people, withdrawals, sponsors };
     const holes = (text: string) => [...new Set([...text.matchAll(/\{(\w+)/g)].map((m) => m[1]))].sort();
     for (const [name, table] of Object.entries(tables)) {
       for (const [key, text] of Object.entries(table)) {

@@ -4,11 +4,13 @@ import { count, money } from "../format.ts";
 import { texts } from "../i18n.ts";
 import { to } from "../route.ts";
 import { campaign as strings } from "../strings/campaign.ts";
+import { counts } from "../strings/create.ts";
 import { Act, Copy, Time } from "../ui/index.ts";
 import { useHome } from "./home.ts";
 import type { TabProps } from "./tabs.ts";
 
 const t = texts(strings);
+const label = texts(counts);
 
 /** DetailsTab is how the campaign was made, and where its pages are. */
 export function DetailsTab({ campaign: c }: TabProps) {
@@ -20,7 +22,7 @@ export function DetailsTab({ campaign: c }: TabProps) {
     [t("packets"), count(c.packets)],
     [t("split"), t.has(split) ? t(split) : c.split],
     [t("perPacket"), t("fromTo", { min: money(c.min), max: c.max == null ? t("noMax") : money(c.max) })],
-    ...COUNT_FIELDS.map((field): [string, string] => [t(field), c[field] > 0 ? count(c[field]) : t(field === "admit_per_second" ? "allAtOnce" : "noLimit")]),
+    ...COUNT_FIELDS.map((field): [string, string] => [label(field), c[field] > 0 ? count(c[field]) : t(field === "admit_per_second" ? "allAtOnce" : "noLimit")]),
     [t("players"), c.players == null ? t("everybody") : <a href={to("lists", c.players.list)}>{c.players.list}</a>],
     [t("guestsShare"), c.guests_share == null ? t("oneStock") : t("ofPackets", { share: Math.round(c.guests_share * 1e6) / 1e4 })],
     [t("createdAt"), <Time ms={c.created_at} />],

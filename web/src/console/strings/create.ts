@@ -99,6 +99,15 @@ export const create = {
   serverSays: { zh: "服务器：{message}", en: "Server: {message}" },
 } satisfies Table;
 
+/** The same rules as a campaign's details name them. */
+export const counts = {
+  wins_per_user: { zh: "每人最多抢到", en: "Wins per player" },
+  taps_per_user: { zh: "每人点击次数", en: "Taps per player" },
+  shards: { zh: "分片数", en: "Shards" },
+  capacity: { zh: "同时在场上限", en: "Room limit" },
+  admit_per_second: { zh: "每秒放行", en: "Admitted per second" },
+} satisfies Table;
+
 /** Faults of a field. A number of money arrives formatted. */
 export const faults = {
   required: { zh: "必填", en: "Required" },
