@@ -144,8 +144,11 @@ func TestOptionsMayBeLeftOut(t *testing.T) {
 		func([]*Tap[string]) {}, Options{})
 	gate := gates.Gate(&rain.Campaign{
 		ID: "c", Status: rain.Open, Revision: 1,
-		Spec:  rain.Spec{Budget: 1, Packets: 1, Min: 1, Split: rain.Even, WinsPerUser: 1, Shards: 1},
-		Rains: []rain.Rain{{ID: "r", StartsAt: now - 1_000, DurationMS: 60_000, DropsPerSecond: 40, FallMS: 60_000}},
+		Spec: rain.Spec{Budget: 1, Packets: 1, Min: 1, Split: rain.Even, WinsPerUser: 1, Shards: 1},
+		Rains: []rain.Rain{{
+			ID: "r", StartsAt: now - 1_000,
+			Settings: rain.Settings{DurationMS: 60_000, DropsPerSecond: 40, FallMS: 60_000},
+		}},
 	})
 	tap := &Tap[string]{User: "p"}
 	if r, known := gate.Tap(tap); known {

@@ -40,8 +40,10 @@ func Example() {
 		Spec: rain.Spec{Budget: 88, Packets: 1, Min: 1, Split: rain.Even, WinsPerUser: 1, Shards: 1}}
 	check(stock.Open(ctx, c, clock.Now()+10_000))
 	c.Revision++
-	c.Rains = []rain.Rain{{ID: "r1", StartsAt: clock.Now() - 1_000, DurationMS: 10_000, DropsPerSecond: 8,
-		FallMS: 4_000}}
+	c.Rains = []rain.Rain{{
+		ID: "r1", StartsAt: clock.Now() - 1_000,
+		Settings: rain.Settings{DurationMS: 10_000, DropsPerSecond: 8, FallMS: 4_000},
+	}}
 	check(stock.Apply(ctx, c))
 
 	gate := gates.Gate(c)

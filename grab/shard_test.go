@@ -152,8 +152,11 @@ func newShardedBench(t testing.TB, c *fakeConfirmer, scripts ...*fakeScript) *be
 func aCampaign(shards int) *rain.Campaign {
 	return &rain.Campaign{
 		ID: "c", Status: rain.Open, Revision: 1,
-		Spec:  rain.Spec{Budget: 1_000, Packets: 1_000, Min: 1, Split: rain.Even, WinsPerUser: 2, Shards: shards},
-		Rains: []rain.Rain{{ID: "r", StartsAt: 1_000, DurationMS: 10_000, DropsPerSecond: 40, FallMS: 4_000}},
+		Spec: rain.Spec{Budget: 1_000, Packets: 1_000, Min: 1, Split: rain.Even, WinsPerUser: 2, Shards: shards},
+		Rains: []rain.Rain{{
+			ID: "r", StartsAt: 1_000,
+			Settings: rain.Settings{DurationMS: 10_000, DropsPerSecond: 40, FallMS: 4_000},
+		}},
 	}
 }
 

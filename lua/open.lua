@@ -13,8 +13,7 @@
 --   2  the campaign's revision
 --   3  the shard's packets, "<first>-<last>"; empty: none
 --   4  their number
---   5  wins allowed to a player
---   6  taps allowed to a player, 0 without limit
+--   5, 6, 7, 8, ...  field and value, field and value: the state's settings while there is no rain
 -- RETURNS
 --    1  done
 --    0  the shard has been opened before
@@ -43,8 +42,7 @@ if clock[1] * 1000 + math.floor(clock[2] / 1000) >= tonumber(ARGV[1]) then
 end
 
 redis.call('HSET', state, 'status', 'open', 'rev', ARGV[2], 'left', ARGV[4], 'won', '0', 'last', '0-1', 'moves', '0', 'epoch', '0',
-  'wins_per_user', ARGV[5], 'taps_per_user', ARGV[6], 'first_wave', '', 'opens', '0', 'closes', '0', 'paced', '0',
-  'duration_ms', '0', 'beat_ms', '0', 'base_wave', '', 'base', '0')
+  'base_wave', '', 'base', '0', unpack(ARGV, 5))
 redis.call('UNLINK', stock, wins, taps, outbox, lent, borrowed)
 if ARGV[3] ~= '' then
   redis.call('RPUSH', stock, ARGV[3])

@@ -11,9 +11,9 @@
 -- ARGV
 --   1  token of the restoration, different for each
 --   2  'begin'                        'stock', 'back', 'moves', 'wins'   'finish'
---   3  wins allowed to a player       number of the chunk, from 1        'open', or 'closed' where nothing is left to win
---   4  taps allowed to a player, 0    stock: "<first>-<last>", of each   packets in the stock
---   5    without limit                  range                            wins that have come
+--   3  the state's settings while     number of the chunk, from 1        'open', or 'closed' where nothing is left to win
+--   4    there is no rain: field      stock: "<first>-<last>", of each   packets in the stock
+--   5    and value, field and value     range                            wins that have come
 --   6                                 back: the same of what was         id that every outbox entry of before is at or below
 --   7                                   given back to the sponsor        number of moves of this shard
 --   8                                 moves: id of each move to here     when it was cut off from the life before, Unix ms
@@ -53,8 +53,8 @@ if step == 'begin' then
   if waiting > 0 then
     return redis.error_reply('UNSETTLED the outbox holds ' .. waiting .. ' entries')
   end
-  redis.call('HSET', state, 'status', 'rebuilding', 'restorer', token, 'chunk', '0', 'wins_per_user', ARGV[3],
-    'taps_per_user', ARGV[4], 'left', '0', 'won', '0')
+  redis.call('HSET', state, 'status', 'rebuilding', 'restorer', token, 'chunk', '0', 'left', '0', 'won', '0', 'base_wave', '',
+    'base', '0', unpack(ARGV, 3))
   redis.call('UNLINK', stock, wins, taps, outbox, lent, borrowed)
   redis.call('RPUSH', stock, '.')
   return 1
@@ -81,8 +81,7 @@ if step == 'finish' then
     redis.call('XDEL', outbox, ARGV[6])
   end
   local rev = ARGV[3] == 'closed' and '9007199254740991' or '0'
-  redis.call('HSET', state, 'status', ARGV[3], 'rev', rev, 'last', ARGV[6], 'moves', ARGV[7], 'epoch', ARGV[8], 'first_wave', '',
-    'opens', '0', 'closes', '0', 'paced', '0', 'duration_ms', '0', 'beat_ms', '0', 'base_wave', '', 'base', '0')
+  redis.call('HSET', state, 'status', ARGV[3], 'rev', rev, 'last', ARGV[6], 'moves', ARGV[7], 'epoch', ARGV[8])
   return 1
 end
 

@@ -128,12 +128,13 @@ func TestAddRainNumbersOn(t *testing.T) {
 	if _, err := c.AddRain("r3", rain.DefaultRain(), seedOf(1), end-1); !errors.Is(err, rain.ErrRainRunning) {
 		t.Fatalf("a ms before the end: %v", err)
 	}
-	spec := rain.RainSpec{DurationMS: 1_100, DropsPerSecond: 5, FallMS: 600, DecoyPercent: 7, Pacing: rain.PacingEven}
+	spec := rain.RainSpec{Settings: rain.Settings{DurationMS: 1_100, DropsPerSecond: 5, FallMS: 600, DecoyPercent: 7,
+		Pacing: rain.PacingEven}}
 	r, err := c.AddRain("r3", spec, seedOf(9), end)
 	must(t, err)
 	want := rain.Rain{
-		ID: "r3", Campaign: "c1", StartsAt: end + rain.DefaultStartsInMS, DurationMS: 1_100, DropsPerSecond: 5,
-		FallMS: 600, DecoyPercent: 7, Pacing: rain.PacingEven, FirstWave: 80, Seed: seedOf(9),
+		ID: "r3", Campaign: "c1", StartsAt: end + rain.DefaultStartsInMS, Settings: spec.Settings, FirstWave: 80,
+		Seed: seedOf(9),
 	}
 	if *r != want || c.Current() != r {
 		t.Errorf("added %+v, want %+v", *r, want)

@@ -10,8 +10,10 @@ import (
 // after a tap on it was too late, for taps that waited; a decoy never, and neither what no rain of the campaign had.
 func TestCheckTicket(t *testing.T) {
 	t.Parallel()
-	first := rain.Rain{StartsAt: 1_000_000, DurationMS: 2_000, DropsPerSecond: 10, FallMS: 4_000, DecoyPercent: 40,
-		Seed: seedOf(1)}
+	first := rain.Rain{
+		StartsAt: 1_000_000, Seed: seedOf(1),
+		Settings: rain.Settings{DurationMS: 2_000, DropsPerSecond: 10, FallMS: 4_000, DecoyPercent: 40},
+	}
 	second := first
 	second.StartsAt, second.FirstWave, second.Seed = 5_000_000, 8, seedOf(2)
 	second.StoppedAt = second.StartsAt + 1 // what has won before nodes have heard of it is paid

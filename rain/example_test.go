@@ -36,7 +36,10 @@ func ExampleSpec_Validate() {
 func ExampleRain_Wave() {
 	secret := rain.Seed{4, 5, 6}
 	announced := secret.Commitment() // told to everybody in the countdown
-	fell := rain.Rain{DurationMS: 2_000, DropsPerSecond: 8, FallMS: 4_000, DecoyPercent: 25, Seed: secret}
+	fell := rain.Rain{
+		Seed:     secret,
+		Settings: rain.Settings{DurationMS: 2_000, DropsPerSecond: 8, FallMS: 4_000, DecoyPercent: 25},
+	}
 	published := fell.Digest()
 
 	revealed, err := rain.ParseSeed(secret.Hex()) // told to everybody after the end
@@ -44,7 +47,10 @@ func ExampleRain_Wave() {
 		fmt.Println(err)
 		return
 	}
-	again := rain.Rain{DurationMS: 2_000, DropsPerSecond: 8, FallMS: 4_000, DecoyPercent: 25, Seed: revealed}
+	again := rain.Rain{
+		Seed:     revealed,
+		Settings: rain.Settings{DurationMS: 2_000, DropsPerSecond: 8, FallMS: 4_000, DecoyPercent: 25},
+	}
 	fmt.Println("as announced:", revealed.Commitment() == announced && again.Digest() == published)
 	for _, d := range again.Wave(0).Drops {
 		fmt.Printf("drop 0.%d at %d, kind %d, lands after %d ms\n", d.K, d.X, d.Kind, d.FallMS)
@@ -57,8 +63,10 @@ func ExampleRain_Wave() {
 
 // A tap is judged by the schedule alone, before it costs anything.
 func ExampleSky_Classify() {
-	sky := rain.NewSky(&rain.Rain{StartsAt: 1_000, DurationMS: 2_000, DropsPerSecond: 8, FallMS: 4_000,
-		Seed: rain.Seed{4, 5, 6}})
+	sky := rain.NewSky(&rain.Rain{
+		StartsAt: 1_000, Seed: rain.Seed{4, 5, 6},
+		Settings: rain.Settings{DurationMS: 2_000, DropsPerSecond: 8, FallMS: 4_000},
+	})
 	words := map[rain.TapClass]string{
 		rain.InAir: "in the air", rain.UnknownDrop: "unknown", rain.TooLate: "late", rain.NotOpen: "not open",
 	}

@@ -6,12 +6,8 @@ import (
 	"errors"
 )
 
-// The limits and the default of a rain's beat_ms.
-const (
-	MinBeatMS     = WaveMS
-	MaxBeatMS     = 10_000
-	DefaultBeatMS = 1_000
-)
+// defaultBeatMS is the length of a beat in a rain that was made without one.
+const defaultBeatMS = 1_000
 
 // Draws reports whether players have one draw in each beat of the rain. Without draws, every drop that holds a packet
 // can win.
@@ -24,7 +20,7 @@ func (r *Rain) Beat(wave int64) int64 { return (wave - r.FirstWave) * WaveMS / r
 // beatMS returns BeatMS, or its default for a rain that was made without one.
 func (r *Rain) beatMS() int64 {
 	if r.BeatMS <= 0 {
-		return DefaultBeatMS
+		return defaultBeatMS
 	}
 	return r.BeatMS
 }

@@ -30,41 +30,27 @@ const GraceMS = 500
 // RainSpec is a rain as an operator requests it. Decode JSON into DefaultRain, which holds the default of each
 // optional field. Times are in milliseconds; StartsAt is Unix time on the cluster's clock.
 type RainSpec struct {
-	StartsInMS     *int64 `json:"starts_in_ms,omitempty"`
-	StartsAt       *int64 `json:"starts_at,omitempty"`
-	DurationMS     int64  `json:"duration_ms"`
-	DropsPerSecond int    `json:"drops_per_second"`
-	FallMS         int64  `json:"fall_ms"`
-	DecoyPercent   int    `json:"decoy_percent"`
-	Pacing         Pacing `json:"pacing"`
-	Odds           Odds   `json:"odds"`
-	BeatMS         int64  `json:"beat_ms,omitempty"`
+	StartsInMS *int64 `json:"starts_in_ms,omitempty"`
+	StartsAt   *int64 `json:"starts_at,omitempty"`
+	Settings
 }
 
 // DefaultRain returns a RainSpec with the API's defaults. Decode JSON into it.
-func DefaultRain() RainSpec {
-	return RainSpec{DurationMS: 10_000, DropsPerSecond: 8, FallMS: 4_000, Pacing: PacingNone, BeatMS: DefaultBeatMS}
-}
+func DefaultRain() RainSpec { return RainSpec{Settings: withDefaults[Settings]()} }
 
 // DefaultStartsInMS is the countdown of a rain that names no start.
 const DefaultStartsInMS = 3_000
 
 // Rain is one fall of packets. Times are Unix milliseconds on the cluster's clock.
 type Rain struct {
-	ID             string
-	Campaign       string
-	StartsAt       int64
-	DurationMS     int64
-	DropsPerSecond int
-	FallMS         int64
-	DecoyPercent   int
-	Pacing         Pacing
-	Odds           Odds
-	BeatMS         int64
-	OddsRecord     OddsRecord // with OddsAuto: the odds set so far
-	FirstWave      int64
-	Seed           Seed
-	StoppedAt      int64 // 0: it was not stopped
+	ID       string
+	Campaign string
+	StartsAt int64
+	Settings
+	OddsRecord OddsRecord // with OddsAuto: the odds set so far
+	FirstWave  int64
+	Seed       Seed
+	StoppedAt  int64 // 0: it was not stopped
 }
 
 // at makes the rain and fixes its start; now is the cluster's time.
@@ -76,18 +62,13 @@ func (s RainSpec) at(now int64) Rain {
 	case s.StartsInMS != nil:
 		start = now + *s.StartsInMS
 	}
-	return Rain{
-		StartsAt: start, DurationMS: s.DurationMS, DropsPerSecond: s.DropsPerSecond,
-		FallMS: s.FallMS, DecoyPercent: s.DecoyPercent, Pacing: s.Pacing, Odds: s.Odds, BeatMS: s.BeatMS,
-	}
+	return Rain{StartsAt: start, Settings: s.Settings}
 }
 
 // Matches reports whether the rain has the settings of the spec. A relative start (StartsInMS) matches any start,
 // because it depends on the time of the request.
 func (r *Rain) Matches(s RainSpec) bool {
-	same := r.DurationMS == s.DurationMS && r.DropsPerSecond == s.DropsPerSecond && r.FallMS == s.FallMS &&
-		r.DecoyPercent == s.DecoyPercent && r.Pacing == s.Pacing && r.Odds == s.Odds && r.BeatMS == s.BeatMS
-	return same && (s.StartsAt == nil || r.StartsAt == *s.StartsAt)
+	return r.Settings == s.Settings && (s.StartsAt == nil || r.StartsAt == *s.StartsAt)
 }
 
 // landedAt returns the time at which the last drop lands if the rain is not stopped before.

@@ -9,7 +9,7 @@ import (
 // WaveMS is the time from one wave to the next, in milliseconds.
 const WaveMS = 250
 
-// MaxDropsPerSecond is the limit of a rain's drops_per_second.
+// MaxDropsPerSecond is the limit of a rain's drops_per_second, as in the tag of Settings.
 const MaxDropsPerSecond = 400
 
 // xMax is the largest horizontal position of a drop, the right edge of the screen.

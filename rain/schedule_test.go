@@ -12,11 +12,10 @@ import (
 
 // testRain is the second rain of a campaign: its waves do not begin at 0.
 func testRain() rain.Rain {
-	return rain.Rain{
-		ID: "r2", Campaign: "c1", StartsAt: 1_763_712_000_000, DurationMS: 10_000, DropsPerSecond: 8,
-		FallMS: 4_000, DecoyPercent: 20, Pacing: rain.PacingNone, BeatMS: rain.DefaultBeatMS, FirstWave: 40,
-		Seed: seedOf(5),
-	}
+	r := rain.Rain{ID: "r2", Campaign: "c1", StartsAt: 1_763_712_000_000, Settings: rain.DefaultRain().Settings,
+		FirstWave: 40, Seed: seedOf(5)}
+	r.DecoyPercent = 20
+	return r
 }
 
 // genRain draws any rain that the validation lets through.
@@ -25,14 +24,16 @@ func genRain() *rapid.Generator[rain.Rain] {
 		return rain.Rain{
 			ID: "r", Campaign: "c",
 			StartsAt: rapid.Int64Range(1_700_000_000_000, 1_900_000_000_000).Draw(t, "starts"),
-			DurationMS: rapid.OneOf(rapid.Int64Range(1_000, 1_600), rapid.Int64Range(1_000, 20_000)).Draw(t,
-				"duration"),
-			DropsPerSecond: rapid.OneOf(rapid.IntRange(1, 9), rapid.IntRange(1, rain.MaxDropsPerSecond)).Draw(t,
-				"density"),
-			FallMS:       rapid.OneOf(rapid.Int64Range(500, 510), rapid.Int64Range(500, 20_000)).Draw(t, "fall"),
-			DecoyPercent: rapid.SampledFrom([]int{0, 1, 50, 99, 100}).Draw(t, "decoys"),
-			FirstWave:    rapid.OneOf(rapid.Just(int64(0)), rapid.Int64Range(0, 1_000_000)).Draw(t, "first wave"),
-			Seed:         genSeed().Draw(t, "seed"),
+			Settings: rain.Settings{
+				DurationMS: rapid.OneOf(rapid.Int64Range(1_000, 1_600), rapid.Int64Range(1_000, 20_000)).Draw(t,
+					"duration"),
+				DropsPerSecond: rapid.OneOf(rapid.IntRange(1, 9), rapid.IntRange(1, rain.MaxDropsPerSecond)).Draw(t,
+					"density"),
+				FallMS:       rapid.OneOf(rapid.Int64Range(500, 510), rapid.Int64Range(500, 20_000)).Draw(t, "fall"),
+				DecoyPercent: rapid.SampledFrom([]int{0, 1, 50, 99, 100}).Draw(t, "decoys"),
+			},
+			FirstWave: rapid.OneOf(rapid.Just(int64(0)), rapid.Int64Range(0, 1_000_000)).Draw(t, "first wave"),
+			Seed:      genSeed().Draw(t, "seed"),
 		}
 	})
 }

@@ -25,20 +25,15 @@ func (c *Campaign) CheckStored() error {
 	}
 	between(&e, "shards", c.Shards, 1, MaxShards, "is 1 to %d", MaxShards)
 	c.validateLanes(&e)
-	if c.WinsPerUser < 0 || c.TapsPerUser < 0 {
-		e.add("wins_per_user", "wins_per_user and taps_per_user are not below 0")
-	}
-	if c.Capacity < 0 || c.AdmitPerSecond < 0 {
-		e.add("capacity", "capacity and admit_per_second are not below 0")
-	}
+	e.checkStoredBounds(&c.Spec, specBounds)
 	if c.Players != nil && CheckList(c.Players.List) != nil {
 		e.add("players.list", "%q is not the name of a list", c.Players.List)
 	}
 	if !slices.Contains([]Status{Loading, Open, Paused, Closed}, c.Status) {
 		e.add("status", "%q is not a status", c.Status)
 	}
-	if c.CreatedAt < 0 || c.ExpiresAt < 0 || c.ExpiresInMS < 0 || c.Revision < 0 {
-		e.add("created_at", "created_at, expires_at, expires_in_ms and revision are not below 0")
+	if c.CreatedAt < 0 || c.ExpiresAt < 0 || c.Revision < 0 {
+		e.add("created_at", "created_at, expires_at and revision are not below 0")
 	}
 	if !utf8.ValidString(c.ID + c.Name + c.Sponsor) {
 		e.add("name", "the id, the name and the sponsor are UTF-8")
@@ -62,8 +57,7 @@ func (r *Rain) checkStored(i int, e *Invalid) {
 	if r.Pacing != PacingNone && r.Pacing != PacingEven {
 		e.add(field, "has an unknown pacing, %q", r.Pacing)
 	}
-	if _, ok := r.OddsRecord.List(); !ok || !r.Odds.valid() || r.Draws() &&
-		(r.BeatMS < MinBeatMS || r.BeatMS > MaxBeatMS) {
+	if _, ok := r.OddsRecord.List(); !ok || !r.Odds.valid() || r.Draws() && r.BeatMS < WaveMS {
 		e.add(field, "has invalid odds, beat_ms or odds_record")
 	}
 	if r.StartsAt < 0 || r.StoppedAt < 0 || r.FirstWave < 0 {

@@ -7,19 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// The limits of the contract.
+// The limits of the contract that are not tags of a field.
 const (
-	MaxPackets      = 100_000_000
-	MaxShards       = 256
-	MaxNameLen      = 200 // bytes
-	MaxSponsorLen   = 64  // bytes
-	maxPerUser      = 1_000_000
-	maxCapacity     = 100_000_000
-	maxExpiresInMS  = 366 * 24 * 3_600_000
-	MaxAheadMS      = 7 * 24 * 3_600_000
-	DefaultExpiryMS = 24 * 3_600_000
-
-	maxAdmitPerSecond = 1_000_000
+	MaxPackets     = 100_000_000
+	MaxShards      = 256
+	MaxNameLen     = 200 // bytes
+	MaxSponsorLen  = 64  // bytes
+	maxExpiresInMS = 366 * 24 * 3_600_000
+	MaxAheadMS     = 7 * 24 * 3_600_000
 )
 
 // FieldError is one fault of a request and the field that has it.
@@ -61,9 +56,7 @@ func (e Invalid) orNil() error {
 }
 
 // DefaultSpec returns a campaign with the contract's defaults, to be decoded into.
-func DefaultSpec() Spec {
-	return Spec{Split: DoubleMean, Min: 1, WinsPerUser: 1, Shards: 1, ExpiresInMS: DefaultExpiryMS}
-}
+func DefaultSpec() Spec { return withDefaults[Spec]() }
 
 // DefaultSplit returns the split of DefaultSpec, to be decoded into.
 func DefaultSplit() SplitSpec {
@@ -97,19 +90,13 @@ func (s *Spec) Validate() error {
 	}
 	split := s.SplitSpec()
 	split.validateSize(&e)
-	between(&e, "wins_per_user", s.WinsPerUser, 1, maxPerUser, "is 1 to %d", maxPerUser)
-	between(&e, "taps_per_user", s.TapsPerUser, 0, maxPerUser, "is 0 (no limit) to %d", maxPerUser)
-	between(&e, "shards", s.Shards, 1, MaxShards, "is 1 to %d", MaxShards)
-	between(&e, "capacity", s.Capacity, 0, maxCapacity, "is 0 (no limit) to %d", maxCapacity)
-	between(&e, "admit_per_second", s.AdmitPerSecond, 0, maxAdmitPerSecond, "is 0 (all at once) to %d",
-		maxAdmitPerSecond)
+	e.checkBounds(s, specBounds)
 	if s.Players != nil {
 		if err := CheckList(s.Players.List); err != nil {
 			e.add("players.list", "%s", err)
 		}
 	}
 	s.validateLanes(&e)
-	between(&e, "expires_in_ms", s.ExpiresInMS, 1_000, maxExpiresInMS, "is 1,000 to %d", int64(maxExpiresInMS))
 	split.validateBounds(&e)
 	return e.orNil()
 }
@@ -188,17 +175,13 @@ func (s *RainSpec) Validate(now int64) error {
 	} else {
 		s.validateStart(&e, now)
 	}
-	between(&e, "duration_ms", s.DurationMS, 1_000, 600_000, "is 1,000 to 600,000")
-	between(&e, "drops_per_second", s.DropsPerSecond, 1, MaxDropsPerSecond, "is 1 to %d", MaxDropsPerSecond)
-	between(&e, "fall_ms", s.FallMS, 500, 20_000, "is 500 to 20,000")
-	between(&e, "decoy_percent", s.DecoyPercent, 0, 100, "is 0 to 100")
+	e.checkBounds(&s.Settings, settingsBounds)
 	if s.Pacing != PacingNone && s.Pacing != PacingEven {
 		e.add("pacing", "is %s or %s", PacingEven, PacingNone)
 	}
 	if !s.Odds.valid() {
 		e.add("odds", oddsRule)
 	}
-	between(&e, "beat_ms", s.BeatMS, MinBeatMS, MaxBeatMS, "is %d to 10,000", MinBeatMS)
 	return e.orNil()
 }
 

@@ -78,6 +78,8 @@ func checkBounds[S any](t *testing.T, valid func() S, validate func(*S) error, b
 
 func plain() rain.Spec { return spec(rain.DoubleMean, 1_000, 10, 1, nil) }
 
+// TestNumbersOfACampaignHaveLimits has one field for each kind of tag. TestOpenAPIHasTheLimitsOfRequests in package docs
+// has every field.
 func TestNumbersOfACampaignHaveLimits(t *testing.T) {
 	t.Parallel()
 	checkBounds(t, plain, (*rain.Spec).Validate, []bound[rain.Spec]{
@@ -90,11 +92,6 @@ func TestNumbersOfACampaignHaveLimits(t *testing.T) {
 		{func(s *rain.Spec, v int64) { s.WinsPerUser = int(v) }, 1, 1_000_000, "wins_per_user: is 1 to 1000000"},
 		{func(s *rain.Spec, v int64) { s.TapsPerUser = int(v) }, 0, 1_000_000,
 			"taps_per_user: is 0 (no limit) to 1000000"},
-		{func(s *rain.Spec, v int64) { s.Shards = int(v) }, 1, 256, "shards: is 1 to 256"},
-		{func(s *rain.Spec, v int64) { s.Capacity = int(v) }, 0, 100_000_000,
-			"capacity: is 0 (no limit) to 100000000"},
-		{func(s *rain.Spec, v int64) { s.AdmitPerSecond = int(v) }, 0, 1_000_000,
-			"admit_per_second: is 0 (all at once) to 1000000"},
 		{func(s *rain.Spec, v int64) { s.ExpiresInMS = v }, 1_000, 366 * 86_400_000,
 			"expires_in_ms: is 1,000 to 31622400000"},
 	})
@@ -188,9 +185,9 @@ func TestValidateSpec(t *testing.T) {
 
 func TestValidateSpecNamesEveryFault(t *testing.T) {
 	t.Parallel()
-	s := rain.Spec{Max: new(rain.Money(1)), WinsPerUser: -1, TapsPerUser: -1, Split: "?"}
-	want := []string{"name", "sponsor", "budget", "packets", "wins_per_user", "taps_per_user", "shards",
-		"expires_in_ms", "split", "min"}
+	s := rain.DefaultSpec()
+	s.Min, s.Max, s.WinsPerUser, s.TapsPerUser, s.Split = 0, new(rain.Money(1)), -1, -1, "?"
+	want := []string{"name", "sponsor", "budget", "packets", "wins_per_user", "taps_per_user", "split", "min"}
 	if got := fields(t, s.Validate()); !slices.Equal(got, want) {
 		t.Errorf("faults in %v, want %v", got, want)
 	}
@@ -219,10 +216,9 @@ func TestValidateRain(t *testing.T) {
 		{func(r *rain.RainSpec, v int64) { r.StartsAt = &v }, now, now + week,
 			fmt.Sprintf("starts_at: is from now (%d) to seven days ahead", now)},
 		{func(r *rain.RainSpec, v int64) { r.DurationMS = v }, 1_000, 600_000, "duration_ms: is 1,000 to 600,000"},
-		{func(r *rain.RainSpec, v int64) { r.DropsPerSecond = int(v) }, 1, 400, "drops_per_second: is 1 to 400"},
-		{func(r *rain.RainSpec, v int64) { r.FallMS = v }, 500, 20_000, "fall_ms: is 500 to 20,000"},
-		{func(r *rain.RainSpec, v int64) { r.DecoyPercent = int(v) }, 0, 100, "decoy_percent: is 0 to 100"},
-		{func(r *rain.RainSpec, v int64) { r.BeatMS = v }, 250, 10_000, "beat_ms: is 250 to 10,000"},
+		{func(r *rain.RainSpec, v int64) { r.DropsPerSecond = int(v) }, 1, rain.MaxDropsPerSecond,
+			"drops_per_second: is 1 to 400"},
+		{func(r *rain.RainSpec, v int64) { r.BeatMS = v }, rain.WaveMS, 10_000, "beat_ms: is 250 to 10,000"},
 	})
 	for pacing, want := range map[rain.Pacing][]string{rain.PacingNone: nil, rain.PacingEven: nil, "": {"pacing"},
 		"fast": {"pacing"}} {
@@ -237,9 +233,10 @@ func TestValidateRain(t *testing.T) {
 	if got := fields(t, twice.Validate(now)); !slices.Equal(got, []string{"starts_at"}) {
 		t.Errorf("two starts: faults in %v", got)
 	}
-	all := rain.RainSpec{StartsInMS: new(int64(-1))}
-	if got := fields(t, all.Validate(now)); !slices.Equal(got,
-		[]string{"starts_in_ms", "duration_ms", "drops_per_second", "fall_ms", "pacing", "beat_ms"}) {
-		t.Errorf("the empty rain is faulty in %v", got)
+	bad := rain.DefaultRain()
+	bad.StartsInMS, bad.DurationMS, bad.BeatMS, bad.Pacing = new(int64(-1)), 0, 0, ""
+	if got := fields(t, bad.Validate(now)); !slices.Equal(got,
+		[]string{"starts_in_ms", "duration_ms", "beat_ms", "pacing"}) {
+		t.Errorf("the bad rain is faulty in %v", got)
 	}
 }

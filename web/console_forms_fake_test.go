@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"redrain/internal/wire"
 	"redrain/rain"
 )
 
@@ -101,12 +102,15 @@ func (f *formsServer) refuseOnce(key string, problem object) {
 
 // readyCampaign is one that is ready, with other fields.
 func (f *fakeServer) readyCampaign(id string, with object) object {
-	c := object{
-		"id": id, "name": "Gala", "sponsor": "acme", "budget": 1_000_000, "packets": 5_000, "split": "gaussian",
-		"min": 50, "max": 350, "amounts": nil, "wins_per_user": 3, "taps_per_user": 0, "shards": 1, "capacity": 0,
-		"admit_per_second": 0, "expires_in_ms": 7_200_000, "state": "ready", "created_at": f.now(),
-		"expires_at": f.now() + 7_200_000, "revision": 3, "rains": []object{},
+	c := object{}
+	if err := json.Unmarshal(wire.Encode(rain.DefaultSpec()), &c); err != nil {
+		panic(err)
 	}
+	maps.Copy(c, object{
+		"id": id, "name": "Gala", "sponsor": "acme", "budget": 1_000_000, "packets": 5_000, "split": "gaussian",
+		"min": 50, "max": 350, "wins_per_user": 3, "expires_in_ms": 7_200_000, "state": "ready", "created_at": f.now(),
+		"expires_at": f.now() + 7_200_000, "revision": 3, "rains": []object{},
+	})
 	maps.Copy(c, with)
 	return c
 }

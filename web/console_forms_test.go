@@ -10,6 +10,8 @@ import (
 	"redrain/internal/testenv"
 	chromium "redrain/internal/testkit/browser"
 	"redrain/internal/testkit/browser/browsertest"
+	"redrain/internal/wire"
+	"redrain/rain"
 )
 
 // operatorSecret is the token that the console is signed in with.
@@ -195,11 +197,10 @@ func TestConsoleCreatesACampaign(t *testing.T) {
 	if len(posts) != 3 || posts[0] != posts[1] || posts[1] != posts[2] || len(posts[0].key) != 32 {
 		t.Errorf("a lost answer and a double click sent %+v", posts)
 	}
-	want := `{"name":"Bob's 年会","sponsor":"newcomer","budget":100000,"packets":200,"split":"double_mean","min":1,` +
-		`"max":2000,"amounts":null,` +
-		`"wins_per_user":1,"taps_per_user":0,"shards":2,"capacity":0,"admit_per_second":0,"players":null,` +
-		`"guests_share":null,"expires_in_ms":86400000}`
-	if got := posts[0].body; got != want {
+	spec := rain.DefaultSpec()
+	spec.Name, spec.Sponsor, spec.Budget, spec.Packets, spec.Shards = "Bob's 年会", "newcomer", 100_000, 200, 2
+	spec.Max = new(rain.Money(2_000))
+	if got, want := posts[0].body, string(wire.Encode(spec)); got != want {
 		t.Errorf("posted %s, want %s", got, want)
 	}
 }

@@ -21,7 +21,7 @@ func TestCardLuck(t *testing.T) {
 		"zh": {"结果还没有公布", "本场 %[2]d 次机会，%[1]d 次中签，其中 ", "结果与公布的不一致：c1-66"},
 	} {
 		f := newFake(t)
-		drawn := &rain.Rain{Seed: rain.Seed{7}, Odds: rain.OddsOne / 2, BeatMS: 1_000}
+		drawn := &rain.Rain{Seed: rain.Seed{7}, Settings: rain.Settings{Odds: rain.OddsOne / 2, BeatMS: 1_000}}
 		const beats, waves = 10, 40
 		lucky, unlucky := 0, int64(-1)
 		for beat := range int64(beats) {

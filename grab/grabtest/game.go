@@ -97,7 +97,7 @@ func New(t testing.TB, rdb redis.UniversalClient, s Setup) *Game {
 			Split: cmp.Or(s.Split, rain.Even), WinsPerUser: cmp.Or(s.Wins, 1), TapsPerUser: s.Taps,
 			Shards:      cmp.Or(s.Shards, 1),
 			GuestsShare: s.GuestsShare,
-			ExpiresInMS: rain.DefaultExpiryMS,
+			ExpiresInMS: rain.DefaultSpec().ExpiresInMS,
 		},
 	}
 	var err error
@@ -145,10 +145,9 @@ func answer(taps []*grab.Tap[Done]) {
 // LetItRain adds a rain, which has been falling for ten seconds unless change says otherwise, and applies it.
 func (gm *Game) LetItRain(change func(*rain.Rain)) {
 	gm.T.Helper()
-	r := rain.Rain{
-		ID: testenv.Namespace(gm.T), Campaign: gm.C.ID, StartsAt: gm.Options.Clock() - 10_000, DurationMS: 600_000,
-		DropsPerSecond: 40, FallMS: 20_000, Pacing: rain.PacingNone, Seed: rain.Seed{2},
-	}
+	r := rain.Rain{ID: testenv.Namespace(gm.T), Campaign: gm.C.ID, StartsAt: gm.Options.Clock() - 10_000,
+		Settings: rain.DefaultRain().Settings, Seed: rain.Seed{2}}
+	r.DurationMS, r.DropsPerSecond, r.FallMS = 600_000, 40, 20_000
 	if last := gm.C.Current(); last != nil {
 		r.FirstWave = last.FirstWave + last.Waves()
 	}

@@ -43,23 +43,15 @@ import (
 // defaultNamespace begins every key unless Options.Namespace says otherwise.
 const defaultNamespace = "rr"
 
-// The fields of a shard's state. Times are Unix milliseconds.
+// The fields of a shard's state, with those of campaignFields and rainFields. Times are Unix milliseconds.
 const (
-	fieldRevision    = "rev"           // of the campaign; absent if the shard is lost
-	fieldStatus      = "status"        // open, paused, closed; rebuilding
-	fieldLeft        = "left"          // packets in the stock
-	fieldWon         = "won"           // packets won
-	fieldLast        = "last"          // id of the newest outbox entry ever, also after its removal
-	fieldMoves       = "moves"         // moves of stock from and to this shard
-	fieldEpoch       = "epoch"         // time of the last fence of the shard, Unix ms
-	fieldWinsPerUser = "wins_per_user" // over all rains
-	fieldTapsPerUser = "taps_per_user" // over all rains; 0: no limit
-	fieldFirstWave   = "first_wave"    // of the rain in which taps may count, "" without one
-	fieldOpens       = "opens"         // its start
-	fieldCloses      = "closes"        // time from which its taps no longer count
-	fieldPaced       = "paced"         // 1: the stock is released in proportion to the time, 0: at once
-	fieldDuration    = "duration_ms"   // of the rain
-	fieldBeat        = "beat_ms"       // length of a beat in ms; 0 if the rain has no draws
+	fieldRevision = "rev"    // of the campaign; absent if the shard is lost
+	fieldStatus   = "status" // open, paused, closed; rebuilding
+	fieldLeft     = "left"   // packets in the stock
+	fieldWon      = "won"    // packets won
+	fieldLast     = "last"   // id of the newest outbox entry ever, also after its removal
+	fieldMoves    = "moves"  // moves of stock from and to this shard
+	fieldEpoch    = "epoch"  // time of the last fence of the shard, Unix ms
 	// The scripts have more fields: "base_wave" and "base", the rain for which the pacing was begun, and the stock at
 	// that moment. "restorer" and "chunk" name the restoration and its last chunk.
 )

@@ -113,7 +113,7 @@ type restoration struct {
 }
 
 func (r *restoration) restore(accepted func() (Restoration, error)) error {
-	if err := r.step("begin", r.c.WinsPerUser, r.c.TapsPerUser); err != nil {
+	if err := r.step("begin", openingFields(r.c)...); err != nil {
 		return err
 	}
 	what, err := accepted()

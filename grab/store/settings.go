@@ -3,7 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
-	"strconv"
+	"slices"
 
 	"redrain/rain"
 )
@@ -11,39 +11,62 @@ import (
 // closedRevision is the revision of a closed shard, as close.lua writes it: no update is newer.
 const closedRevision = 1<<53 - 1
 
+// campaignFields returns the fields of a shard's state that never change, with their values.
+func campaignFields(c *rain.Campaign) []any {
+	return []any{
+		"wins_per_user", c.WinsPerUser, // over all rains
+		"taps_per_user", c.TapsPerUser, // over all rains; 0: no limit
+	}
+}
+
+// rainFields returns the fields of a shard's state that the current rain sets, with their values. Times are Unix
+// milliseconds. A stopped rain counts as none.
+func rainFields(r *rain.Rain) []any {
+	if r == nil || r.StoppedAt != 0 {
+		return []any{"first_wave", "", "opens", 0, "closes", 0, "paced", 0, "duration_ms", 0, "beat_ms", 0}
+	}
+	paced, beat := 0, int64(0)
+	if r.Pacing == rain.PacingEven {
+		paced = 1
+	}
+	if r.Draws() {
+		beat = r.BeatMS
+	}
+	return []any{
+		"first_wave", r.FirstWave, // of the rain in which taps may count, "" without one
+		"opens", r.StartsAt,
+		"closes", r.TapsUntil() + closesAfterMS, // time from which taps no longer count
+		"paced", paced, // 1: the stock is released in proportion to the time, 0: at once
+		"duration_ms", r.DurationMS,
+		"beat_ms", beat, // length of a beat; 0 if the rain has no draws
+	}
+}
+
+// openingFields returns the fields that a shard has before its campaign's version is applied: there is no rain.
+func openingFields(c *rain.Campaign) []any { return append(campaignFields(c), rainFields(nil)...) }
+
 // readSettings compares the settings in a shard's state with a version of its campaign. Variable settings are
 // compared only if the state is of this version: a Redis with an older one proves nothing.
 func readSettings(c *rain.Campaign, state map[string]string, s *rain.ShardSnapshot) {
-	want := map[string]string{
-		fieldWinsPerUser: strconv.Itoa(c.WinsPerUser), fieldTapsPerUser: strconv.Itoa(c.TapsPerUser),
-	}
-	of := "the campaign says"
+	want, of := campaignFields(c), "the campaign says"
 	s.Closed = state[fieldStatus] == string(rain.Closed)
 	switch {
 	case s.Closed || s.Revision == closedRevision:
-		want[fieldStatus], want[fieldRevision] = string(rain.Closed), strconv.Itoa(closedRevision)
+		want = append(want, fieldStatus, rain.Closed, fieldRevision, closedRevision)
 		of = "a closed shard has"
 	case s.Revision == c.Revision && (c.Status == rain.Open || c.Status == rain.Paused):
-		want[fieldStatus] = string(c.Status)
-		fields := rainFields(c.Current())
-		for i := 0; i < len(fields); i += 2 {
-			want[fmt.Sprint(fields[i])] = fmt.Sprint(fields[i+1])
-		}
+		want = append(append(want, fieldStatus, c.Status), rainFields(c.Current())...)
 		of = fmt.Sprintf("revision %d of the campaign says", c.Revision)
 	case state[fieldStatus] != string(rain.Open) && state[fieldStatus] != string(rain.Paused):
 		s.Altered = append(s.Altered, fmt.Sprintf("the state's %s is %q", fieldStatus, state[fieldStatus]))
 	}
-	for _, field := range settings {
-		if value, known := want[field]; known && state[field] != value {
-			s.Altered = append(s.Altered, fmt.Sprintf("the state's %s is %q, but %s %q", field, state[field], of,
-				value))
+	for pair := range slices.Chunk(want, 2) {
+		field, value := fmt.Sprint(pair[0]), fmt.Sprint(pair[1])
+		if state[field] != value {
+			s.Altered = append(s.Altered, fmt.Sprintf("the state's %s is %q, but %s %q", field, state[field], of, value))
 		}
 	}
 }
-
-// settings are the fields of the state that the campaign sets.
-var settings = []string{fieldStatus, fieldRevision, fieldWinsPerUser, fieldTapsPerUser, fieldFirstWave, fieldOpens,
-	fieldCloses, fieldPaced, fieldDuration, fieldBeat}
 
 // borrowedAtOnce is the approximate number of moves that are read in one call.
 const borrowedAtOnce = 500

@@ -1,7 +1,9 @@
 package store
 
 import (
+	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,25 +14,35 @@ import (
 // At another revision it names only changed fixed settings.
 func TestASnapshotNamesSettingsThatAreNotTheCampaigns(t *testing.T) {
 	t.Parallel()
-	falling := rain.Rain{ID: "r", FirstWave: 7, StartsAt: 1_000, DurationMS: 500, FallMS: 300, Pacing: rain.PacingEven}
+	falling := rain.Rain{
+		ID: "r", FirstWave: 7, StartsAt: 1_000,
+		Settings: rain.Settings{DurationMS: 500, FallMS: 300, Pacing: rain.PacingEven},
+	}
 	c := &rain.Campaign{ID: "c", Spec: rain.Spec{Packets: 10, WinsPerUser: 3}, Status: rain.Paused, Revision: 4,
 		Rains: []rain.Rain{falling}}
 	paused := map[string]string{
-		"rev": "4", "status": "paused", "wins_per_user": "3", "taps_per_user": "0", "first_wave": "7", "opens": "1000",
-		"closes": "2800", "paced": "1", "duration_ms": "500", "beat_ms": "0",
-		"left": "0", "won": "0", "last": "0-0", "moves": "0",
-		"epoch": "0", "base_wave": "7", "base": "9",
+		"rev": "4", "status": "paused", "left": "0", "won": "0", "last": "0-0", "moves": "0", "epoch": "0",
+		"base_wave": "7", "base": "9",
+	}
+	settings := append(campaignFields(c), rainFields(&falling)...)
+	for pair := range slices.Chunk(settings, 2) {
+		paused[fmt.Sprint(pair[0])] = fmt.Sprint(pair[1])
+	}
+	if paused["wins_per_user"] != "3" || paused["first_wave"] != "7" || paused["opens"] != "1000" ||
+		paused["closes"] != "2800" || paused["paced"] != "1" || paused["beat_ms"] != "0" {
+		t.Errorf("the settings are %v", paused)
 	}
 	closed := maps.Clone(paused)
 	maps.Copy(closed, map[string]string{"status": "closed", "rev": "9007199254740991", "first_wave": "", "opens": "0",
 		"closes": "0"})
 	older := maps.Clone(paused)
 	maps.Copy(older, map[string]string{"status": "open", "rev": "3", "first_wave": "", "opens": "0"})
-	for name, tc := range map[string]struct {
+	type test struct {
 		of           map[string]string
 		field, value string
 		want         string // begins what is altered, "" where nothing is
-	}{
+	}
+	tests := map[string]test{
 		"as it should be":       {of: paused},
 		"closed":                {of: closed},
 		"of an earlier version": {of: older},
@@ -42,17 +54,14 @@ func TestASnapshotNamesSettingsThatAreNotTheCampaigns(t *testing.T) {
 			want: "the state's status is \"open\""},
 		"closed, then newer":      {of: closed, field: "rev", value: "5", want: "the state's rev is \"5\""},
 		"a status that is none":   {of: older, field: "status", value: "ajar", want: "the state's status is \"ajar\""},
-		"more wins":               {of: paused, field: "wins_per_user", value: "4", want: "the state's wins_per_user"},
 		"more wins, once closed":  {of: closed, field: "wins_per_user", value: "4", want: "the state's wins_per_user"},
 		"more wins, once earlier": {of: older, field: "wins_per_user", value: "4", want: "the state's wins_per_user"},
-		"more taps":               {of: paused, field: "taps_per_user", value: "1", want: "the state's taps_per_user"},
-		"another rain":            {of: paused, field: "first_wave", value: "8", want: "the state's first_wave"},
-		"earlier":                 {of: paused, field: "opens", value: "1", want: "the state's opens"},
-		"longer":                  {of: paused, field: "closes", value: "9999", want: "the state's closes"},
-		"not paced":               {of: paused, field: "paced", value: "0", want: "the state's paced"},
-		"faster":                  {of: paused, field: "duration_ms", value: "5", want: "the state's duration_ms"},
-		"with draws":              {of: paused, field: "beat_ms", value: "9", want: "the state's beat_ms"},
-	} {
+	}
+	for pair := range slices.Chunk(settings, 2) {
+		field := fmt.Sprint(pair[0])
+		tests["another "+field] = test{of: paused, field: field, value: "99", want: "the state's " + field + " is \"99\""}
+	}
+	for name, tc := range tests {
 		state := maps.Clone(tc.of)
 		if tc.field != "" {
 			state[tc.field] = tc.value

@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"testing"
@@ -13,8 +14,11 @@ import (
 func TestASnapshotNamesWhatCannotBeRead(t *testing.T) {
 	c := &rain.Campaign{ID: "c", Spec: rain.Spec{Packets: 1_000}}
 	state := func(pairs ...any) []any {
-		return append([]any{"rev", "1", "left", "300", "won", "2", "last", "5-1", "moves", "3", "epoch", "17", "status",
-			"open", "wins_per_user", "0", "taps_per_user", "0"}, pairs...)
+		all := []any{"rev", "1", "left", "300", "won", "2", "last", "5-1", "moves", "3", "epoch", "17", "status", "open"}
+		for _, text := range campaignFields(c) {
+			all = append(all, fmt.Sprint(text))
+		}
+		return append(all, pairs...)
 	}
 	stock, lent := []any{"3-7", "20-20", ".", "90-99"}, []any{"", "", "m1", "2 3 17 8-9 30-30"}
 	whole := rain.ShardSnapshot{

@@ -31,8 +31,8 @@ func NewStock(s *Store) *Stock { return &Stock{s.client} }
 func (s *Stock) Open(ctx context.Context, c *rain.Campaign, until int64) error {
 	err := eachShard(ctx, c, func(ctx context.Context, shard int) error {
 		all := c.Layout().Stock(shard)
-		code, err := s.run(ctx, s.scripts.open, s.keys.shard(c.ID, shard).opening(), until, c.Revision, all.String(),
-			all.Count(), c.WinsPerUser, c.TapsPerUser).Int()
+		args := append([]any{until, c.Revision, all.String(), all.Count()}, openingFields(c)...)
+		code, err := s.run(ctx, s.scripts.open, s.keys.shard(c.ID, shard).opening(), args...).Int()
 		if err == nil && code < 0 {
 			err = fmt.Errorf("shard %d: %w", shard, ErrClosed)
 		}
@@ -72,24 +72,6 @@ func (s *Stock) Apply(ctx context.Context, c *rain.Campaign) error {
 		return fmt.Errorf("apply revision %d of campaign %s: %w", c.Revision, c.ID, err)
 	}
 	return nil
-}
-
-// rainFields returns the fields of the state for the time in which taps count. A stopped rain counts as none.
-func rainFields(r *rain.Rain) []any {
-	if r == nil || r.StoppedAt != 0 {
-		return []any{fieldFirstWave, "", fieldOpens, 0, fieldCloses, 0, fieldPaced, 0, fieldDuration, 0, fieldBeat, 0}
-	}
-	paced, beat := 0, int64(0)
-	if r.Pacing == rain.PacingEven {
-		paced = 1
-	}
-	if r.Draws() {
-		beat = r.BeatMS
-	}
-	return []any{
-		fieldFirstWave, r.FirstWave, fieldOpens, r.StartsAt, fieldCloses, r.TapsUntil() + closesAfterMS,
-		fieldPaced, paced, fieldDuration, r.DurationMS, fieldBeat, beat,
-	}
 }
 
 // CloseCampaign closes every shard for good. The rest of its stock goes to the outbox as reclaims, each packet once.

@@ -113,10 +113,7 @@ func (v *view) rain(r *wire.Rain) *shower {
 	defer v.mu.Unlock()
 	s := v.showers[r.ID]
 	if s == nil {
-		s = &shower{rain: rain.Rain{
-			ID: r.ID, StartsAt: r.StartsAt, DurationMS: r.DurationMS, DropsPerSecond: r.DropsPerSecond,
-			FallMS: r.FallMS, FirstWave: r.FirstWave,
-		}}
+		s = &shower{rain: rain.Rain{ID: r.ID, StartsAt: r.StartsAt, Settings: r.Settings, FirstWave: r.FirstWave}}
 		for n := r.FirstWave; n < r.FirstWave+s.rain.Waves(); n++ {
 			if len(s.rain.Wave(n).Drops) > 0 {
 				s.full = append(s.full, n)

@@ -12,14 +12,17 @@ import (
 // theRain starts at 10 s of the server, and has a wave with drops every half second (2 drops a second) for 5 s.
 func theRain(phase rain.Phase) *wire.Rain {
 	return &wire.Rain{
-		ID: "r1", Campaign: "c1", Phase: phase, StartsAt: 10_000, EndsAt: 17_000, DurationMS: 5_000, DropsPerSecond: 2,
-		FallMS: 2_000, FirstWave: 40,
+		ID: "r1", Campaign: "c1", Phase: phase, StartsAt: 10_000, EndsAt: 17_000, FirstWave: 40,
+		Settings: rain.Settings{DurationMS: 5_000, DropsPerSecond: 2, FallMS: 2_000},
 	}
 }
 
 // fall sends the first player the waves that appear in a time, but for some.
 func (r *rig) fall(fromMS, untilMS int64, without ...int64) {
-	s := rain.Rain{StartsAt: 10_000, DurationMS: 5_000, DropsPerSecond: 2, FallMS: 2_000, FirstWave: 40}
+	s := rain.Rain{
+		StartsAt: 10_000, FirstWave: 40,
+		Settings: rain.Settings{DurationMS: 5_000, DropsPerSecond: 2, FallMS: 2_000},
+	}
 	skip := map[int64]bool{}
 	for _, n := range without {
 		skip[n] = true

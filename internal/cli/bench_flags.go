@@ -163,12 +163,10 @@ func (c *benchCmd) spec(name string) rain.Spec {
 // rain is bench's own rain: a little longer than the taps.
 func (c *benchCmd) rain() rain.RainSpec {
 	const startsIn, longer = 1_000, 1_000
-	in := int64(startsIn)
-	r := rain.RainSpec{
-		StartsInMS: &in, DurationMS: min(c.Duration.Milliseconds()+longer, longestRain.Milliseconds()),
-		DropsPerSecond: c.DropsPerSecond, FallMS: c.Fall.Milliseconds(),
-		Pacing: cmp.Or(c.Pacing, rain.PacingNone), BeatMS: rain.DefaultBeatMS,
-	}
+	r := rain.DefaultRain()
+	r.StartsInMS = new(int64(startsIn))
+	r.DurationMS = min(c.Duration.Milliseconds()+longer, longestRain.Milliseconds())
+	r.DropsPerSecond, r.FallMS, r.Pacing = c.DropsPerSecond, c.Fall.Milliseconds(), cmp.Or(c.Pacing, r.Pacing)
 	if c.Odds != nil {
 		r.Odds = *c.Odds
 	}

@@ -10,12 +10,21 @@ import (
 	"redrain/client"
 	"redrain/internal/cli"
 	"redrain/internal/openapi"
+	"redrain/internal/wire"
 	"redrain/rain"
 )
 
 // at makes the environment of somebody who works with a server.
 func (f *fake) at() map[string]string {
 	return map[string]string{"REDRAIN_SERVER": f.URL, "REDRAIN_TOKEN": operatorToken}
+}
+
+// bodyOf returns the body of a request whose fields differ from the defaults in some, given as JSON.
+func bodyOf[T any](defaults T, fields string) string {
+	if err := json.Unmarshal([]byte("{"+fields+"}"), &defaults); err != nil {
+		panic(err)
+	}
+	return string(wire.Encode(defaults))
 }
 
 func TestCommands(t *testing.T) {
@@ -28,18 +37,16 @@ func TestCommands(t *testing.T) {
 			args: "campaign create --name Gala --sponsor acme --budget 1000000 --packets 5000 --max 500 " +
 				"--wins-per-user 2 --shards 3",
 			golden: "campaign.golden",
-			request: `POST /api/v1/campaigns {"name":"Gala","sponsor":"acme","budget":1000000,"packets":5000,` +
-				`"split":"double_mean","min":1,"max":500,` +
-				`"amounts":null,"wins_per_user":2,"taps_per_user":0,"shards":3,` +
-				`"capacity":0,"admit_per_second":0,"players":null,"guests_share":null,"expires_in_ms":86400000}`,
+			request: "POST /api/v1/campaigns " + bodyOf(rain.DefaultSpec(), `"name":"Gala","sponsor":"acme",`+
+				`"budget":1000000,"packets":5000,"max":500,"wins_per_user":2,"shards":3`),
 		},
 		"create a list": {
 			args: "campaign create --name Gala --sponsor acme --budget 6 --packets 3 --split list --amounts 1," +
 				"2 --amounts=3 --expires-in 1h --taps-per-user 9 --min 2 --idempotency-key once",
 			golden: "campaign.golden",
-			request: `POST /api/v1/campaigns {"name":"Gala","sponsor":"acme","budget":6,"packets":3,` +
-				`"split":"list","min":2,"max":null,"amounts":[1,2,3],"wins_per_user":1,"taps_per_user":9,"shards":1,` +
-				`"capacity":0,"admit_per_second":0,"players":null,"guests_share":null,"expires_in_ms":3600000} once`,
+			request: "POST /api/v1/campaigns " + bodyOf(rain.DefaultSpec(), `"name":"Gala","sponsor":"acme",`+
+				`"budget":6,"packets":3,"split":"list","min":2,"amounts":[1,2,3],"taps_per_user":9,`+
+				`"expires_in_ms":3600000`) + " once",
 		},
 		"preview": {
 			args:   "campaign preview --budget 1000000 --packets 5000 --split gaussian --min 50 --max 350",
@@ -59,21 +66,18 @@ func TestCommands(t *testing.T) {
 		"close":  {args: "campaign close c1", golden: "closed.golden", request: "POST /api/v1/campaigns/c1/close "},
 		"start": {
 			args: "rain start c1", golden: "rain-coming.golden",
-			request: `POST /api/v1/campaigns/c1/rains {"duration_ms":10000,"drops_per_second":8,"fall_ms":4000,` +
-				`"decoy_percent":0,"pacing":"none","odds":1,"beat_ms":1000}`,
+			request: "POST /api/v1/campaigns/c1/rains " + bodyOf(rain.DefaultRain(), ""),
 		},
 		"start in": {
 			args: "rain start c1 --starts-in 5s --duration 20s --drops-per-second 40 --fall 2500ms " +
 				"--decoy-percent 10 --pacing even --idempotency-key k",
 			golden: "rain-coming.golden",
-			request: `POST /api/v1/campaigns/c1/rains {"starts_in_ms":5000,"duration_ms":20000,` +
-				`"drops_per_second":40,"fall_ms":2500,` +
-				`"decoy_percent":10,"pacing":"even","odds":1,"beat_ms":1000} k`,
+			request: "POST /api/v1/campaigns/c1/rains " + bodyOf(rain.DefaultRain(), `"starts_in_ms":5000,`+
+				`"duration_ms":20000,"drops_per_second":40,"fall_ms":2500,"decoy_percent":10,"pacing":"even"`) + " k",
 		},
 		"start at": {
 			args: "rain start c1 --starts-at 2026-02-17T20:00:00+08:00", golden: "rain-coming.golden",
-			request: `POST /api/v1/campaigns/c1/rains {"starts_at":1771329600000,"duration_ms":10000,` +
-				`"drops_per_second":8,"fall_ms":4000,"decoy_percent":0,"pacing":"none","odds":1,"beat_ms":1000}`,
+			request: "POST /api/v1/campaigns/c1/rains " + bodyOf(rain.DefaultRain(), `"starts_at":1771329600000`),
 		},
 		"stop": {args: "rain stop c1 r1", golden: "rain-fallen.golden",
 			request: "POST /api/v1/campaigns/c1/rains/r1/stop "},

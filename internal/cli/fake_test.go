@@ -60,11 +60,8 @@ var seed = rain.Seed{1, 2, 3}
 
 func newFake(t *testing.T) *fake {
 	t.Helper()
-	fallen := rain.Rain{
-		ID: "r1", Campaign: "c1", StartsAt: theDay, DurationMS: 10_000, DropsPerSecond: 8, FallMS: 4_000,
-		DecoyPercent: 10,
-		Pacing:       rain.PacingNone, BeatMS: rain.DefaultBeatMS, FirstWave: 0, Seed: seed,
-	}
+	fallen := rain.Rain{ID: "r1", Campaign: "c1", StartsAt: theDay, Settings: rain.DefaultRain().Settings, Seed: seed}
+	fallen.DecoyPercent = 10
 	coming := fallen
 	coming.ID, coming.StartsAt, coming.FirstWave, coming.Seed = "r2", theDay+3_600_000, fallen.Waves(), rain.Seed{9}
 	now := int64(theDay + 60_000)
@@ -72,7 +69,7 @@ func newFake(t *testing.T) *fake {
 	f := &fake{
 		campaign: client.Campaign{
 			ID: "c1", State: "ready", CreatedAt: theDay - 60_000, ExpiresAt: theDay + 86_400_000, Revision: 4,
-			NewCampaign: rain.Spec{
+			CampaignTerms: rain.Spec{
 				Name: "春节\x1b[31m gala", Sponsor: "acme", Budget: 1_000_000, Packets: 5_000, Split: rain.DoubleMean,
 				Min: 1, Max: &most,
 				WinsPerUser: 2, Shards: 3, ExpiresInMS: 86_400_000,
@@ -95,11 +92,8 @@ func newFake(t *testing.T) *fake {
 
 func fairnessOf(r rain.Rain) client.Fairness {
 	return client.Fairness{Commitment: r.Seed.Commitment(), Seed: r.Seed.Hex(), Schedule: openapi.Schedule{
-		Rain: r.ID, Campaign: r.Campaign, StartsAt: r.StartsAt, DurationMS: r.DurationMS,
-		DropsPerSecond: r.DropsPerSecond,
-		FallMS:         r.FallMS, DecoyPercent: r.DecoyPercent, Pacing: r.Pacing, Odds: r.Odds, BeatMS: r.BeatMS,
-		FirstWave: r.FirstWave,
-		Waves:     r.Waves(), Drops: r.Drops(), Digest: r.Digest(),
+		Rain: r.ID, Campaign: r.Campaign, StartsAt: r.StartsAt, RainSettings: r.Settings, FirstWave: r.FirstWave,
+		Waves: r.Waves(), Drops: r.Drops(), Digest: r.Digest(),
 	}}
 }
 

@@ -1,8 +1,8 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"redrain/internal/wire"
 	"redrain/rain"
 	"redrain/server/config"
 )
@@ -238,33 +239,24 @@ func fillIn(k *kong.Kong) error {
 	})
 }
 
-// defaults are the values of ${…} in the grammar's tags. They come from the packages that own them, so that each
-// default is written once.
+// defaults are the values of ${…} in the grammar's tags: the defaults of requests by their names in JSON. A duration in
+// milliseconds is also there as text, such as 10s, under its name without the unit.
 func defaults() map[string]string {
-	vars := map[string]string{}
-	maps.Copy(vars, rainDefaults(rain.DefaultRain()))
-	maps.Copy(vars, campaignDefaults(rain.DefaultSpec()))
-	return vars
-}
-
-func rainDefaults(r rain.RainSpec) map[string]string {
-	return map[string]string{
-		"duration": millis(r.DurationMS).String(), "drops_per_second": strconv.Itoa(r.DropsPerSecond),
-		"fall": millis(r.FallMS).String(), "decoy_percent": strconv.Itoa(r.DecoyPercent), "pacing": string(r.Pacing),
-		"odds": r.Odds.String(), "beat_ms": strconv.FormatInt(r.BeatMS, 10),
+	vars := map[string]string{
+		"splits":    strings.Trim(strings.ReplaceAll(fmt.Sprint(rain.SplitKinds()), " ", ", "), "[]"),
 		"starts_in": millis(rain.DefaultStartsInMS).String(),
 	}
-}
-
-func campaignDefaults(s rain.Spec) map[string]string {
-	kinds := rain.SplitKinds()
-	names := make([]string, len(kinds))
-	for i, k := range kinds {
-		names[i] = string(k)
+	for _, request := range []any{rain.DefaultRain(), rain.DefaultSpec()} {
+		var fields map[string]json.RawMessage
+		if err := json.Unmarshal(wire.Encode(request), &fields); err != nil {
+			panic(err)
+		}
+		for name, value := range fields {
+			vars[name] = strings.Trim(string(value), `"`)
+			if ms, err := strconv.ParseInt(vars[name], 10, 64); err == nil && strings.HasSuffix(name, "_ms") {
+				vars[strings.TrimSuffix(name, "_ms")] = millis(ms).String()
+			}
+		}
 	}
-	return map[string]string{
-		"splits": strings.Join(names, ", "),
-		"split":  string(s.Split), "min": strconv.FormatInt(int64(s.Min), 10), "shards": strconv.Itoa(s.Shards),
-		"wins_per_user": strconv.Itoa(s.WinsPerUser), "expires_in": millis(s.ExpiresInMS).String(),
-	}
+	return vars
 }

@@ -34,10 +34,10 @@ func (c *rainStartCmd) check() []string {
 
 // Run schedules the rain.
 func (c *rainStartCmd) Run(app *App) error {
-	spec := rain.RainSpec{
+	spec := rain.RainSpec{Settings: rain.Settings{
 		DurationMS: c.Duration.Milliseconds(), DropsPerSecond: c.DropsPerSecond, FallMS: c.Fall.Milliseconds(),
 		DecoyPercent: c.DecoyPercent, Pacing: c.Pacing, Odds: c.Odds, BeatMS: c.BeatMS,
-	}
+	}}
 	if c.StartsIn != nil {
 		ms := c.StartsIn.Milliseconds()
 		spec.StartsInMS = &ms

@@ -135,8 +135,7 @@ func verifyRain(r wire.Rain, f client.Fairness, noted string) (v verification, a
 	if !sameSettings(r, s) {
 		fault("the schedule differs from the announced rain")
 	}
-	spec := rain.RainSpec{DurationMS: s.DurationMS, DropsPerSecond: s.DropsPerSecond, FallMS: s.FallMS,
-		DecoyPercent: s.DecoyPercent, Pacing: s.Pacing, Odds: s.Odds, BeatMS: s.BeatMS}
+	spec := rain.RainSpec{Settings: s.RainSettings}
 	record, known := rain.OddsRecordOf(s.OddsRecord, s.GuestsOddsRecord)
 	if !known || record != "" && s.Odds != rain.OddsAuto {
 		fault("the record of the odds is invalid")
@@ -146,12 +145,8 @@ func verifyRain(r wire.Rain, f client.Fairness, noted string) (v verification, a
 		fault("the schedule cannot be that of a rain: %v", err)
 		return v, nil // computing it with such settings might never end
 	}
-	again = &rain.Rain{
-		ID: s.Rain, Campaign: s.Campaign, StartsAt: s.StartsAt, DurationMS: s.DurationMS,
-		DropsPerSecond: s.DropsPerSecond,
-		FallMS:         s.FallMS, DecoyPercent: s.DecoyPercent, Pacing: s.Pacing, FirstWave: s.FirstWave, Seed: seed,
-		Odds: s.Odds, BeatMS: s.BeatMS, OddsRecord: record,
-	}
+	again = &rain.Rain{ID: s.Rain, Campaign: s.Campaign, StartsAt: s.StartsAt, Settings: s.RainSettings,
+		OddsRecord: record, FirstWave: s.FirstWave, Seed: seed}
 	v.Drops, v.Digest = again.Drops(), again.Digest()
 	if v.Drops != s.Drops || again.Waves() != s.Waves {
 		fault("%d drops in %d waves are claimed, the seed gives %d in %d", s.Drops, s.Waves, v.Drops, again.Waves())
@@ -164,9 +159,8 @@ func verifyRain(r wire.Rain, f client.Fairness, noted string) (v verification, a
 }
 
 func sameSettings(r wire.Rain, s openapi.Schedule) bool {
-	return r.ID == s.Rain && r.Campaign == s.Campaign && r.StartsAt == s.StartsAt && r.DurationMS == s.DurationMS &&
-		r.DropsPerSecond == s.DropsPerSecond && r.FallMS == s.FallMS && r.DecoyPercent == s.DecoyPercent &&
-		r.Pacing == s.Pacing && r.Odds == s.Odds && r.BeatMS == s.BeatMS && r.FirstWave == s.FirstWave
+	return r.ID == s.Rain && r.Campaign == s.Campaign && r.StartsAt == s.StartsAt && r.Settings == s.RainSettings &&
+		r.FirstWave == s.FirstWave
 }
 
 func (t *table) verifications(verifications []verification) {

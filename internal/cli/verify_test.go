@@ -92,8 +92,9 @@ func TestVerifyBeforeTheSeedIsRevealed(t *testing.T) {
 
 // TestVerifyOfAPlayer: every beat is computed anew, and a single claim that the seed did not grant is named.
 func TestVerifyOfAPlayer(t *testing.T) {
-	r := rain.Rain{ID: "r1", Campaign: "c1", StartsAt: theDay, DurationMS: 10_000, DropsPerSecond: 8, FallMS: 4_000,
-		Pacing: rain.PacingNone, Odds: rain.OddsAuto, BeatMS: 1_000, OddsRecord: "0:300000000 4:600000000", Seed: seed}
+	r := rain.Rain{ID: "r1", Campaign: "c1", StartsAt: theDay, Settings: rain.DefaultRain().Settings,
+		OddsRecord: "0:300000000 4:600000000", Seed: seed}
+	r.Odds = rain.OddsAuto
 	var lucky, unlucky string // tickets of u1
 	for beat := range r.Beats() {
 		if ticket := r.TicketOf(rain.DropID{N: beat * 4}).String(); r.LuckyIn("u1", beat) {

@@ -144,7 +144,7 @@ func (a *arena) amounts(t *testing.T, c client.Campaign) *rain.Amounts {
 	must(t, row.Scan(&text))
 	seed, err := rain.ParseSeed(text)
 	must(t, err)
-	amounts, err := rain.NewAmounts(&rain.Campaign{ID: c.ID, Spec: c.NewCampaign, SplitSeed: seed})
+	amounts, err := rain.NewAmounts(&rain.Campaign{ID: c.ID, Spec: c.CampaignTerms, SplitSeed: seed})
 	must(t, err)
 	return amounts
 }

@@ -96,8 +96,8 @@ func createInConsole(t *testing.T, p *browsertest.Page, n *node) (id string) {
 	c, most := list.Items[0], rain.Money(1_999)
 	want := rain.Spec{Name: "Bob's 年会 <3", Sponsor: "acme", Budget: 30_000, Packets: 60,
 		Split: rain.DoubleMean, Min: 88, Max: &most, WinsPerUser: 5, Shards: 3, ExpiresInMS: 36 * 3_600_000}
-	if !reflect.DeepEqual(c.NewCampaign, want) {
-		t.Errorf("created %+v, want %+v", c.NewCampaign, want)
+	if !reflect.DeepEqual(c.CampaignTerms, want) {
+		t.Errorf("created %+v, want %+v", c.CampaignTerms, want)
 	}
 	sponsor, err := n.client.Sponsor(within(t, 10*time.Second), "acme")
 	must(t, err)

@@ -212,8 +212,8 @@ type Books struct {
 
 // Campaign defines model for Campaign.
 type Campaign struct {
-	// Embedded struct due to allOf(#/components/schemas/NewCampaign)
-	NewCampaign `yaml:",inline"`
+	// Embedded struct due to allOf(#/components/schemas/CampaignTerms)
+	CampaignTerms `yaml:",inline"`
 	// Embedded fields due to inline allOf schema
 	ID string `json:"id"`
 
@@ -249,6 +249,9 @@ type CampaignBooks struct {
 
 // CampaignState `loading` is shown only while the campaign is being stocked.
 type CampaignState = string
+
+// CampaignTerms defines model for CampaignTerms.
+type CampaignTerms = rain.Spec
 
 // Challenge The challenge to solve before the next request, with `challenge_required` and `challenge_failed`.
 type Challenge struct {
@@ -782,6 +785,9 @@ type Rain = wire.Rain
 // RainPhase defines model for RainPhase.
 type RainPhase = string
 
+// RainSettings defines model for RainSettings.
+type RainSettings = rain.Settings
+
 // Rebuilt defines model for Rebuilt.
 type Rebuilt struct {
 	Campaign string `json:"campaign"`
@@ -895,22 +901,14 @@ type Sanction struct {
 
 // Schedule defines model for Schedule.
 type Schedule struct {
+	// Embedded struct due to allOf(#/components/schemas/RainSettings)
+	RainSettings `yaml:",inline"`
+	// Embedded fields due to inline allOf schema
 	Rain     string `json:"rain"`
 	Campaign string `json:"campaign"`
 
 	// StartsAt Unix milliseconds on the server's clock.
-	StartsAt       Time  `json:"starts_at"`
-	DurationMS     int64 `json:"duration_ms"`
-	DropsPerSecond int   `json:"drops_per_second"`
-	FallMS         int64 `json:"fall_ms"`
-	DecoyPercent   int   `json:"decoy_percent"`
-
-	// Pacing Whether the stock is released all at once or in proportion to the time that has passed.
-	Pacing Pacing `json:"pacing"`
-
-	// Odds 1: every packet drop can win. Below 1, or "auto", a rain is cut into beats. A player has one draw in each beat, with the first tap on a packet drop in it. This is its chance. "auto" sets it during the rain, so that the stock ends with the rain.
-	Odds   Odds  `json:"odds"`
-	BeatMS int64 `json:"beat_ms"`
+	StartsAt Time `json:"starts_at"`
 
 	// OddsRecord With the odds "auto", the odds that were set, each from its beat on. Before the first they are 0.1.
 	OddsRecord []OddsFrom `json:"odds_record,omitempty"`

@@ -1,10 +1,12 @@
 package sqldb
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -29,6 +31,18 @@ func NewTable[T any](name string, fields func(row *T) []any) *Table[T] {
 	return t
 }
 
+// Fields returns the columns of a struct's fields for [NewTable]: each name, followed by a pointer to the field. The name
+// is the tag column, or else the tag json. A field with the column "-" is left out.
+func Fields(of any) (all []any) {
+	v := reflect.ValueOf(of).Elem()
+	for f := range v.Type().Fields() {
+		if name := cmp.Or(f.Tag.Get("column"), f.Tag.Get("json")); name != "-" {
+			all = append(all, name, v.FieldByIndex(f.Index).Addr().Interface())
+		}
+	}
+	return all
+}
+
 // Columns returns the names of the columns, in their order.
 func (t *Table[T]) Columns() []string { return slices.Clone(t.columns) }
 
@@ -50,6 +64,18 @@ func (t *Table[T]) values(row *T) []any {
 		fields[i] = fields[2*i+1]
 	}
 	return fields[:len(t.columns)]
+}
+
+// Values returns the values of a row by their columns. A value may be a pointer to it.
+func (t *Table[T]) Values(row *T) map[string]any {
+	values := map[string]any{}
+	for i, value := range t.values(row) {
+		if via, ok := value.(driver.Valuer); ok {
+			value, _ = via.Value() // a Via whose value cannot be stored is not inserted either
+		}
+		values[t.columns[i]] = value
+	}
+	return values
 }
 
 // List returns the rows of a query that ends with end; the result is empty and not nil if there are none.

@@ -86,20 +86,14 @@ type CampaignChange struct {
 
 // Rain is the public view of a rain, over WebSocket and HTTP. It never holds the seed.
 type Rain struct {
-	ID             string      `json:"id"`
-	Campaign       string      `json:"campaign"`
-	Phase          rain.Phase  `json:"phase"`
-	StartsAt       int64       `json:"starts_at"`
-	EndsAt         int64       `json:"ends_at"`
-	DurationMS     int64       `json:"duration_ms"`
-	DropsPerSecond int         `json:"drops_per_second"`
-	FallMS         int64       `json:"fall_ms"`
-	DecoyPercent   int         `json:"decoy_percent"`
-	Pacing         rain.Pacing `json:"pacing"`
-	Odds           rain.Odds   `json:"odds"` // of a player's draw in a beat; 1: there are no draws
-	BeatMS         int64       `json:"beat_ms"`
-	FirstWave      int64       `json:"first_wave"`
-	Commitment     string      `json:"commitment"`
+	ID       string     `json:"id"`
+	Campaign string     `json:"campaign"`
+	Phase    rain.Phase `json:"phase"`
+	StartsAt int64      `json:"starts_at"`
+	EndsAt   int64      `json:"ends_at"`
+	rain.Settings
+	FirstWave  int64  `json:"first_wave"`
+	Commitment string `json:"commitment"`
 }
 
 // RainOf returns the view of a rain; nil stays nil.
@@ -109,8 +103,7 @@ func RainOf(r *rain.Rain, now int64, paused bool) *Rain {
 	}
 	return &Rain{
 		ID: r.ID, Campaign: r.Campaign, Phase: r.Phase(now, paused), StartsAt: r.StartsAt, EndsAt: r.EndsAt(),
-		DurationMS: r.DurationMS, DropsPerSecond: r.DropsPerSecond, FallMS: r.FallMS, DecoyPercent: r.DecoyPercent,
-		Pacing: r.Pacing, Odds: r.Odds, BeatMS: r.BeatMS, FirstWave: r.FirstWave, Commitment: r.Seed.Commitment(),
+		Settings: r.Settings, FirstWave: r.FirstWave, Commitment: r.Seed.Commitment(),
 	}
 }
 

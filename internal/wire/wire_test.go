@@ -23,8 +23,7 @@ func examples() map[string]any {
 	var seed rain.Seed
 	seed[0] = 7
 	r := &rain.Rain{
-		ID: "r1", Campaign: "c1", StartsAt: 1_763_712_003_000, DurationMS: 10_000, DropsPerSecond: 8,
-		FallMS: 4_000, Pacing: rain.PacingNone, BeatMS: rain.DefaultBeatMS, Seed: seed,
+		ID: "r1", Campaign: "c1", StartsAt: 1_763_712_003_000, Settings: rain.DefaultRain().Settings, Seed: seed,
 	}
 	c := &rain.Campaign{
 		ID: "c1", Status: rain.Open, ExpiresAt: 1_763_798_400_000, Rains: []rain.Rain{*r},

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"redrain/payout/export"
+	"redrain/payout/ledger"
 	"redrain/payout/paytest"
 	"redrain/rain"
 )
@@ -28,8 +29,7 @@ var unproved = map[string][]string{
 	// These columns change until the campaign is over. Dead letters wait for an operator. The audit has the SHA-256
 	// of the file.
 	"campaign": {"status", "expires_at", "revision", "drained"},
-	"rain": {"ordinal", "id", "starts_at", "duration_ms", "drops_per_second", "fall_ms", "decoy_percent", "pacing",
-		"odds", "beat_ms", "odds_record", "first_wave", "seed", "stopped_at", removed, twice},
+	"rain":     append(ledger.RainTable.Columns()[1:], removed, twice), // all but campaign_id
 	"dead_letter": {"id", "fingerprint", "claim", "source", "kind", "shard", "packet", "user_id", "amount", "won_at",
 		"entry_seq", "reason", "payload", "created_at", "resolved_at", removed, twice},
 	// Only the ledger has the complete audit. No row refers to its numbers.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,19 +19,14 @@ import (
 
 // CampaignTable maps the rows of campaigns. Exports have the same columns in the same order.
 var CampaignTable = sqldb.NewTable("campaign", func(c *rain.Campaign) []any {
-	return []any{
-		"id", &c.ID, "name", &c.Name, "sponsor", &c.Sponsor, "budget", &c.Budget, "packets", &c.Packets,
-		"split", &c.Split, "min_amount", &c.Min, "max_amount", &c.Max, "wins_per_user", &c.WinsPerUser,
-		"taps_per_user", &c.TapsPerUser, "shards", &c.Shards, "capacity", &c.Capacity,
-		"admit_per_second", &c.AdmitPerSecond,
+	return append(append([]any{"id", &c.ID}, sqldb.Fields(&c.Spec)...),
 		"players_list", sqldb.Via(c.Invited, func(list string) error {
 			if list != "" {
 				c.Players = &rain.Players{List: list}
 			}
 			return nil
 		}),
-		"guests_share", &c.GuestsShare, "expires_in_ms", &c.ExpiresInMS, "status", &c.Status,
-		"created_at", &c.CreatedAt, "expires_at", &c.ExpiresAt, "revision", &c.Revision,
+		"status", &c.Status, "created_at", &c.CreatedAt, "expires_at", &c.ExpiresAt, "revision", &c.Revision,
 		"drained", sqldb.Via(func() (drained int64) {
 			if c.Drained {
 				drained = 1
@@ -47,16 +43,18 @@ var CampaignTable = sqldb.NewTable("campaign", func(c *rain.Campaign) []any {
 				c.Fault = "split_seed: " + err.Error()
 			}
 			return nil
-		}),
-	}
+		}))
 })
 
 // campaignPaper hashes a campaign's fixed columns and its given amounts, in the order of chain's papers.
 func campaignPaper(c *rain.Campaign, amounts []byte) chain.Hash {
 	var p chain.Content
-	p.Add(c.ID, c.Name, c.Sponsor, c.Budget, c.Packets, c.Split, c.Min, c.Max, c.WinsPerUser, c.TapsPerUser, c.Shards,
-		c.Capacity, c.AdmitPerSecond, c.ExpiresInMS, c.CreatedAt, c.Invited(), c.GuestsShare, c.SplitSeed.Hex(),
-		amounts)
+	values := CampaignTable.Values(c)
+	values["amounts"] = amounts
+	for _, column := range chain.PaperColumns("fund") {
+		_, name, _ := strings.Cut(column, ".")
+		p.Add(values[name])
+	}
 	return p.Sum()
 }
 
@@ -70,17 +68,14 @@ type rainRow struct {
 
 // RainTable maps the rows of rains, as CampaignTable does. The first two columns are the key.
 var RainTable = sqldb.NewTable("rain", func(r *rainRow) []any {
-	return []any{
-		"campaign_id", &r.Campaign, "ordinal", &r.ordinal, "id", &r.ID, "starts_at", &r.StartsAt,
-		"duration_ms", &r.DurationMS, "drops_per_second", &r.DropsPerSecond, "fall_ms", &r.FallMS,
-		"decoy_percent", &r.DecoyPercent, "pacing", &r.Pacing, "odds", &r.Odds, "beat_ms", &r.BeatMS,
+	start := []any{"campaign_id", &r.Campaign, "ordinal", &r.ordinal, "id", &r.ID, "starts_at", &r.StartsAt}
+	return append(append(start, sqldb.Fields(&r.Settings)...),
 		"odds_record", &r.OddsRecord, "first_wave", &r.FirstWave,
 		"seed", sqldb.Via(r.Seed.Hex, func(text string) error {
 			r.Seed, r.fault = rain.ParseSeed(text)
 			return nil
 		}),
-		"stopped_at", &r.StoppedAt,
-	}
+		"stopped_at", &r.StoppedAt)
 })
 
 // viewLimit is how long a view of a few rows may take.

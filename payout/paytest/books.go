@@ -105,7 +105,7 @@ func (b *Books) OpenCampaign(t testing.TB, id string, spec rain.Spec) *rain.Camp
 	spec.Min = cmp.Or(spec.Min, 1)
 	spec.Shards = cmp.Or(spec.Shards, 1)
 	spec.WinsPerUser = cmp.Or(spec.WinsPerUser, spec.Packets)
-	spec.ExpiresInMS = cmp.Or(spec.ExpiresInMS, rain.DefaultExpiryMS)
+	spec.ExpiresInMS = cmp.Or(spec.ExpiresInMS, rain.DefaultSpec().ExpiresInMS)
 	Must(t, testenv.Err(b.Deposit(ctx, spec.Sponsor, "for "+id, spec.Budget)))
 	c := &rain.Campaign{ID: id, Spec: spec, Status: rain.Loading, CreatedAt: b.Clock.Now(),
 		ExpiresAt: b.Clock.Now() + spec.ExpiresInMS, Revision: 1,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -254,4 +255,11 @@ func HashAll(t testing.TB, db *sqldb.DB) {
 		_, err := h.Round(context.Background(), time.Unix(at, 0))
 		Must(t, err)
 	}
+}
+
+// CampaignTerms returns the columns of a campaign that never change.
+func CampaignTerms() []string {
+	return slices.DeleteFunc(ledger.CampaignTable.Columns(), func(column string) bool {
+		return slices.Contains([]string{"status", "expires_at", "revision", "drained"}, column)
+	})
 }

@@ -38,8 +38,10 @@ const rainMS = rain.MaxPackets / rain.MaxDropsPerSecond * 1000
 
 // Rain is a rain whose drops are all in the air at SealedAt. OpenCampaign gives each campaign one.
 func Rain(campaign string) rain.Rain {
-	return rain.Rain{ID: "rain-" + campaign, Campaign: campaign, StartsAt: SealedAt - rainMS, DurationMS: rainMS,
-		DropsPerSecond: rain.MaxDropsPerSecond, FallMS: 2 * rainMS, Pacing: rain.PacingNone, Seed: rain.Seed{3}}
+	r := rain.Rain{ID: "rain-" + campaign, Campaign: campaign, StartsAt: SealedAt - rainMS,
+		Settings: rain.DefaultRain().Settings, Seed: rain.Seed{3}}
+	r.DurationMS, r.DropsPerSecond, r.FallMS = rainMS, rain.MaxDropsPerSecond, 2*rainMS
+	return r
 }
 
 // DropOf returns the drop of a packet.

@@ -2,13 +2,16 @@ package reconcile_test
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"redrain/internal/testenv"
+	"redrain/payout/ledger"
 	"redrain/payout/paytest"
+	"redrain/rain"
 )
 
 // edited lists, by table, the columns whose edits the full reconciliation must report. They are amounts, accounts,
@@ -45,8 +48,7 @@ var edited = []struct {
 		[]string{"SELECT 'w-sent'"}},
 	{"withdrawal_event", "withdrawal_id at state actor reason receiver", "withdrawal_id = 'w-paid' AND state = 'sent'",
 		[]string{"SELECT 'w-paid'"}},
-	{"campaign", "id name sponsor budget packets split min_amount max_amount wins_per_user taps_per_user shards " +
-		"capacity admit_per_second players_list guests_share expires_in_ms created_at split_seed", "id = 'c2'",
+	{"campaign", strings.Join(paytest.CampaignTerms(), " "), "id = 'c2'",
 		[]string{"SELECT 'campaign c2'", "SELECT 'fund:c2'", "SELECT 'escrow:c2'"}},
 	{"campaign_amounts", "campaign_id amounts", "campaign_id = 'c1'",
 		[]string{"SELECT 'campaign c1'", "SELECT 'fund:c1'"}},
@@ -92,6 +94,9 @@ func TestEditedRowsAreNamed(t *testing.T) {
 	}
 }
 
+// terms has a value of the type of each column of a campaign.
+var terms = ledger.CampaignTable.Values(&rain.Campaign{})
+
 func editColumn(t *testing.T, b *paytest.Books, f *paytest.FakeRedis, table, column, row string, names []string) {
 	t.Helper()
 	what := table + "." + column
@@ -110,8 +115,8 @@ func editColumn(t *testing.T, b *paytest.Books, f *paytest.FakeRedis, table, col
 		paytest.Must(t, err)
 		value = "CONCAT(" + column + ", 'x')"
 		if number > 0 || slices.Contains(strings.Fields("amount txn_id line_no packet shard entry_seq paid_id "+
-			"return_id attempts action_until sent_at waits_since capacity admit_per_second guests_share "+
-			"taps_per_user finished_at reclaimed amount_reclaimed"), column) {
+			"return_id attempts action_until sent_at waits_since finished_at reclaimed amount_reclaimed"), column) ||
+			table == "campaign" && reflect.Indirect(reflect.ValueOf(terms[column])).CanInt() {
 			value = column + " + 1000"
 		}
 	}

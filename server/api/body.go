@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -73,7 +74,7 @@ func decode(data []byte, into any) error {
 		if kind.Field == "" {
 			return refuse(http.StatusBadRequest, "malformed", "the body is not a JSON object")
 		}
-		return rain.Invalid{{Field: kind.Field, Message: "is not " + wanted(kind.Type.Kind().String())}}
+		return rain.Invalid{{Field: jsonPath(kind.Field), Message: "is not " + wanted(kind.Type.Kind().String())}}
 	}
 	// encoding/json has no type for this error.
 	if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
@@ -81,6 +82,14 @@ func decode(data []byte, into any) error {
 		return rain.Invalid{{Field: name, Message: "is not a field of this request"}}
 	}
 	return refuse(http.StatusBadRequest, "malformed", "the body is not JSON")
+}
+
+// jsonPath returns the path of a json.UnmarshalTypeError without embedded structs, whose Go names encoding/json puts into
+// it: "Settings.beat_ms" is beat_ms. The API's own names are lower case.
+func jsonPath(field string) string {
+	return strings.Join(slices.DeleteFunc(strings.Split(field, "."), func(name string) bool {
+		return name != strings.ToLower(name)
+	}), ".")
 }
 
 // wanted is what a Go kind is called in JSON.

@@ -23,7 +23,7 @@ const stateUnreadable = "unreadable"
 // viewOf is a campaign as operators see it: as posted, and what has become of it.
 func viewOf(c *rain.Campaign, now int64) openapi.Campaign {
 	v := openapi.Campaign{
-		ID: c.ID, NewCampaign: c.Spec, State: stateUnreadable, CreatedAt: c.CreatedAt, ExpiresAt: c.ExpiresAt,
+		ID: c.ID, CampaignTerms: c.Spec, State: stateUnreadable, CreatedAt: c.CreatedAt, ExpiresAt: c.ExpiresAt,
 		Revision: c.Revision, Rains: []openapi.Rain{}, Fault: c.Fault,
 	}
 	if c.Fault != "" { // nothing may be computed from its rains
@@ -136,9 +136,8 @@ func (a *API) fairness(w http.ResponseWriter, r *http.Request, _ caller) error {
 		return err
 	}
 	v := openapi.Fairness{Commitment: rn.Seed.Commitment(), Schedule: openapi.Schedule{
-		Rain: rn.ID, Campaign: c.ID, StartsAt: rn.StartsAt, DurationMS: rn.DurationMS,
-		DropsPerSecond: rn.DropsPerSecond, FallMS: rn.FallMS, DecoyPercent: rn.DecoyPercent, Pacing: rn.Pacing,
-		Odds: rn.Odds, BeatMS: rn.BeatMS, FirstWave: rn.FirstWave, Waves: rn.Waves(), Drops: rn.Drops(),
+		Rain: rn.ID, Campaign: c.ID, StartsAt: rn.StartsAt, RainSettings: rn.Settings, FirstWave: rn.FirstWave,
+		Waves: rn.Waves(), Drops: rn.Drops(),
 	}}
 	v.Schedule.OddsRecord, v.Schedule.GuestsOddsRecord = rn.OddsRecord.Lists()
 	// Not before the last tap is decided: within the grace a drop can still be tapped.

@@ -122,6 +122,26 @@ func TestReadBodyLimits(t *testing.T) {
 	}
 }
 
+// TestDecodeNamesTheField: a fault has the field's name in JSON, without the names of Go's embedded structs.
+func TestDecodeNamesTheField(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		`{"beat_ms":"1"}`:       "beat_ms: is not an integer in range",
+		`{"starts_in_ms":true}`: "starts_in_ms: is not an integer in range",
+		`{"pacing":1}`:          "pacing: is not a string",
+		`{"beat":1}`:            "beat: is not a field of this request",
+		`{"Settings":{}}`:       "Settings: is not a field of this request",
+	} {
+		if err := decode([]byte(body), new(rain.DefaultRain())); fmt.Sprint(err) != want {
+			t.Errorf("%s: %v, want %q", body, err, want)
+		}
+	}
+	if err := decode([]byte(`{"players":{"list":[]}}`), new(rain.DefaultSpec())); fmt.Sprint(err) !=
+		"players.list: is not a string" {
+		t.Error(err)
+	}
+}
+
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }

@@ -23,7 +23,7 @@ func TestFrontDoor(t *testing.T) {
 	campaign := func(id string, status rain.Status, created int64, starts ...int64) *rain.Campaign {
 		c := &rain.Campaign{ID: id, Status: status, CreatedAt: created, ExpiresAt: now + 1}
 		for _, at := range starts {
-			c.Rains = append(c.Rains, rain.Rain{StartsAt: at, DurationMS: 1_000, FallMS: 500})
+			c.Rains = append(c.Rains, rain.Rain{StartsAt: at, Settings: rain.Settings{DurationMS: 1_000, FallMS: 500}})
 		}
 		return c
 	}
@@ -66,7 +66,7 @@ func TestStartsIn(t *testing.T) {
 	if got := startsIn(c, 5); got != 0 {
 		t.Errorf("no rain in %d ms", got)
 	}
-	c.Rains = []rain.Rain{{StartsAt: 1_000, DurationMS: 1_000, FallMS: 500}}
+	c.Rains = []rain.Rain{{StartsAt: 1_000, Settings: rain.Settings{DurationMS: 1_000, FallMS: 500}}}
 	for now, want := range map[int64]int64{5: 995, 999: 1, 1_000: 0, 9_000: 0} {
 		if got := startsIn(c, now); got != want {
 			t.Errorf("at %d in %d ms, want %d", now, got, want)

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -28,15 +29,16 @@ func TestDomainTypesHaveTheFieldsOfTheirSchemas(t *testing.T) {
 	testenv.Must(t, err)
 	for schema, value := range map[string]any{
 		"NewCampaign": rain.Spec{}, "NewRain": rain.RainSpec{}, "NewSplit": rain.SplitSpec{},
+		"RainSettings": rain.Settings{}, "CampaignTerms": rain.Spec{},
 		"SplitSummary": rain.SplitSummary{}, "OddsFrom": rain.OddsFrom{}, "FieldError": rain.FieldError{},
 		"Rain": wire.Rain{}, "Withdrawal": wire.Withdrawal{}, "WithdrawalAction": wire.Action{},
 		"Stats": live.Stats{}, "Alarm": cluster.Alarm{}, "Rebuilt": campaigns.Rebuilt{}, "AuditRoot": chain.Root{},
 		"Reconciliation": reconcile.Reconciliation{}, "Books": reconcile.Books{}, "ProofProgress": reconcile.Progress{},
 		"StatementReport": statement.Report{},
 	} {
-		want := []string{}
-		for name := range doc.Components.Schemas[schema].Value.Properties {
-			want = append(want, name)
+		want, s := []string{}, doc.Components.Schemas[schema]
+		for _, part := range append(s.Value.AllOf, s) {
+			want = slices.AppendSeq(want, maps.Keys(part.Value.Properties))
 		}
 		got := []string{}
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(value)) {

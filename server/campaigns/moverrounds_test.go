@@ -34,7 +34,9 @@ func (k *allRaining) Restocked(campaign string, shard int) {
 func (k *allRaining) Live() (all []*rain.Campaign) {
 	for _, id := range k.ids {
 		all = append(all, &rain.Campaign{ID: id, Status: rain.Open, Spec: rain.Spec{Shards: 2, Packets: 100_000},
-			Rains: []rain.Rain{{ID: "r", StartsAt: time.Now().UnixMilli() - 1, DurationMS: 60_000}}})
+			Rains: []rain.Rain{{
+				ID: "r", StartsAt: time.Now().UnixMilli() - 1, Settings: rain.Settings{DurationMS: 60_000},
+			}}})
 	}
 	return all
 }

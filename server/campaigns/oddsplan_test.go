@@ -8,13 +8,19 @@ import (
 	"redrain/rain"
 )
 
+// autoRain is a rain of some seconds whose odds are set while it falls.
+func autoRain(seconds int64) *rain.Rain {
+	r := &rain.Rain{ID: "r", StartsAt: 1_000_000, Settings: rain.DefaultRain().Settings}
+	r.DurationMS, r.Odds = seconds*1_000, rain.OddsAuto
+	return r
+}
+
 // oddsPlayed is a rain of some seconds with odds that are set from beat to beat as Odds does, and a crowd of which each
 // player taps in a beat with a chance. It returns in which part of the rain's beats the stock has ended; above 1 where
 // something is left, which is the second result.
 func oddsPlayed(seconds int64, packets int, online func(part float64) int, taps func(part float64) float64,
 	seed uint64) (ended float64, left int) {
-	r := &rain.Rain{ID: "r", StartsAt: 1_000_000, DurationMS: seconds * 1_000, DropsPerSecond: 8, FallMS: 4_000,
-		Odds: rain.OddsAuto, BeatMS: 1_000}
+	r := autoRain(seconds)
 	dice := rand.New(rand.NewPCG(seed, 7))
 	k, won := &crowd{}, 0
 	left = packets
@@ -103,8 +109,7 @@ func TestEachLaneEndsWithTheRain(t *testing.T) {
 		"the same of each": {[...]int{1_000, 1_000}, [...]int{2_500, 2_500}},
 	} {
 		for seed := range uint64(5) {
-			r := &rain.Rain{ID: "r", StartsAt: 1_000_000, DurationMS: 60_000, DropsPerSecond: 8, FallMS: 4_000,
-				Odds: rain.OddsAuto, BeatMS: 1_000}
+			r := autoRain(60)
 			dice := rand.New(rand.NewPCG(seed, 9))
 			k, lanes, ended := newCrowds(), make([]lane, rain.LaneCount), [rain.LaneCount]float64{2, 2}
 			for i := range lanes {
@@ -145,8 +150,7 @@ func TestEachLaneEndsWithTheRain(t *testing.T) {
 // stayed where they were to the end of the rain, with a fifth of the packets left.
 func TestALateWinIsNoCrowd(t *testing.T) {
 	t.Parallel()
-	r := &rain.Rain{ID: "r", StartsAt: 1_000_000, DurationMS: 30_000, DropsPerSecond: 8, FallMS: 4_000,
-		Odds: rain.OddsAuto, BeatMS: 1_000}
+	r := autoRain(30)
 	const players = 50
 	least := rain.OddsFrom{Beat: 8, Odds: 1}
 	for _, set := range []rain.OddsFrom{{Beat: 0, Odds: rain.OddsOne / 10}, least} {

@@ -88,7 +88,7 @@ func TestPagesAreDueAtOnce(t *testing.T) {
 		all[i] = u.create(servertest.EvenSpec(100, 10, 1+i%3))
 	}
 	u.wantSponsor(rain.Money(1_000_000_000 - 100*campaigns))
-	u.now += 2 * rain.DefaultExpiryMS
+	u.now += 2 * rain.DefaultSpec().ExpiresInMS
 	calls := &inFlight{}
 	u.rdb.AddHook(calls)
 	nodes := []*Reclaimer{u.reclaimerOf("a"), u.reclaimerOf("b")}
@@ -152,7 +152,7 @@ func TestOneThatFailsHoldsUpNobody(t *testing.T) {
 	stock := "rr:{" + sick.ID + ".0}:stock"
 	testenv.Must(t, u.rdb.Rename(t.Context(), stock, stock+".away").Err())
 	u.rdb.Set(t.Context(), stock, "no list", 0)
-	u.now += 2 * rain.DefaultExpiryMS
+	u.now += 2 * rain.DefaultSpec().ExpiresInMS
 	turn := func() {
 		t.Helper()
 		testenv.Must(t, u.reclaim.lease.Under(t.Context(), u.reclaim.sweep))

@@ -246,7 +246,7 @@ func TestAStuckLoadingEnds(t *testing.T) {
 			}
 		},
 		func(id string) {
-			u.now += 2 * rain.DefaultExpiryMS
+			u.now += 2 * rain.DefaultSpec().ExpiresInMS
 			if _, err := u.keep(id); err != nil {
 				t.Error(err)
 			}

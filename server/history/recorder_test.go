@@ -35,7 +35,7 @@ func (f fakeStats) Stats(ctx context.Context, c *rain.Campaign) (live.Stats, err
 // campaignWith is a campaign whose rain begins at a time.
 func campaignWith(id string, startsAt int64) *rain.Campaign {
 	return &rain.Campaign{ID: id, Rains: []rain.Rain{
-		{ID: id + "-r", StartsAt: startsAt, DurationMS: 10_000, FallMS: 4_000},
+		{ID: id + "-r", StartsAt: startsAt, Settings: rain.DefaultRain().Settings},
 	}}
 }
 

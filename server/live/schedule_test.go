@@ -45,8 +45,10 @@ func TestTheScheduleOfARain(t *testing.T) {
 		start := now() + 2_000
 		c = c.Clone()
 		c.Revision++
-		c.Rains = []rain.Rain{{ID: "r", Campaign: "c", StartsAt: start, DurationMS: 3_000, DropsPerSecond: 8,
-			FallMS: 1_000}}
+		c.Rains = []rain.Rain{{
+			ID: "r", Campaign: "c", StartsAt: start,
+			Settings: rain.Settings{DurationMS: 3_000, DropsPerSecond: 8, FallMS: 1_000},
+		}}
 		put(c)
 		synctest.Wait()
 		if got := hearing.Of("rain"); len(got) != 1 {
@@ -141,8 +143,10 @@ func TestTheScheduleTellsOfTheCampaign(t *testing.T) {
 		synctest.Wait()
 		start := now() + 2_000
 		change(func(c *rain.Campaign) { // a countdown is no news of the campaign, but of its rain
-			c.Rains = []rain.Rain{{ID: "r", Campaign: "c", StartsAt: start, DurationMS: 3_000, DropsPerSecond: 8,
-				FallMS: 1_000}}
+			c.Rains = []rain.Rain{{
+				ID: "r", Campaign: "c", StartsAt: start,
+				Settings: rain.Settings{DurationMS: 3_000, DropsPerSecond: 8, FallMS: 1_000},
+			}}
 		})
 		time.Sleep(2_500 * time.Millisecond)
 		synctest.Wait()
@@ -178,7 +182,10 @@ func TestTheScheduleTellsOfTheCampaign(t *testing.T) {
 // TestInAir: who joins late is shown what the others see.
 func TestInAir(t *testing.T) {
 	c := &rain.Campaign{ID: "c", Status: rain.Open, Rains: []rain.Rain{
-		{ID: "r", Campaign: "c", StartsAt: 10_000, DurationMS: 3_000, DropsPerSecond: 8, FallMS: 1_000, FirstWave: 40},
+		{
+			ID: "r", Campaign: "c", StartsAt: 10_000, FirstWave: 40,
+			Settings: rain.Settings{DurationMS: 3_000, DropsPerSecond: 8, FallMS: 1_000},
+		},
 	}}
 	for now, want := range map[int64][2]int{ // first wave shown, how many
 		9_949: {0, 0}, 9_950: {40, 1}, 10_000: {40, 1}, 11_000: {41, 4}, 12_999: {48, 4}, 14_000: {0, 0},

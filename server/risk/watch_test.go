@@ -18,8 +18,9 @@ const rainStarts = 1_000_000
 
 // campaign has one rain of a minute, with eight drops in each second.
 func campaign() *rain.Campaign {
-	return &rain.Campaign{Rains: []rain.Rain{{StartsAt: rainStarts, DurationMS: 60_000, DropsPerSecond: 8,
-		FallMS: 4_000}}}
+	return &rain.Campaign{Rains: []rain.Rain{{
+		StartsAt: rainStarts, Settings: rain.Settings{DurationMS: 60_000, DropsPerSecond: 8, FallMS: 4_000},
+	}}}
 }
 
 func watch(t *testing.T, now *int64) (*Watch, *book) {

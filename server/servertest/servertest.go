@@ -28,10 +28,9 @@ func RainingCampaign(b testing.TB, stock Stock, now int64, packets int) *rain.Ca
 		b.Fatal(err)
 	}
 	c.Revision++
-	c.Rains = []rain.Rain{{
-		ID: "r", Campaign: c.ID, StartsAt: now - 15_000, DurationMS: 600_000, DropsPerSecond: 400, FallMS: 600_000,
-		Pacing: rain.PacingNone, BeatMS: rain.DefaultBeatMS,
-	}}
+	falling := rain.Rain{ID: "r", Campaign: c.ID, StartsAt: now - 15_000, Settings: rain.DefaultRain().Settings}
+	falling.DurationMS, falling.DropsPerSecond, falling.FallMS = 600_000, 400, 600_000
+	c.Rains = []rain.Rain{falling}
 	if err := stock.Apply(b.Context(), c); err != nil {
 		b.Fatal(err)
 	}

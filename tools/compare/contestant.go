@@ -44,11 +44,10 @@ type contestant struct {
 
 // falling is a rain that begins at once.
 func falling(duration time.Duration, dropsPerSecond int, fall time.Duration) rain.RainSpec {
-	starts := int64(0)
-	return rain.RainSpec{
-		StartsInMS: &starts, DurationMS: duration.Milliseconds(), DropsPerSecond: dropsPerSecond,
-		FallMS: fall.Milliseconds(), Pacing: rain.PacingNone, BeatMS: rain.DefaultBeatMS,
-	}
+	spec := rain.DefaultRain()
+	spec.StartsInMS = new(int64(0))
+	spec.DurationMS, spec.DropsPerSecond, spec.FallMS = duration.Milliseconds(), dropsPerSecond, fall.Milliseconds()
+	return spec
 }
 
 func (c *contestant) socket() string { return "ws" + strings.TrimPrefix(c.url, "http") + "/ws" }

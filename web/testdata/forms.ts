@@ -9,6 +9,7 @@ import { claimsPath } from "../src/console/claims/filter.ts";
 import { saveCSV, size, type Sink } from "../src/console/claims/csv.ts";
 import { readAmounts, readCount, readYuan, writeAmounts } from "../src/console/create/amounts.ts";
 import { draftOf, emptyDraft, nextName, type Draft } from "../src/console/create/draft.ts";
+import { COUNTS, eachCount } from "../src/console/create/limits.ts";
 import { exactBins, oddsAbout, percentile, roundOdds } from "../src/console/create/odds.ts";
 import { check } from "../src/console/create/validate.ts";
 import type { Table } from "../src/shared/i18n.ts";
@@ -16,7 +17,7 @@ import { apipage } from "../src/console/strings/apipage.ts";
 import { approvals } from "../src/console/strings/approvals.ts";
 import { audit, books } from "../src/console/strings/books.ts";
 import { claims } from "../src/console/strings/claims.ts";
-import { create, faults as faultTexts } from "../src/console/strings/create.ts";
+import { counts, create, faults as faultTexts } from "../src/console/strings/create.ts";
 import { payouts } from "../src/console/strings/payouts.ts";
 import { people } from "../src/console/strings/people.ts";
 import { sponsors } from "../src/console/strings/sponsors.ts";
@@ -31,9 +32,11 @@ function same(what: string, got: unknown, want: unknown): void {
   if (a !== b) wrong.push(`${what}: ${a}, want ${b}`);
 }
 
+const COUNT_RULES = { ...eachCount((field) => COUNTS[field].begin), wins_per_user: 3, shards: 2, capacity: 4, admit_per_second: 5 };
+
 const campaign: Campaign = {
   id: "c1", name: "Bob's \"Gala\" $HOME", sponsor: "acme", budget: 1_000_000, packets: 5_000, split: "gaussian", min: 50, max: 350, amounts: null,
-  wins_per_user: 3, taps_per_user: 0, shards: 2, capacity: 4, admit_per_second: 5, guests_share: 0.07, expires_in_ms: 5_400_000, state: "ready", created_at: 0, expires_at: 0, revision: 1, rains: [],
+  ...COUNT_RULES, guests_share: 0.07, expires_in_ms: 5_400_000, state: "ready", created_at: 0, expires_at: 0, revision: 1, rains: [],
 };
 
 /** A file that is kept in memory. */
@@ -89,9 +92,9 @@ const tests: Record<string, () => void | Promise<void>> = {
   clones() {
     for (const [name, next] of [["Gala", "Gala (2)"], ["Gala (2)", "Gala (3)"], ["Gala (9)", "Gala (10)"], ["年会", "年会 (2)"], ["(2)", "(2) (2)"]] as const) same(`after ${name}`, nextName(name), next);
     const body = check(draftOf(campaign)).body;
-    const { name, sponsor, budget, packets, split, min, max, wins_per_user, taps_per_user, shards, capacity, admit_per_second, expires_in_ms } = campaign;
+    const { name, sponsor, budget, packets, split, min, max, expires_in_ms } = campaign;
     same("a clone is the same but for its name", body, {
-      name: nextName(name), sponsor, budget, packets, split, min, max, amounts: null, wins_per_user, taps_per_user, shards, capacity, admit_per_second, players: null, guests_share: 0.07, expires_in_ms,
+      name: nextName(name), sponsor, budget, packets, split, min, max, amounts: null, ...COUNT_RULES, players: null, guests_share: 0.07, expires_in_ms,
     });
     const listed: Campaign = { ...campaign, split: "list", min: 1, max: null, budget: 300, packets: 3, shards: 1, guests_share: null, amounts: [50, 50, 200], expires_in_ms: 1_001 };
     const again = check(draftOf(listed)).body;
@@ -170,7 +173,7 @@ const tests: Record<string, () => void | Promise<void>> = {
   },
 
   texts() {
-    const tables: Record<string, Table> = { apipage, approvals, audit, books, claims, create, faults: faultTexts, payouts, people, withdrawals, sponsors };
+    const tables: Record<string, Table> = { apipage, approvals, audit, books, claims, counts, create, faults: faultTexts, payouts, people, withdrawals, sponsors };
     const holes = (text: string) => [...new Set([...text.matchAll(/\{(\w+)/g)].map((m) => m[1]))].sort();
     for (const [name, table] of Object.entries(tables)) {
       for (const [key, text] of Object.entries(table)) {

@@ -165,8 +165,8 @@ func (r *Room) hello(m wire.Request) (replies []any, code int) {
 	begin := now - now%1_000_000 // the same for all connections, and far enough back
 	falling := wire.Rain{
 		ID: "r1", Campaign: m.Campaign, Phase: rain.PhaseFalling, StartsAt: begin, EndsAt: begin + 2_000_000,
-		DurationMS:     waves * rain.WaveMS,
-		DropsPerSecond: perWave * 1000 / rain.WaveMS, FallMS: 2_000_000,
+		Settings: rain.Settings{DurationMS: waves * rain.WaveMS, DropsPerSecond: perWave * 1000 / rain.WaveMS,
+			FallMS: 2_000_000},
 	}
 	replies = []any{wire.Welcome{
 		Type: wire.TypeWelcome, ID: m.ID, User: m.Token, ServerTime: now,

@@ -28,9 +28,10 @@ func wantDead(t *testing.T, what string, posted posting.Posted, kind, reason str
 func TestADropWinsAsItFell(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
-		short := rain.Rain{ID: "short", Campaign: "c1", StartsAt: 50_000, DurationMS: 1000, DropsPerSecond: 40,
-			FallMS:    4000,
-			FirstWave: 2_000_000_000, Pacing: rain.PacingNone, Seed: rain.Seed{4}}
+		short := rain.Rain{
+			ID: "short", Campaign: "c1", StartsAt: 50_000, FirstWave: 2_000_000_000, Seed: rain.Seed{4},
+			Settings: rain.Settings{DurationMS: 1000, DropsPerSecond: 40, FallMS: 4000, Pacing: rain.PacingNone},
+		}
 		decoys := short
 		decoys.ID, decoys.FirstWave, decoys.DecoyPercent = "decoys", 3_000_000_000, 100
 		_, err := b.Update(t.Context(), "c1", func(c *rain.Campaign) error {

@@ -204,8 +204,9 @@ func TestWavesComeToWhoIsThereAndWhoComesLater(t *testing.T) {
 	create(t, s, Campaign{ID: "c1", Packets: 1, Amount: 1})
 	first := join(t, s, "u1", "c1")
 	now := int64(0)
-	post(t, s, "/campaigns/c1/rains", rain.RainSpec{StartsInMS: &now, DurationMS: 60_000, DropsPerSecond: 8,
-		FallMS: 20_000})
+	post(t, s, "/campaigns/c1/rains", rain.RainSpec{
+		StartsInMS: &now, Settings: rain.Settings{DurationMS: 60_000, DropsPerSecond: 8, FallMS: 20_000},
+	})
 	if r := next[wire.RainChange](first, "rain"); r.Rain.ID != "c1" {
 		t.Fatalf("the rain is %+v", r)
 	}

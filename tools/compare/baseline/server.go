@@ -158,8 +158,7 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) {
 	}
 	falling := &rain.Rain{
 		ID: h.campaign, Campaign: h.campaign, StartsAt: time.Now().UnixMilli() + *spec.StartsInMS,
-		DurationMS:     spec.DurationMS,
-		DropsPerSecond: spec.DropsPerSecond, FallMS: spec.FallMS, Pacing: rain.PacingNone,
+		Settings: spec.Settings,
 	}
 	_, _ = rand.Read(falling.Seed[:]) // never fails
 	s.mu.Lock()

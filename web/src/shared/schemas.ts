@@ -1782,8 +1782,7 @@ export interface components {
              */
             expires_in_ms?: number;
         };
-        Campaign: {
-            id: string;
+        CampaignTerms: {
             name: string;
             sponsor: string;
             budget: components["schemas"]["Money"];
@@ -1802,6 +1801,9 @@ export interface components {
             guests_share?: components["schemas"]["GuestsShare"];
             /** Format: int64 */
             expires_in_ms: number;
+        };
+        Campaign: components["schemas"]["CampaignTerms"] & {
+            id: string;
             state: components["schemas"]["CampaignState"];
             created_at: components["schemas"]["Time"];
             expires_at: components["schemas"]["Time"];
@@ -1888,16 +1890,7 @@ export interface components {
          * @enum {string}
          */
         Pacing: "none" | "even";
-        Rain: {
-            id: string;
-            campaign: string;
-            phase: components["schemas"]["RainPhase"];
-            starts_at: components["schemas"]["Time"];
-            /**
-             * Format: int64
-             * @description When the last drop has landed, or the rain was stopped.
-             */
-            ends_at: number;
+        RainSettings: {
             /** Format: int64 */
             duration_ms: number;
             drops_per_second: number;
@@ -1908,6 +1901,17 @@ export interface components {
             odds: components["schemas"]["Odds"];
             /** Format: int64 */
             beat_ms: number;
+        };
+        Rain: components["schemas"]["RainSettings"] & {
+            id: string;
+            campaign: string;
+            phase: components["schemas"]["RainPhase"];
+            starts_at: components["schemas"]["Time"];
+            /**
+             * Format: int64
+             * @description When the last drop has landed, or the rain was stopped.
+             */
+            ends_at: number;
             /**
              * Format: int64
              * @description Wave numbers go on rising over a campaign's rains.
@@ -1924,20 +1928,10 @@ export interface components {
             seed?: string;
             schedule: components["schemas"]["Schedule"];
         };
-        Schedule: {
+        Schedule: components["schemas"]["RainSettings"] & {
             rain: string;
             campaign: string;
             starts_at: components["schemas"]["Time"];
-            /** Format: int64 */
-            duration_ms: number;
-            drops_per_second: number;
-            /** Format: int64 */
-            fall_ms: number;
-            decoy_percent: number;
-            pacing: components["schemas"]["Pacing"];
-            odds: components["schemas"]["Odds"];
-            /** Format: int64 */
-            beat_ms: number;
             /** @description With the odds "auto", the odds that were set, each from its beat on. Before the first they are 0.1. */
             odds_record?: components["schemas"]["OddsFrom"][];
             /** @description With the odds "auto" in a campaign with guests_share, the same for guests; odds_record holds the odds of players with a token then. Both records list the same beats. */
@@ -3190,6 +3184,7 @@ export type Split = components['schemas']['Split'];
 export type NewSplit = components['schemas']['NewSplit'];
 export type SplitSummary = components['schemas']['SplitSummary'];
 export type NewCampaign = components['schemas']['NewCampaign'];
+export type CampaignTerms = components['schemas']['CampaignTerms'];
 export type Campaign = components['schemas']['Campaign'];
 export type CampaignState = components['schemas']['CampaignState'];
 export type SealKey = components['schemas']['SealKey'];
@@ -3197,6 +3192,7 @@ export type Rebuilt = components['schemas']['Rebuilt'];
 export type NewRain = components['schemas']['NewRain'];
 export type Odds = components['schemas']['Odds'];
 export type Pacing = components['schemas']['Pacing'];
+export type RainSettings = components['schemas']['RainSettings'];
 export type Rain = components['schemas']['Rain'];
 export type RainPhase = components['schemas']['RainPhase'];
 export type Fairness = components['schemas']['Fairness'];

@@ -1,13 +1,16 @@
 import type { ComponentChildren } from "preact";
+import { COUNT_FIELDS } from "../create/limits.ts";
 import { count, money } from "../format.ts";
 import { texts } from "../i18n.ts";
 import { to } from "../route.ts";
 import { campaign as strings } from "../strings/campaign.ts";
+import { counts } from "../strings/create.ts";
 import { Act, Copy, Time } from "../ui/index.ts";
 import { useHome } from "./home.ts";
 import type { TabProps } from "./tabs.ts";
 
 const t = texts(strings);
+const label = texts(counts);
 
 /** DetailsTab is how the campaign was made, and where its pages are. */
 export function DetailsTab({ campaign: c }: TabProps) {
@@ -19,11 +22,7 @@ export function DetailsTab({ campaign: c }: TabProps) {
     [t("packets"), count(c.packets)],
     [t("split"), t.has(split) ? t(split) : c.split],
     [t("perPacket"), t("fromTo", { min: money(c.min), max: c.max == null ? t("noMax") : money(c.max) })],
-    [t("winsPerUser"), count(c.wins_per_user)],
-    [t("tapsPerUser"), c.taps_per_user === 0 ? t("noLimit") : count(c.taps_per_user)],
-    [t("shards"), count(c.shards)],
-    [t("capacity"), c.capacity === 0 ? t("noLimit") : count(c.capacity)],
-    [t("admitPerSecond"), c.admit_per_second === 0 ? t("allAtOnce") : count(c.admit_per_second)],
+    ...COUNT_FIELDS.map((field): [string, string] => [label(field), c[field] > 0 ? count(c[field]) : t(field === "admit_per_second" ? "allAtOnce" : "noLimit")]),
     [t("players"), c.players == null ? t("everybody") : <a href={to("lists", c.players.list)}>{c.players.list}</a>],
     [t("guestsShare"), c.guests_share == null ? t("oneStock") : t("ofPackets", { share: Math.round(c.guests_share * 1e6) / 1e4 })],
     [t("createdAt"), <Time ms={c.created_at} />],

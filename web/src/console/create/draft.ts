@@ -2,6 +2,7 @@
 
 import type { Campaign, NewCampaign, Split } from "../../shared/schemas.ts";
 import { plainYuan, writeAmounts } from "./amounts.ts";
+import { COUNTS, eachCount, type Count } from "./limits.ts";
 
 /** CampaignBody is the body that creates a campaign, with every field set. */
 export type CampaignBody = Required<NewCampaign>;
@@ -13,7 +14,7 @@ export const UNITS = { seconds: 1_000, minutes: 60_000, hours: 3_600_000, days: 
 export type Unit = keyof typeof UNITS;
 
 /** Draft holds the texts of the form's fields, by the API's names. Money is in yuan. */
-export interface Draft {
+export interface Draft extends Record<Count, string> {
   name: string;
   sponsor: string;
   budget: string;
@@ -24,11 +25,6 @@ export interface Draft {
   max: string;
   /** With the split list only. */
   amounts: string;
-  wins_per_user: string;
-  taps_per_user: string;
-  shards: string;
-  capacity: string;
-  admit_per_second: string;
   /** The name of the list of those who may take part; "" is everybody. */
   players: string;
   /** The guests' part of the packets, in percent; "": guests and players win from one stock. */
@@ -45,7 +41,7 @@ export type Field = Exclude<keyof Draft, "unit">;
 export function emptyDraft(): Draft {
   return {
     name: "", sponsor: "", budget: "", packets: "", split: "double_mean", min: "0.01", max: "", amounts: "",
-    wins_per_user: "1", taps_per_user: "0", shards: "1", capacity: "0", admit_per_second: "0", players: "", guests_share: "", expires_in_ms: "24", unit: "hours",
+    ...eachCount((field) => String(COUNTS[field].begin)), players: "", guests_share: "", expires_in_ms: "24", unit: "hours",
   };
 }
 
@@ -55,8 +51,7 @@ export function draftOf(c: Pick<Campaign, keyof NewCampaign>): Draft {
   return {
     name: nextName(c.name), sponsor: c.sponsor, budget: plainYuan(c.budget), packets: String(c.packets), split: c.split,
     min: plainYuan(c.min), max: c.max === null ? "" : plainYuan(c.max), amounts: c.amounts ? writeAmounts(c.amounts) : "",
-    wins_per_user: String(c.wins_per_user), taps_per_user: String(c.taps_per_user), shards: String(c.shards),
-    capacity: String(c.capacity), admit_per_second: String(c.admit_per_second), players: c.players?.list ?? "",
+    ...eachCount((field) => String(c[field])), players: c.players?.list ?? "",
     guests_share: c.guests_share == null ? "" : String(Math.round(c.guests_share * 1e6) / 1e4),
     expires_in_ms: String(c.expires_in_ms / UNITS[unit]), unit,
   };

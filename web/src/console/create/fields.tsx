@@ -4,6 +4,7 @@ import { money } from "../format.ts";
 import { Field, SelectField, TextField } from "../ui/index.ts";
 import { plainYuan, type AmountList } from "./amounts.ts";
 import { SPLITS, UNITS, type Draft, type Field as Name, type Unit } from "./draft.ts";
+import { COUNT_FIELDS, type Count } from "./limits.ts";
 import { PlayersField } from "./players.tsx";
 import { SponsorField, type SponsorFunds } from "./sponsor.tsx";
 import { t } from "./words.ts";
@@ -70,12 +71,13 @@ function AmountsField({ state, list }: { state: FormState; list: AmountList }) {
 /** RuleFields: what a player may do, and until when. */
 export function RuleFields({ state }: { state: FormState }) {
   const units = Object.keys(UNITS) as Unit[];
+  const isOfPlayer = (field: Count) => field.endsWith("_per_user"); // they come before the expiry
+  const count = (field: Count) => <TextField key={field} {...text(state, field)} kind="numeric" hint={t(`${field}_hint`)} />;
   return (
     <fieldset class="panel">
       <legend>{t("groupRules")}</legend>
       <div class="fields">
-        <TextField {...text(state, "wins_per_user")} kind="numeric" hint={t("winsHint")} />
-        <TextField {...text(state, "taps_per_user")} kind="numeric" hint={t("tapsHint")} />
+        {COUNT_FIELDS.filter(isOfPlayer).map(count)}
         <Field label={t("expires_in_ms")} hint={t("expiresHint")} fault={state.fault("expires_in_ms")}>
           {(control) => (
             <span class="withunit">
@@ -89,9 +91,7 @@ export function RuleFields({ state }: { state: FormState }) {
             </span>
           )}
         </Field>
-        <TextField {...text(state, "shards")} kind="numeric" hint={t("shardsHint")} />
-        <TextField {...text(state, "capacity")} kind="numeric" hint={t("capacityHint")} />
-        <TextField {...text(state, "admit_per_second")} kind="numeric" hint={t("admitHint")} />
+        {COUNT_FIELDS.filter((field) => !isOfPlayer(field)).map(count)}
         <PlayersField value={state.draft.players} fault={state.fault("players")} onInput={(players) => state.change({ players })} />
         <TextField {...text(state, "guests_share")} kind="decimal" hint={t("shareHint")} />
       </div>

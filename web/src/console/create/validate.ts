@@ -58,16 +58,12 @@ export function check(d: Draft, list: AmountList | null = d.split === "list" ? r
   const bounded = !faults.min && !faults.max && !faults.packets && !faults.budget;
   if (!list && bounded && budget !== null && packets !== null && min !== null) checkBounds(budget, packets, min, max, add);
 
-  const wins = number("wins_per_user", readCount, "notCount");
-  if (wins !== null && (wins < 1 || wins > limit.MAX_PER_USER)) add("wins_per_user", "winsRange", { most: limit.MAX_PER_USER });
-  const taps = number("taps_per_user", readCount, "notCount");
-  if (taps !== null && taps > limit.MAX_PER_USER) add("taps_per_user", "tapsRange", { most: limit.MAX_PER_USER });
-  const shards = number("shards", readCount, "notCount");
-  if (shards !== null && (shards < 1 || shards > limit.MAX_SHARDS)) add("shards", "shardsRange", { most: limit.MAX_SHARDS });
-  const capacity = number("capacity", readCount, "notCount");
-  if (capacity !== null && capacity > limit.MAX_CAPACITY) add("capacity", "tapsRange", { most: limit.MAX_CAPACITY });
-  const admit = number("admit_per_second", readCount, "notCount");
-  if (admit !== null && admit > limit.MAX_ADMIT) add("admit_per_second", "tapsRange", { most: limit.MAX_ADMIT });
+  const counts = limit.eachCount((field) => {
+    const { least, most } = limit.COUNTS[field];
+    const n = number(field, readCount, "notCount") ?? least; // a fault is told already
+    if (n < least || n > most) add(field, least === 0 ? "fromZero" : "fromOne", { most });
+    return n;
+  });
   const share = d.guests_share.trim() === "" ? 0 : readShare(d.guests_share);
   if (share === null) add("guests_share", "shareRange");
   else if (share > 0 && packets !== null && !lanesFit(packets, share)) add("guests_share", "shareFew");
@@ -78,11 +74,11 @@ export function check(d: Draft, list: AmountList | null = d.split === "list" ? r
   const amounts = list ? list.amounts : null;
   const cut = budget !== null && packets !== null && min !== null && !["budget", "packets", "min", "max", "amounts"].some((f) => f in faults)
     ? { budget, packets, split: d.split, min, max, amounts } : null;
-  const whole = cut && wins !== null && taps !== null && shards !== null && capacity !== null && admit !== null && expires !== null && Object.keys(faults).length === 0;
+  const whole = cut && expires !== null && Object.keys(faults).length === 0;
   return {
     faults, list, split: cut,
     body: whole ? {
-      name, sponsor, ...cut, wins_per_user: wins, taps_per_user: taps, shards, capacity, admit_per_second: admit,
+      name, sponsor, ...cut, ...counts,
       players: d.players.trim() === "" ? null : { list: d.players.trim() }, guests_share: share ? share / 1e6 : null, expires_in_ms: expires,
     } : null,
   };

@@ -8,19 +8,27 @@ export interface Limit {
   most: number;
   /** scale converts the form's unit to the API's: 1000 if the form asks for seconds. */
   scale: number;
+  /** begin is what the form begins with. */
+  begin: string;
+  /** unit is the form's: seconds, percent, or none. */
+  unit: "unitS" | "%" | "";
 }
 
 export const LIMITS = {
-  starts_in_ms: { least: 0, most: 7 * 86_400_000, scale: 1_000 },
-  duration_ms: { least: 1_000, most: 600_000, scale: 1_000 },
-  drops_per_second: { least: 1, most: 400, scale: 1 },
-  fall_ms: { least: 500, most: 20_000, scale: 1_000 },
-  decoy_percent: { least: 0, most: 100, scale: 1 },
-  odds: { least: 100, most: 99_900, scale: 1_000 }, // thousandths of a percent
-  beat_ms: { least: 250, most: 10_000, scale: 1_000 },
+  starts_in_ms: { least: 0, most: 7 * 86_400_000, scale: 1_000, begin: "3", unit: "unitS" },
+  duration_ms: { least: 1_000, most: 600_000, scale: 1_000, begin: "10", unit: "unitS" },
+  drops_per_second: { least: 1, most: 400, scale: 1, begin: "8", unit: "" },
+  fall_ms: { least: 500, most: 20_000, scale: 1_000, begin: "4", unit: "unitS" },
+  decoy_percent: { least: 0, most: 100, scale: 1, begin: "0", unit: "%" },
+  odds: { least: 100, most: 99_900, scale: 1_000, begin: "25", unit: "%" }, // thousandths of a percent
+  beat_ms: { least: 250, most: 10_000, scale: 1_000, begin: "1", unit: "unitS" },
 } as const satisfies Record<string, Limit>;
 
 export type LimitedField = keyof typeof LIMITS;
+type PlainField = Exclude<LimitedField, "starts_in_ms" | "odds" | "beat_ms">;
+
+/** PLAIN_FIELDS are the numbers that the form always shows. */
+export const PLAIN_FIELDS = (Object.keys(LIMITS) as LimitedField[]).filter((f): f is PlainField => !["starts_in_ms", "odds", "beat_ms"].includes(f));
 
 /** MOST_AHEAD is how far ahead a rain may start, in ms. */
 export const MOST_AHEAD = 7 * 86_400_000;
@@ -29,21 +37,20 @@ export const MOST_AHEAD = 7 * 86_400_000;
 export type RainBody = Required<Omit<NewRain, "starts_in_ms" | "starts_at">> & Pick<NewRain, "starts_in_ms" | "starts_at">;
 
 /** RainForm is what a person has typed. */
-export interface RainForm {
+export interface RainForm extends Record<LimitedField, string> {
   /** at: the start is a time of day; else it is so many seconds from now. */
   at: boolean;
   /** starts_at is what a datetime-local field holds, in this computer's time zone. */
   starts_at: string;
-  starts_in_ms: string;
-  duration_ms: string;
-  drops_per_second: string;
-  fall_ms: string;
-  decoy_percent: string;
   pacing: Pacing;
   /** luck says whether every packet drop wins, or players have draws. */
   luck: "all" | "auto" | "odds";
-  odds: string;
-  beat_ms: string;
+}
+
+/** emptyForm is what the form begins with. */
+export function emptyForm(): RainForm {
+  const limited = Object.fromEntries(Object.entries(LIMITS).map(([field, { begin }]) => [field, begin])) as Record<LimitedField, string>;
+  return { at: false, starts_at: "", ...limited, pacing: "even", luck: "all" };
 }
 
 /** Wrong is the fault of a field: not a number, out of its limits, a start in the past or too far ahead. */
@@ -72,8 +79,8 @@ export function readRain(form: RainForm, now: number, toServer: (local: number) 
     return value;
   };
   const rain: RainBody = {
-    duration_ms: read("duration_ms"), drops_per_second: read("drops_per_second"), fall_ms: read("fall_ms"),
-    decoy_percent: read("decoy_percent"), pacing: form.pacing, odds: 1, beat_ms: 1_000,
+    ...(Object.fromEntries(PLAIN_FIELDS.map((field) => [field, read(field)])) as Record<PlainField, number>),
+    pacing: form.pacing, odds: 1, beat_ms: 1_000,
   };
   if (form.luck === "auto") rain.odds = "auto";
   if (form.luck === "odds") rain.odds = read("odds") / 100_000;

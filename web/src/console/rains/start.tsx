@@ -8,19 +8,15 @@ import { serverNow, toLocal, toServer } from "../servertime.ts";
 import { rains as strings } from "../strings/rains.ts";
 import type { Rain } from "../../shared/schemas.ts";
 import { Button, Dialog, FaultText, SelectField, TextField, fieldWords, toast } from "../ui/index.ts";
-import { LIMITS, PRESETS, readRain, type LimitedField, type RainForm, type RainBody } from "./limits.ts";
+import { LIMITS, PLAIN_FIELDS, PRESETS, emptyForm, readRain, type LimitedField, type RainForm, type RainBody } from "./limits.ts";
 
 const t = texts(strings);
 
-const BEGIN: RainForm = {
-  at: false, starts_at: "", starts_in_ms: "3", duration_ms: "10", drops_per_second: "8", fall_ms: "4", decoy_percent: "0", pacing: "even",
-  luck: "all", odds: "25", beat_ms: "1",
-};
 const IN_MINUTES = 10; // the start time is preset to ten minutes from now
 
 /** StartRain is the dialog that starts a rain. Repeated clicks start one rain. */
 export function StartRain({ campaign: c, live, reload, onClose }: TabProps & { onClose: () => void }) {
-  const [form, setForm] = useState<RainForm>(() => ({ ...BEGIN, starts_at: local(Date.now() + IN_MINUTES * 60_000) }));
+  const [form, setForm] = useState<RainForm>(() => ({ ...emptyForm(), starts_at: local(Date.now() + IN_MINUTES * 60_000) }));
   const [tried, setTried] = useState(false);
   const [, tick] = useState({});
   useInterval(() => tick({}), 1_000); // the sentence says when it ends
@@ -43,9 +39,12 @@ export function StartRain({ campaign: c, live, reload, onClose }: TabProps & { o
     const { least, most, scale } = LIMITS[field];
     return t(`wrong_${kind}`, { least: least / scale, most: most / scale });
   };
-  const field = (name: LimitedField, unit?: string) => ({
-    name, label: t(name), value: form[name], kind: "decimal" as const, fault: fault(name), onInput: (v: string) => set({ [name]: v }), ...(unit ? { unit } : {}),
-  });
+  const field = (name: LimitedField) => {
+    const { unit } = LIMITS[name];
+    const hint = `${name}_hint`;
+    return <TextField key={name} name={name} label={t(name)} value={form[name]} kind="decimal" fault={fault(name)} onInput={(v) => set({ [name]: v })}
+      {...(unit ? { unit: unit === "unitS" ? t(unit) : unit } : {})} {...(t.has(hint) ? { hint: t(hint) } : {})} />;
+  };
   const submit = async () => {
     setTried(true);
     if (rain && (await action.run(rain))) onClose();
@@ -65,17 +64,14 @@ export function StartRain({ campaign: c, live, reload, onClose }: TabProps & { o
         <div class="fields">
           {form.at
             ? <TextField moment wide name="starts_at" label={t("starts_at")} hint={t("zone", { zone: zone(Date.now()) })} value={form.starts_at} fault={fault("starts_at")} onInput={(v) => set({ starts_at: v })} />
-            : <TextField {...field("starts_in_ms", t("unitS"))} />}
-          <TextField {...field("duration_ms", t("unitS"))} />
-          <TextField {...field("drops_per_second")} hint={t("rateHint")} />
-          <TextField {...field("fall_ms", t("unitS"))} hint={t("fallHint")} />
-          <TextField {...field("decoy_percent", "%")} hint={t("decoyHint")} />
+            : field("starts_in_ms")}
+          {PLAIN_FIELDS.map(field)}
           <SelectField name="pacing" label={t("pacing")} value={form.pacing} hint={t(form.pacing === "even" ? "pacingEvenHint" : "pacingNoneHint")}
             options={[{ value: "none", label: t("pacing_none") }, { value: "even", label: t("pacing_even") }]} onChange={(pacing) => set({ pacing })} />
           <SelectField name="luck" label={t("luck")} value={form.luck} hint={t(`luckHint_${form.luck}`)}
             options={[{ value: "all", label: t("luck_all") }, { value: "auto", label: t("luck_auto") }, { value: "odds", label: t("luck_odds") }]} onChange={(luck) => set({ luck })} />
-          {form.luck === "odds" && <TextField {...field("odds", "%")} hint={t("oddsHint")} />}
-          {form.luck !== "all" && <TextField {...field("beat_ms", t("unitS"))} hint={t("beatHint")} />}
+          {form.luck === "odds" && field("odds")}
+          {form.luck !== "all" && field("beat_ms")}
         </div>
         <div class="preview">{rain ? preview(rain).map((line) => <p key={line}>{line}</p>) : <p class="soft">{t("previewWrong")}</p>}
           {rain && live.stats && <p class="soft">{t("previewMoney", { left: money(live.stats.amount_left), packets: live.stats.stock })}</p>}

@@ -26,15 +26,15 @@ export const create = {
   amountsHint: { zh: "每行一个，或用逗号隔开。8.88×100 表示 100 个 8.88 元。逗号是分隔符，不要写千位逗号。", en: "One per line, or separated by commas. 8.88×100 means 100 packets of ¥8.88. Do not use thousands separators." },
   listSum: { zh: "共 {count} 个，合计 {sum}", en: "{count} {count|packet|packets}, {sum} in all" },
   wins_per_user: { zh: "每人最多中奖", en: "Wins per player" },
-  winsHint: { zh: "本活动所有红包雨合计", en: "Across all rains of the campaign" },
+  wins_per_user_hint: { zh: "本活动所有红包雨合计", en: "Across all rains of the campaign" },
   taps_per_user: { zh: "每人最多点击", en: "Taps per player" },
-  tapsHint: { zh: "0 为不限", en: "0 = no limit" },
+  taps_per_user_hint: { zh: "0 为不限", en: "0 = no limit" },
   shards: { zh: "库存分片", en: "Shards" },
-  shardsHint: { zh: "一个 Redis 进程够用时保持 1", en: "Keep 1 unless one Redis is not enough" },
+  shards_hint: { zh: "一个 Redis 进程够用时保持 1", en: "Keep 1 unless one Redis is not enough" },
   capacity: { zh: "同时在场人数上限", en: "Room limit" },
-  capacityHint: { zh: "超出的玩家排队等候；0 为不限", en: "Others wait in the queue; 0 = no limit" },
+  capacity_hint: { zh: "超出的玩家排队等候；0 为不限", en: "Others wait in the queue; 0 = no limit" },
   admit_per_second: { zh: "每秒放行人数", en: "Admitted per second" },
-  admitHint: { zh: "0 为不限速", en: "0 = no limit" },
+  admit_per_second_hint: { zh: "0 为不限速", en: "0 = no limit" },
   players: { zh: "受邀名单", en: "Invite list" },
   playersOn: { zh: "名单上有 {n} 位玩家，只有他们能参加", en: "{n} {n|player is|players are} on it; only they can take part" },
   playersHint: { zh: "填写名单名称后，只有名单上的玩家能参加；留空则人人可参加", en: "Only players on the list with this name can take part; empty: everyone" },
@@ -99,6 +99,15 @@ export const create = {
   serverSays: { zh: "服务器：{message}", en: "Server: {message}" },
 } satisfies Table;
 
+/** The same rules as a campaign's details name them. */
+export const counts = {
+  wins_per_user: { zh: "每人最多抢到", en: "Wins per player" },
+  taps_per_user: { zh: "每人点击次数", en: "Taps per player" },
+  shards: { zh: "分片数", en: "Shards" },
+  capacity: { zh: "同时在场上限", en: "Room limit" },
+  admit_per_second: { zh: "每秒放行", en: "Admitted per second" },
+} satisfies Table;
+
 /** Faults of a field. A number of money arrives formatted. */
 export const faults = {
   required: { zh: "必填", en: "Required" },
@@ -119,9 +128,8 @@ export const faults = {
   listBad: { zh: "第 {at} 项“{text}”不是金额", en: "Item {at}, “{text}”, is not an amount" },
   listOutside: { zh: "第 {at} 个红包 {mAmount} 不在单个最少与最多之间", en: "Packet {at}, {mAmount}, is outside minimum and maximum" },
   listHuge: { zh: "清单太长：一次请求最多 16 MiB", en: "The list is too long: at most 16 MiB per request" },
-  winsRange: { zh: "1 到 {most}", en: "1 to {most}" },
-  tapsRange: { zh: "0（不限）到 {most}", en: "0 (no limit) to {most}" },
-  shardsRange: { zh: "1 到 {most}", en: "1 to {most}" },
+  fromOne: { zh: "1 到 {most}", en: "1 to {most}" },
+  fromZero: { zh: "0（不限）到 {most}", en: "0 (no limit) to {most}" },
   shareRange: { zh: "大于 0、小于 100 的百分比，例如 10", en: "Enter a percentage above 0 and below 100, such as 10" },
   shareFew: { zh: "红包太少：游客和玩家至少各要一个", en: "Too few packets: guests and players each need at least one" },
   expiryRange: { zh: "1 秒到 366 天", en: "1 second to 366 days" },
