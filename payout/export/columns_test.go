@@ -58,8 +58,7 @@ func TestValuesComeBack(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "null", "新年 🧧", "a\x00b", "\xff\xfe", `{"hex":"ff"}`, "<&>\u2028",
 		strings.Repeat("x", 1e5)} {
-		written, err := json.Marshal(export.Value{String: text, Valid: true})
-		paytest.Must(t, err)
+		written := paytest.Got(json.Marshal(export.Value{String: text, Valid: true})).Must(t)
 		var read export.Value
 		paytest.Must(t, json.Unmarshal(written, &read))
 		if !read.Valid || read.String != text {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/payout/export"
 	"redrain/payout/paytest"
 	"redrain/rain"
@@ -23,8 +24,8 @@ func laned(t testing.TB, b *paytest.Books) *paytest.FakeRedis {
 		f.Close("c1", shard)
 		b.SettleAll(t, f, shard)
 	}
-	_, err := b.Update(t.Context(), "c1", func(c *rain.Campaign) error { c.Drained = true; return nil })
-	paytest.Must(t, err)
+	paytest.Must(t, testenv.Err(b.Update(t.Context(), "c1",
+		func(c *rain.Campaign) error { c.Drained = true; return nil })))
 	return f
 }
 
@@ -53,8 +54,7 @@ func changed(t testing.TB, file, table, column, value string, instead map[string
 		for name, is := range instead {
 			row[slices.Index(at.Columns, name)] = is
 		}
-		text, err := json.Marshal(row)
-		paytest.Must(t, err)
+		text := paytest.Got(json.Marshal(row)).Must(t)
 		lines[n] = string(text)
 	}
 	if !found {

@@ -82,8 +82,7 @@ func forgeries(t *testing.T, file string, try func(table, what, forged string)) 
 			for _, other := range others(row[i]) {
 				changed := slices.Clone(row)
 				changed[i] = other
-				text, err := json.Marshal(changed)
-				paytest.Must(t, err)
+				text := paytest.Got(json.Marshal(changed)).Must(t)
 				with(column, string(text))
 			}
 		}
@@ -157,8 +156,7 @@ func TestTheEscrowTellsOfATransactionThatIsMissing(t *testing.T) {
 		}
 		left = append(left, line)
 	}
-	v, err := export.Verify(strings.NewReader(forge(left)))
-	paytest.Must(t, err)
+	v := paytest.Got(export.Verify(strings.NewReader(forge(left)))).Must(t)
 	want := []string{fmt.Sprintf("the transactions leave %d in the campaign's escrow", -v.Budget)}
 	if v.Proved || fund == "" || v.Budget == 0 || !slices.Equal(v.Findings, want) {
 		t.Errorf("%s: %q, want %q", fund, v.Findings, want)

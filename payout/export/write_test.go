@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/payout/export"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/posting"
@@ -39,20 +40,16 @@ func lived(t testing.TB, b *paytest.Books) *paytest.FakeRedis {
 		t.Fatal(tried, err)
 	}
 	paytest.Must(t, f.Remove(ctx, []rain.EntryRef{refused.Ref}))
-	_, err := b.RetryAll(ctx, "c1", func([]posting.Settlement) {})
-	paytest.Must(t, err)
+	paytest.Must(t, testenv.Err(b.RetryAll(ctx, "c1", func([]posting.Settlement) {})))
 	b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("x", 0, 0)))
-	_, err = b.Dismiss(paytest.As(t, "payout.dismiss"), "c1-0", 0, "nobody's")
-	paytest.Must(t, err)
+	paytest.Must(t, testenv.Err(b.Dismiss(paytest.As(t, "payout.dismiss"), "c1-0", 0, "nobody's")))
 	closed := paytest.As(t, "campaign.close")
-	_, err = b.Update(closed, "c1", func(c *rain.Campaign) error { return c.Close(b.Clock.Now()) })
-	paytest.Must(t, err)
+	paytest.Must(t, testenv.Err(b.Update(closed, "c1", func(c *rain.Campaign) error { return c.Close(b.Clock.Now()) })))
 	for shard := range 2 {
 		f.Close("c1", shard)
 		b.SettleAll(t, f, shard)
 	}
-	_, err = b.Update(closed, "c1", func(c *rain.Campaign) error { c.Drained = true; return nil })
-	paytest.Must(t, err)
+	paytest.Must(t, testenv.Err(b.Update(closed, "c1", func(c *rain.Campaign) error { c.Drained = true; return nil })))
 	paytest.Must(t, b.Audit(ctx, ledger.AuditRecord{Actor: "ann", Action: "of another", Target: "claim:c1-2-0"}))
 	return f
 }
@@ -68,8 +65,8 @@ func cut(t testing.TB, b *paytest.Books) {
 	if posted := b.MustPost(t, back); len(posted.Cut) != 1 {
 		t.Fatalf("%+v", posted)
 	}
-	_, err := b.Update(t.Context(), "cut", func(c *rain.Campaign) error { c.Drained = true; return nil })
-	paytest.Must(t, err)
+	paytest.Must(t, testenv.Err(b.Update(t.Context(), "cut",
+		func(c *rain.Campaign) error { c.Drained = true; return nil })))
 }
 
 // dismissed makes a campaign that is over, of which a packet went back only after that: a line that was won was played
@@ -93,8 +90,8 @@ func dismissed(t testing.TB, b *paytest.Books, f *paytest.FakeRedis, id string, 
 		f.Close(id, shard)
 		b.MustPost(t, f.Entries(paytest.FakeKey{Campaign: id, Shard: shard})...)
 	}
-	_, err := b.Update(t.Context(), id, func(c *rain.Campaign) error { c.Drained = true; return nil })
-	paytest.Must(t, err)
+	paytest.Must(t, testenv.Err(b.Update(t.Context(), id,
+		func(c *rain.Campaign) error { c.Drained = true; return nil })))
 	if d, err := b.Dismiss(paytest.As(t, "payout.dismiss"), id+"-9", 0, "nobody's"); err != nil || d.Reclaimed != 10 {
 		t.Fatalf("%+v, %v", d, err)
 	}
@@ -104,10 +101,9 @@ func dismissed(t testing.TB, b *paytest.Books, f *paytest.FakeRedis, id string, 
 func givenUp(t testing.TB, b *paytest.Books) {
 	t.Helper()
 	paytest.Must(t, b.CreateCampaign(t.Context(), b.LoadingCampaign(t, "given-up")))
-	_, err := b.Abandon(t.Context(), "given-up")
-	paytest.Must(t, err)
-	_, err = b.Update(t.Context(), "given-up", func(c *rain.Campaign) error { c.Drained = true; return nil })
-	paytest.Must(t, err)
+	paytest.Must(t, testenv.Err(b.Abandon(t.Context(), "given-up")))
+	paytest.Must(t, testenv.Err(b.Update(t.Context(), "given-up",
+		func(c *rain.Campaign) error { c.Drained = true; return nil })))
 }
 
 // exported is the export of a campaign.
@@ -118,8 +114,7 @@ func exported(t testing.TB, b *paytest.Books, campaign string, f *paytest.FakeRe
 		t.Fatalf("%+v, %v", proof, err)
 	}
 	var file bytes.Buffer
-	trailer, err := export.New(b.DB, b.Clock.Now).Write(t.Context(), campaign, "ann", proof, &file)
-	paytest.Must(t, err)
+	trailer := paytest.Got(export.New(b.DB, b.Clock.Now).Write(t.Context(), campaign, "ann", proof, &file)).Must(t)
 	return file.String(), trailer
 }
 

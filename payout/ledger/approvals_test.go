@@ -63,8 +63,7 @@ func TestADepositByTwo(t *testing.T) {
 		ctx := paytest.As(t, "deposit")
 		two := b.Approvals.Above(new(rain.Money(100)))
 		d := ledger.Deed{Act: ledger.ActDeposit, Target: "acme", Amount: 500, Reference: "r1"}
-		o, err := two.Do(ctx, d, ann)
-		paytest.Must(t, err)
+		o := paytest.Got(two.Do(ctx, d, ann)).Must(t)
 		testenv.WantErr(t, testenv.Err(b.SponsorBalance(ctx, "acme")), ledger.ErrUnknownSponsor, "it has moved")
 		id := o.Pending.ID
 		for who, by := range map[string]ledger.Person{
@@ -75,13 +74,9 @@ func TestADepositByTwo(t *testing.T) {
 			if by.Nameless {
 				want = ledger.ErrNeedsName
 			}
-			if _, _, err := two.Confirm(ctx, id, by); !errors.Is(err, want) {
-				t.Errorf("%s: %v", who, err)
-			}
+			testenv.WantErr(t, paytest.Err3(two.Confirm(ctx, id, by)), want, who)
 		}
-		if _, _, err := two.Confirm(ctx, "a0", bob); !errors.Is(err, ledger.ErrUnknownApproval) {
-			t.Error(err)
-		}
+		testenv.WantErr(t, paytest.Err3(two.Confirm(ctx, "a0", bob)), ledger.ErrUnknownApproval)
 		var done atomic.Int64
 		var wg sync.WaitGroup
 		for range 4 {
@@ -103,9 +98,8 @@ func TestADepositByTwo(t *testing.T) {
 			t.Errorf("the same deposit again: %+v, %v", o, err)
 		}
 		d.Amount = 600
-		if _, err := two.Do(ctx, d, ann); !errors.Is(err, ledger.ErrReferenceReused) {
-			t.Errorf("its reference for another amount: %v", err)
-		}
+		testenv.WantErr(t, testenv.Err(two.Do(ctx, d, ann)), ledger.ErrReferenceReused,
+			"its reference for another amount")
 		records, _, err := b.ListAudit(ctx, "", 10)
 		paytest.Must(t, err)
 		if len(records) != 2 || records[0].Action != "deposit" || records[1].Action != "deposit.ask" ||
@@ -124,9 +118,8 @@ func TestRejectedAndOld(t *testing.T) {
 		ctx := paytest.As(t, "deposit")
 		two := b.Approvals.Above(new(rain.Money(0)))
 		ask := func(reference string) string {
-			o, err := two.Do(ctx, ledger.Deed{Act: ledger.ActDeposit, Target: "acme", Amount: 5,
-				Reference: reference}, ann)
-			paytest.Must(t, err)
+			o := paytest.Got(two.Do(ctx, ledger.Deed{Act: ledger.ActDeposit, Target: "acme", Amount: 5,
+				Reference: reference}, ann)).Must(t)
 			return o.Pending.ID
 		}
 		own, other := ask("r1"), ask("r2")
@@ -136,9 +129,8 @@ func TestRejectedAndOld(t *testing.T) {
 			if err != nil || a.State != ledger.ApprovalRejected || a.Decided.Name != by.Name {
 				t.Errorf("%+v, %v", a, err)
 			}
-			if _, _, err := two.Confirm(ctx, id, bob); !errors.Is(err, ledger.ErrApprovalOver) {
-				t.Errorf("confirmed after it was rejected: %v", err)
-			}
+			testenv.WantErr(t, paytest.Err3(two.Confirm(ctx, id, bob)), ledger.ErrApprovalOver,
+				"confirmed after it was rejected")
 		}
 		old := ask("r3")
 		want := func(state ledger.ApprovalState, ids ...string) {
@@ -161,9 +153,7 @@ func TestRejectedAndOld(t *testing.T) {
 		want(ledger.ApprovalExpired, old)
 		want(ledger.ApprovalRejected, own, other)
 		want("", own, other, old)
-		if _, _, err := two.Confirm(ctx, old, bob); !errors.Is(err, ledger.ErrApprovalOver) {
-			t.Errorf("confirmed after a day: %v", err)
-		}
+		testenv.WantErr(t, paytest.Err3(two.Confirm(ctx, old, bob)), ledger.ErrApprovalOver, "confirmed after a day")
 		if a, err := two.Approval(ctx, old); err != nil || a.State != ledger.ApprovalExpired {
 			t.Errorf("%+v, %v", a, err)
 		}
@@ -183,8 +173,7 @@ func TestLettersByTwo(t *testing.T) {
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u", 0, 20)))
 		forged := func(seq int) posting.DeadLetter { // two who were promised one packet
 			e := paytest.Entry("c1", seq, paytest.Win("v", 0, 20))
-			_, err := b.Attempt(ctx, e, errors.New("no"), 1)
-			paytest.Must(t, err)
+			paytest.Must(t, testenv.Err(b.Attempt(ctx, e, errors.New("no"), 1)))
 			letters, _, err := b.ListDeadLetters(ctx, "", 10)
 			if err != nil || len(letters) == 0 {
 				t.Fatalf("%+v, %v", letters, err)
@@ -201,9 +190,8 @@ func TestLettersByTwo(t *testing.T) {
 			return o.Pending.ID
 		}
 		retry, dismiss := act(ledger.ActRetry), act(ledger.ActDismiss)
-		if _, _, err := two.Confirm(ctx, retry, bob); !errors.Is(err, ledger.ErrStillDead) {
-			t.Errorf("a letter of what is paid to another: %v", err)
-		}
+		testenv.WantErr(t, paytest.Err3(two.Confirm(ctx, retry, bob)), ledger.ErrStillDead,
+			"a letter of what is paid to another")
 		_, o, err := two.Confirm(ctx, dismiss, bob)
 		if errors.Is(err, ledger.ErrNotDismissed) != (len(o.Dismissed.Kept) > 0) ||
 			err != nil && !errors.Is(err, ledger.ErrNotDismissed) {

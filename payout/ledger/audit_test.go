@@ -76,9 +76,7 @@ func TestChangesAreAudited(t *testing.T) {
 		b.MustPost(t, paytest.Entry("c2", 1, paytest.Win("u1", 0, 10)))
 		testenv.WantErr(t, testenv.Err(b.Retry(paytest.As(t, "payout.retry"), "c2-0")), ledger.ErrStillDead)
 		b.OpenCampaign(t, "c2", rain.Spec{Budget: 100, Packets: 10})
-		if _, err := b.Retry(paytest.As(t, "payout.retry"), "c2-0"); err != nil {
-			t.Error(err)
-		}
+		paytest.Must(t, testenv.Err(b.Retry(paytest.As(t, "payout.retry"), "c2-0")))
 		r, before, after, n = b.LastAudit(t)
 		if n != 5 || r.Target != "claim:c2-0" || before["state"] != "dead" || after["state"] != "settled" ||
 			after["user"] != "u1" || after["amount"] != 10.0 {
@@ -115,9 +113,7 @@ func TestIdempotencyKeys(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		begin := func(key, body string) (*ledger.Answer, error) { return b.Begin(ctx, key, []byte(body)) }
-		if a, err := begin("k", "body"); a != nil || err != nil {
-			t.Fatal(a, err)
-		}
+		paytest.Got(begin("k", "body")).Want(t, nil)
 		testenv.WantErr(t, testenv.Err(begin("k", "body")), ledger.ErrIdempotencyBusy)
 		testenv.WantErr(t, testenv.Err(begin("k", "other")), ledger.ErrIdempotencyUnequal)
 		paytest.Must(t, b.Finish(ctx, "k", ledger.Answer{Status: 201, Body: []byte("{\"a\":\x00\xff}")}))
@@ -128,9 +124,7 @@ func TestIdempotencyKeys(t *testing.T) {
 			}
 		}
 		testenv.WantErr(t, testenv.Err(begin("k", "other")), ledger.ErrIdempotencyUnequal)
-		if err := b.Forget(ctx, "k"); err != nil {
-			t.Error(err)
-		}
+		paytest.Must(t, b.Forget(ctx, "k"))
 		if a, err := begin("k", "body"); err != nil || a == nil {
 			t.Errorf("a success was forgotten: %v, %v", a, err)
 		}
@@ -154,9 +148,7 @@ func TestIdempotencyKeys(t *testing.T) {
 		want("k", "body", true)
 		b.Clock.Add(ledger.AnswerKept)
 		want("k", "another", false)
-		if n := b.Count(t, "SELECT COUNT(*) FROM idempotency"); n != 1 {
-			t.Errorf("%d keys are kept", n)
-		}
+		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM idempotency"), 1, "keys are kept")
 		want(strings.Repeat("long ", 1000), "", false)
 		paytest.Must(t, b.Finish(ctx, strings.Repeat("long ", 1000), ledger.Answer{Status: 204}))
 	})
@@ -209,8 +201,6 @@ func TestAudit(t *testing.T) {
 		if err != nil || len(list) != 1 || next != "" || list[0].Action != "one" {
 			t.Errorf("%+v, %q, %v", list, next, err)
 		}
-		if _, _, err := b.ListAudit(ctx, "x", 3); !errors.Is(err, ledger.ErrBadCursor) {
-			t.Error(err)
-		}
+		testenv.WantErr(t, paytest.Err3(b.ListAudit(ctx, "x", 3)), ledger.ErrBadCursor)
 	})
 }

@@ -160,7 +160,7 @@ func TestDue(t *testing.T) {
 		for i := range 12 {
 			id := fmt.Sprintf("c%02d", i)
 			b.OpenCampaign(t, id, rain.Spec{Budget: 10, Packets: 1})
-			_, err := b.Update(ctx, id, func(c *rain.Campaign) error {
+			paytest.Must(t, testenv.Err(b.Update(ctx, id, func(c *rain.Campaign) error {
 				c.ExpiresAt = int64(1_000 * (1 + i/2)) // two at a time: 1,000 to 6,000
 				switch i % 3 {
 				case 1:
@@ -170,8 +170,7 @@ func TestDue(t *testing.T) {
 					c.Drained = i == 5
 				}
 				return nil
-			})
-			paytest.Must(t, err)
+			})))
 			if i%3 == 2 && i != 5 || i%3 != 2 && i < 10 {
 				want = append(want, id)
 			}
@@ -197,9 +196,7 @@ func TestDue(t *testing.T) {
 			}
 		}
 		for _, bad := range []string{"x", "9-1-c", "0-x-c", "0-1-", "-"} {
-			if _, _, err := b.Due(ctx, now, bad, 5); !errors.Is(err, ledger.ErrBadCursor) {
-				t.Errorf("%q: %v", bad, err)
-			}
+			testenv.WantErr(t, paytest.Err3(b.Due(ctx, now, bad, 5)), ledger.ErrBadCursor, bad)
 		}
 	})
 }

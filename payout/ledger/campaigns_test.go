@@ -35,9 +35,7 @@ func TestCampaignComesBackAsItWas(t *testing.T) {
 				"c1"); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(want, got, cmp.Comparer(func(x, y rain.Seed) bool { return x == y })); diff != "" {
-				t.Errorf("%s: %s", what, diff)
-			}
+			paytest.Want(t, cmp.Diff(want, got, cmp.Comparer(func(x, y rain.Seed) bool { return x == y })), "", what)
 		}
 		check("as created")
 
@@ -69,14 +67,11 @@ func TestCreateCampaignRefusals(t *testing.T) {
 			errors.Is(err, ledger.ErrUnknownSponsor) {
 			t.Error(err)
 		}
-		if _, err := b.Campaign(ctx, "c1"); !errors.Is(err, posting.ErrUnknownCampaign) {
-			t.Errorf("the refused campaign is there: %v", err)
-		}
+		testenv.WantErr(t, testenv.Err(b.Campaign(ctx, "c1")), posting.ErrUnknownCampaign,
+			"the refused campaign is there")
 		b.WantBalance(t, booking.SponsorAccount("acme"), 99)
 		paytest.Must(t, testenv.Err(b.Deposit(ctx, "acme", "r2", 200)))
-		if err := b.CreateCampaign(ctx, paytest.FullCampaign("c1")); err != nil {
-			t.Error(err)
-		}
+		paytest.Must(t, b.CreateCampaign(ctx, paytest.FullCampaign("c1")))
 		testenv.WantErr(t, b.CreateCampaign(ctx, paytest.FullCampaign("c1")), ledger.ErrCampaignExists)
 		b.WantBalance(t, booking.SponsorAccount("acme"), 199)
 		for _, budget := range []rain.Money{-1, 0} {
@@ -210,8 +205,8 @@ func TestLive(t *testing.T) {
 		for _, id := range []string{"a", "b", "c", "d"} {
 			b.OpenCampaign(t, id, rain.Spec{Budget: 2, Packets: 2, Split: rain.List, Amounts: []rain.Money{1, 1}})
 		}
-		_, err := b.Update(ctx, "c", func(c *rain.Campaign) error { c.Drained = true; return c.Close(1) })
-		paytest.Must(t, err)
+		paytest.Must(t, testenv.Err(b.Update(ctx, "c",
+			func(c *rain.Campaign) error { c.Drained = true; return c.Close(1) })))
 		live, err := b.Live(ctx)
 		if err != nil || !slices.Equal(idsOf(live), []string{"a", "b", "d"}) || b.AmountsKept() != 3 {
 			t.Error(idsOf(live), b.AmountsKept(), err)
@@ -244,9 +239,7 @@ func TestAbandon(t *testing.T) {
 			}
 			b.WantBalance(t, booking.SponsorAccount("acme"), 100)
 			b.WantBalance(t, booking.EscrowAccount("c1"), 0)
-			if cleared, err := b.Cleared(ctx, "c1"); err != nil || !cleared {
-				t.Errorf("cleared: %v, %v", cleared, err)
-			}
+			paytest.Got(b.Cleared(ctx, "c1")).Want(t, true, "cleared")
 			if n, amount, err := b.GivenBack(ctx, "c1"); err != nil || n != int64(c.Packets) || amount != c.Budget {
 				t.Errorf("%d packets and %d went back, %v", n, amount, err)
 			}

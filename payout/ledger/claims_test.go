@@ -108,9 +108,7 @@ func TestClaims(t *testing.T) {
 		for _, q := range []ledger.ClaimQuery{{Campaign: "c1", After: "x"},
 			{Campaign: "c1", After: "x", Only: ledger.ClaimFilter{State: ledger.StateGranted}}, {User: "a", After: "x"},
 			{User: "a", After: "5-x"}, {User: "a", After: "x-c1-5"}} {
-			if _, _, err := b.ListClaims(ctx, q); !errors.Is(err, ledger.ErrBadCursor) {
-				t.Errorf("%+v: %v", q, err)
-			}
+			testenv.WantErr(t, paytest.Err3(b.ListClaims(ctx, q)), ledger.ErrBadCursor, fmt.Sprintf("%+v", q))
 		}
 		on, err := b.ClaimsOn(ctx, "c1", []int{3, 5, 6})
 		if err != nil || len(on) != 4 {
@@ -196,10 +194,8 @@ func TestDeadLetterPages(t *testing.T) {
 			b.MustPost(t, paytest.Entry("nix", i, paytest.Win("u", i, 1)))
 		}
 		for range 2 {
-			if _, err := b.BuryMessage(ctx, posting.Message{Name: "message-1", Payload: []byte{0xff, 0},
-				Reason: "no JSON"}); err != nil {
-				t.Fatal(err)
-			}
+			paytest.Must(t, testenv.Err(b.BuryMessage(ctx, posting.Message{Name: "message-1", Payload: []byte{0xff, 0},
+				Reason: "no JSON"})))
 		}
 		paytest.Must(t, testenv.Err(b.BuryMessage(ctx, posting.Message{Name: "message-2", Reason: "empty"})))
 		var got []string
@@ -213,13 +209,9 @@ func TestDeadLetterPages(t *testing.T) {
 			want) || len(pages) != 3 {
 			t.Errorf("%v in %d pages", got, len(pages))
 		}
-		if _, _, err := b.ListDeadLetters(ctx, "x", 3); !errors.Is(err, ledger.ErrBadCursor) {
-			t.Error(err)
-		}
+		testenv.WantErr(t, paytest.Err3(b.ListDeadLetters(ctx, "x", 3)), ledger.ErrBadCursor)
 		testenv.WantErr(t, testenv.Err(b.Retry(ctx, "message-1")), ledger.ErrStillDead)
-		if n := b.CountDead(t); n != 7 {
-			t.Error(n)
-		}
+		paytest.Want(t, b.CountDead(t), 7)
 		b.CheckBooks(t)
 	})
 }
@@ -269,8 +261,6 @@ func TestPagesAreStable(t *testing.T) {
 			}
 		}
 		settling.Wait()
-		if got := len(pages(t, b, ledger.ClaimQuery{Campaign: "c1", Limit: 500})); got != packets/500 {
-			t.Errorf("%s", fmt.Sprint(got))
-		}
+		paytest.Want(t, len(pages(t, b, ledger.ClaimQuery{Campaign: "c1", Limit: 500})), packets/500)
 	})
 }

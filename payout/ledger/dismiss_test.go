@@ -25,9 +25,7 @@ func keeps(t *testing.T, b *paytest.Books, claim, why string) {
 	if !errors.Is(err, ledger.ErrNotDismissed) || !strings.Contains(err.Error(), why) || d.Letters != 0 {
 		t.Errorf("%s: %+v, %v, want %q", claim, d, err, why)
 	}
-	if after := b.CountDead(t); after != before {
-		t.Errorf("%s: %d letters wait, before %d", claim, after, before)
-	}
+	paytest.Want(t, b.CountDead(t), before, claim, "letters wait, before")
 }
 
 // ends fails the test unless a claim's letter is dismissed, and gives nothing back.
@@ -37,12 +35,9 @@ func ends(t *testing.T, b *paytest.Books, claim string) {
 	if err != nil || d.Letters != 1 || d.Reclaimed != 0 || len(d.Kept) != 0 {
 		t.Errorf("%s: %+v, %v", claim, d, err)
 	}
-	if _, err := b.Dismiss(t.Context(), claim, 0, "nobody's"); !errors.Is(err, ledger.ErrUnknownClaim) {
-		t.Errorf("%s once more: %v", claim, err)
-	}
-	if _, err := b.Retry(t.Context(), claim); !errors.Is(err, ledger.ErrUnknownClaim) {
-		t.Errorf("%s, a retry: %v", claim, err)
-	}
+	testenv.WantErr(t, testenv.Err(b.Dismiss(t.Context(), claim, 0, "nobody's")), ledger.ErrUnknownClaim,
+		claim, "once more")
+	testenv.WantErr(t, testenv.Err(b.Retry(t.Context(), claim)), ledger.ErrUnknownClaim, claim, "a retry")
 }
 
 // stolen is an entry with a line that was sealed for another packet of the same player.
@@ -56,10 +51,8 @@ func TestWhatIsSomebodysIsNotDismissed(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
-		if _, err := b.Attempt(ctx, paytest.Entry("c1", 1, paytest.Win("promised", 0, 10)), errors.New("refused"),
-			1); err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, testenv.Err(b.Attempt(ctx, paytest.Entry("c1", 1, paytest.Win("promised", 0, 10)),
+			errors.New("refused"), 1)))
 		keeps(t, b, "c1-0", "retry it")
 		b.MustPost(t, paytest.ReclaimEntry(0, 2, rain.Range{First: 5, Last: 9}))
 		keeps(t, b, "c1.0.2-0", "until campaign c1 is over")
@@ -97,9 +90,7 @@ func TestALetterOfAnUnreadableCampaign(t *testing.T) {
 		keeps(t, b, "c1-0", posting.Unreadable)
 		keeps(t, b, "c1.0.2-0", posting.Unreadable)
 		b.Statement(t, "UPDATE campaign SET revision = revision + 1, split_seed = (SELECT seed FROM kept)")
-		if _, err := b.Retry(t.Context(), "c1-0"); err != nil {
-			t.Error(err)
-		}
+		paytest.Must(t, testenv.Err(b.Retry(t.Context(), "c1-0")))
 	})
 }
 
@@ -122,10 +113,8 @@ func TestWhatKeepsNothingIsDismissedAtOnce(t *testing.T) {
 		if posted := post(); len(posted.Dead) != 5 {
 			t.Fatalf("%+v", posted)
 		}
-		if _, err := b.BuryMessage(t.Context(), posting.Message{Name: "message-1", Campaign: "c1",
-			Payload: []byte("{"), Reason: "noise"}); err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, testenv.Err(b.BuryMessage(t.Context(), posting.Message{Name: "message-1", Campaign: "c1",
+			Payload: []byte("{"), Reason: "noise"})))
 		if r := b.Prove(t, c, winnersOnly(b, c)); len(r.Letters) != 6 {
 			t.Errorf("named are %q", r.Letters)
 		}
@@ -200,8 +189,8 @@ func TestWhatALetterKeepsGoesBack(t *testing.T) {
 				b.MustPost(t, paytest.ReclaimEntry(0, 9, asked...))
 				b.WantBalance(t, booking.EscrowAccount("c1"), 10)
 				keeps(t, b, "c1-5", "until campaign c1 is over")
-				c, err := b.Update(t.Context(), c.ID, func(c *rain.Campaign) error { c.Drained = true; return nil })
-				paytest.Must(t, err)
+				c = paytest.Got(b.Update(t.Context(), c.ID,
+					func(c *rain.Campaign) error { c.Drained = true; return nil })).Must(t)
 				b.MustPost(t, stolen(4, 5, won))
 				var all sync.WaitGroup
 				var mu sync.Mutex

@@ -100,14 +100,11 @@ func TestATransactionThatNeverEndsIsBusy(t *testing.T) {
 	t.Parallel()
 	b, dsn := frozenBooks(t, 1)
 	b.MustWithdraw(t, "leased", "u2", 1)
-	leased, err := b.LeaseDue(t.Context(), paytest.Bank, 1, time.Hour)
-	paytest.Must(t, err)
+	leased := paytest.Got(b.LeaseDue(t.Context(), paytest.Bank, 1, time.Hour)).Must(t)
 	payment := want{"a payment", func() error { return b.RecordPaid(t.Context(), leased[0], "x") }}
-	beside, err := sql.Open("mysql", dsn)
-	paytest.Must(t, err)
+	beside := paytest.Got(sql.Open("mysql", dsn)).Must(t)
 	defer func() { paytest.Must(t, beside.Close()) }()
-	holder, err := beside.BeginTx(t.Context(), nil)
-	paytest.Must(t, err)
+	holder := paytest.Got(beside.BeginTx(t.Context(), nil)).Must(t)
 	for _, query := range held {
 		// What matters is the lock on each row that the server finds; of the answer, the first row is enough.
 		var first string

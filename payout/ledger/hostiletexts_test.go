@@ -1,7 +1,7 @@
 package ledger_test
 
 import (
-	"errors"
+	"fmt"
 	"strconv"
 	"testing"
 	"unicode/utf8"
@@ -33,9 +33,8 @@ func TestWhateverAProviderSays(t *testing.T) {
 			write("held", b.Hold(ctx, id, by))
 			o, err := b.Approvals.Do(ctx, ledger.Deed{Act: ledger.ActBack, Target: id, Reference: text}, by)
 			write("asked for", err)
-			if _, _, err := b.Approvals.Confirm(ctx, o.Pending.ID, by); !errors.Is(err, ledger.ErrSamePerson) {
-				t.Errorf("%.40q alone gives back: %v", text, err)
-			}
+			testenv.WantErr(t, paytest.Err3(b.Approvals.Confirm(ctx, o.Pending.ID, by)), ledger.ErrSamePerson,
+				fmt.Sprintf("%.40q alone gives back", text))
 			_, err = b.Approvals.Reject(ctx, o.Pending.ID, by)
 			write("rejected", err)
 			write("released", b.Release(ctx, id, by))
@@ -83,9 +82,7 @@ func TestWhateverTheStreamSays(t *testing.T) {
 				}
 			}
 		}
-		if _, _, err := b.ListDeadLetters(ctx, "", 500); err != nil {
-			t.Error(err)
-		}
+		paytest.Must(t, paytest.Err3(b.ListDeadLetters(ctx, "", 500)))
 		b.CheckBooks(t)
 	})
 }

@@ -3,7 +3,6 @@ package ledger_test
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"strconv"
 	"sync"
@@ -40,9 +39,7 @@ func TestLease(t *testing.T) {
 		lease("job", "b", true) // expired
 		lease("job", "a", false)
 		for _, holder := range []string{"a", "b"} {
-			if err := b.ReleaseLease(t.Context(), "job", holder); err != nil {
-				t.Error(err)
-			}
+			paytest.Must(t, b.ReleaseLease(t.Context(), "job", holder))
 			lease("job", "c", holder == "b") // who does not hold it cannot give it away
 		}
 	})
@@ -92,22 +89,16 @@ func TestAFrozenHolderWakesUp(t *testing.T) {
 			return err
 		}
 		frozen := take("a")
-		if err := writes(frozen); err != nil {
-			t.Errorf("under its lease: %v", err)
-		}
+		paytest.Must(t, writes(frozen))
 		b.Clock.Add(time.Minute.Milliseconds())
 		other := take("b")
 		testenv.WantErr(t, writes(frozen), ledger.ErrLeaseTaken, "after another has taken over")
 		paytest.Must(t, b.ReleaseLease(ctx, "job", "b"))
 		again := take("a")
 		for who, work := range map[string]context.Context{"the frozen one": frozen, "one that was released": other} {
-			if err := writes(work); !errors.Is(err, ledger.ErrLeaseTaken) {
-				t.Errorf("%s, while the first has it again: %v", who, err)
-			}
+			testenv.WantErr(t, writes(work), ledger.ErrLeaseTaken, who, "while the first has it again")
 		}
-		if err := writes(again); err != nil {
-			t.Errorf("under its new lease: %v", err)
-		}
+		paytest.Must(t, writes(again))
 		b.Statement(t, "DELETE FROM lease")
 		testenv.WantErr(t, writes(again), ledger.ErrLeaseTaken, "under a lease that is gone")
 	})
@@ -134,12 +125,8 @@ func TestOneHolderAtATime(t *testing.T) {
 						continue
 					}
 					held.Add(1)
-					if n := inside.Add(1); n != 1 {
-						t.Errorf("%d holders at one time", n)
-					}
-					if again, err := b.Lease(t.Context(), "job", holder, time.Minute); again != got || err != nil {
-						t.Errorf("it cannot be renewed: %v, %v", again, err)
-					}
+					paytest.Want(t, inside.Add(1), 1, "holders at one time")
+					paytest.Got(b.Lease(t.Context(), "job", holder, time.Minute)).Want(t, got, "it cannot be renewed")
 					inside.Add(-1)
 					if round%2 == 0 {
 						died.Add(1)
@@ -198,7 +185,6 @@ func TestWhoFreezesBeforeItLooks(t *testing.T) {
 			must(err)
 		}
 	}
-	if _, err := frozen.Answers.Begin(t.Context(), "key", nil); !errors.Is(err, ledger.ErrIdempotencyBusy) {
-		t.Errorf("the request of others: %v", err)
-	}
+	testenv.WantErr(t, testenv.Err(frozen.Answers.Begin(t.Context(), "key", nil)), ledger.ErrIdempotencyBusy,
+		"the request of others")
 }

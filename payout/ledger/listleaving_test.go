@@ -26,8 +26,7 @@ func halfGone(t testing.TB, b *paytest.Books, lists *ledger.Lists, name string, 
 		who = append(who, fmt.Sprintf("u%04d", i))
 	}
 	makeList(t, lists, name, purpose)
-	_, err := lists.Import(t.Context(), name, false, slices.Values([][]string{who}))
-	paytest.Must(t, err)
+	paytest.Must(t, testenv.Err(lists.Import(t.Context(), name, false, slices.Values([][]string{who}))))
 	allow = b.RefuseRemoval(t, who[sqldb.Chunk+100])
 	if err := lists.Delete(t.Context(), name); err == nil {
 		t.Fatal("it did not break off")
@@ -40,8 +39,7 @@ func opens(t testing.TB, b *paytest.Books, id, list string) error {
 	t.Helper()
 	c := paytest.FullCampaign(id)
 	c.Players = &rain.Players{List: list}
-	_, err := b.Deposit(context.Background(), c.Sponsor, id, c.Budget)
-	paytest.Must(t, err)
+	paytest.Must(t, testenv.Err(b.Deposit(context.Background(), c.Sponsor, id, c.Budget)))
 	return b.CreateCampaign(context.Background(), c)
 }
 
@@ -82,9 +80,7 @@ func TestARemovalThatBreaksOff(t *testing.T) {
 		allow()
 		paytest.Must(t, lists.Delete(ctx, "l"))
 		testenv.WantErr(t, testenv.Err(lists.List(ctx, "l")), ledger.ErrUnknownList, "after its removal")
-		if left := b.Count(t, "SELECT COUNT(*) FROM list_member"); left != 0 {
-			t.Errorf("%d members are left", left)
-		}
+		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM list_member"), 0, "members are left")
 		wantProved(t, b)
 	})
 }

@@ -21,9 +21,7 @@ func TestAListIsMadeWhileItsNameIsRemoved(t *testing.T) {
 	goesOn := func() {
 		t.Helper()
 		wantProved(t, b)
-		if _, err := lists.Add(ctx, "l", []string{"new"}); err != nil {
-			t.Error(err)
-		}
+		paytest.Must(t, testenv.Err(lists.Add(ctx, "l", []string{"new"})))
 		wantProved(t, b)
 		if m, _, err := lists.Members(ctx, "l", "", 10); err != nil || len(m) != 1 || m[0].Who != "new" {
 			t.Errorf("its members are %v, %v", m, err)

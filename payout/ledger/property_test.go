@@ -165,8 +165,7 @@ func anyOrder(t *testing.T, b *paytest.Books) {
 				if len(posted) > 0 {
 					batch = append(batch, rapid.SliceOfN(rapid.SampledFrom(posted), 0, 3).Draw(rt, "again")...)
 				}
-				got, err := b.Post(ctx, paytest.Copies(batch))
-				paytest.Must(rt, err)
+				got := paytest.Got(b.Post(ctx, paytest.Copies(batch))).Must(rt)
 				m.post(rt, b, batch, got)
 				posted = append(posted, paytest.Copies(batch)...)
 			},
@@ -281,10 +280,8 @@ func (m *model) followReclaims(rt *rapid.T, b *paytest.Books, batch []rain.Entry
 		var packets int
 		var amount rain.Money
 		var sponsor string
-		found, err := b.DB.First(rt.Context(), []any{&packets, (*int64)(&amount), &sponsor},
-			"SELECT r.packets, r.amount, c.sponsor FROM reclaim r JOIN campaign c ON c.id = r.campaign_id "+
-				"WHERE r.campaign_id = ? AND r.shard = ? AND r.closed_at = ?", id, e.Ref.Shard, seqOf(rt, e.Ref))
-		paytest.Must(rt, err)
+		found := paytest.Got(b.DB.First(rt.Context(), []any{&packets, (*int64)(&amount), &sponsor},
+			"SELECT r.packets, r.amount, c.sponsor FROM reclaim r JOIN campaign c ON c.id = r.campaign_id "+"WHERE r.campaign_id = ? AND r.shard = ? AND r.closed_at = ?", id, e.Ref.Shard, seqOf(rt, e.Ref))).Must(rt)
 		last := e.Reclaim.Numbers[0].Last
 		first, n := rain.ShardRange(10, 2, e.Ref.Shard) // nothing has moved, so a shard has its part of the split
 		own := func(packet int) bool { return packet >= first && packet < first+n }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/paytest"
 )
@@ -14,8 +15,7 @@ import (
 // wantLeased holds what a receiver is given to what it should be.
 func wantLeased(t *testing.T, b *paytest.Books, receiver string, ids ...string) {
 	t.Helper()
-	due, err := b.LeaseDue(t.Context(), receiver, 10, time.Minute)
-	paytest.Must(t, err)
+	due := paytest.Got(b.LeaseDue(t.Context(), receiver, 10, time.Minute)).Must(t)
 	var got []string
 	for _, w := range due {
 		got = append(got, w.ID)
@@ -65,12 +65,10 @@ func TestAnotherReceiverIsConfirmedFirst(t *testing.T) {
 		wantLeased(t, b, other)
 		b.WantWithdrawal(t, "w2", ledger.WithdrawalRequested, 0)
 		shared := ledger.Person{Name: "operator", Nameless: true}
-		if _, _, err := b.Approvals.Confirm(ctx, order, shared); !errors.Is(err, ledger.ErrNeedsName) {
-			t.Errorf("confirmed by nobody: %v", err)
-		}
-		_, _, err := b.Approvals.Confirm(paytest.As(t, "approval.confirm"), order, bob)
-		paytest.Must(t, err)
-		if _, _, err = b.Approvals.Confirm(ctx, order, ann); !errors.Is(err, ledger.ErrApprovalOver) {
+		testenv.WantErr(t, paytest.Err3(b.Approvals.Confirm(ctx, order, shared)), ledger.ErrNeedsName,
+			"confirmed by nobody")
+		paytest.Must(t, paytest.Err3(b.Approvals.Confirm(paytest.As(t, "approval.confirm"), order, bob)))
+		if _, _, err := b.Approvals.Confirm(ctx, order, ann); !errors.Is(err, ledger.ErrApprovalOver) {
 			t.Errorf("confirmed twice: %v", err)
 		}
 		b.MustWithdraw(t, "w3", "u1", 10)
@@ -99,30 +97,22 @@ func TestARejectedReceiver(t *testing.T) {
 		b.Rich(t, "u1", 100)
 		orders := map[string]string{}
 		for _, receiver := range []string{"a", "b", "c", "d"} {
-			p, err := b.Approvals.StartProvider(ctx, receiver, true)
-			paytest.Must(t, err)
+			p := paytest.Got(b.Approvals.StartProvider(ctx, receiver, true)).Must(t)
 			if p.Pending != nil {
 				orders[receiver] = p.Pending.ID
 			}
 		}
 		b.MustWithdraw(t, "w1", "u1", 10)
-		_, err := b.Approvals.Reject(ctx, orders["b"], bob)
-		paytest.Must(t, err)
+		paytest.Must(t, testenv.Err(b.Approvals.Reject(ctx, orders["b"], bob)))
 		wantLeased(t, b, "b")
-		if _, _, err := b.Approvals.Confirm(ctx, orders["b"], bob); !errors.Is(err, ledger.ErrApprovalOver) {
-			t.Error(err)
-		}
-		_, _, err = b.Approvals.Confirm(ctx, orders["c"], bob)
-		paytest.Must(t, err)
-		if _, _, err := b.Approvals.Confirm(ctx, orders["d"], bob); !errors.Is(err, ledger.ErrChangedMeanwhile) {
-			t.Errorf("an order that did not know of c: %v", err)
-		}
-		p, err := b.Approvals.StartProvider(ctx, "e", true)
-		paytest.Must(t, err)
+		testenv.WantErr(t, paytest.Err3(b.Approvals.Confirm(ctx, orders["b"], bob)), ledger.ErrApprovalOver)
+		paytest.Must(t, paytest.Err3(b.Approvals.Confirm(ctx, orders["c"], bob)))
+		testenv.WantErr(t, paytest.Err3(b.Approvals.Confirm(ctx, orders["d"], bob)), ledger.ErrChangedMeanwhile,
+			"an order that did not know of c")
+		p := paytest.Got(b.Approvals.StartProvider(ctx, "e", true)).Must(t)
 		b.Clock.Add((24 * time.Hour).Milliseconds())
-		if _, _, err := b.Approvals.Confirm(ctx, p.Pending.ID, bob); !errors.Is(err, ledger.ErrApprovalOver) {
-			t.Errorf("an old order: %v", err)
-		}
+		testenv.WantErr(t, paytest.Err3(b.Approvals.Confirm(ctx, p.Pending.ID, bob)), ledger.ErrApprovalOver,
+			"an old order")
 		for _, receiver := range []string{"a", "b", "d", "e"} {
 			wantLeased(t, b, receiver)
 		}
@@ -137,8 +127,7 @@ func TestNobodyToConfirmAReceiver(t *testing.T) {
 	b := paytest.OnSQLite(t)
 	b.Rich(t, "u1", 100)
 	for _, receiver := range []string{"a", "b", "a"} {
-		_, err := b.Approvals.StartProvider(t.Context(), receiver, false)
-		paytest.Must(t, err)
+		paytest.Must(t, testenv.Err(b.Approvals.StartProvider(t.Context(), receiver, false)))
 	}
 	p, err := b.Approvals.StartProvider(t.Context(), "b", false)
 	if paytest.Must(t, err); p.Before != "a" || p.Pending != nil {

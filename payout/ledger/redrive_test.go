@@ -23,10 +23,8 @@ func TestRetryAll(t *testing.T) {
 			b.MustPost(t, paytest.Entry("c1", i, paytest.Win(fmt.Sprintf("u%d", i), i, 1)))
 		}
 		b.MustPost(t, paytest.Entry("c2", 1, paytest.Win("u", 1, 1)))
-		if _, err := b.BuryMessage(ctx, posting.Message{Name: "message-1", Payload: []byte("{"),
-			Reason: "no JSON"}); err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, testenv.Err(b.BuryMessage(ctx, posting.Message{Name: "message-1", Payload: []byte("{"),
+			Reason: "no JSON"})))
 		var told []posting.Settlement
 		tell := func(s []posting.Settlement) { told = append(told, s...) }
 		if r, err := b.RetryAll(ctx, "", tell); err != nil ||
@@ -119,22 +117,15 @@ func TestAReclaimLeavesWhatLettersWaitFor(t *testing.T) {
 			b.WantBalance(t, booking.SponsorAccount("acme"), 30+40)
 			b.WantBalance(t, booking.EscrowAccount("c1"), 10)
 		}
-		if n := b.Count(t, "SELECT COUNT(*) FROM reclaim_cut WHERE asked = 50 AND (given = 30 AND shard = 0 "+
-			"OR given = 40 AND shard = 1) AND reason <> ''"); n != 2 {
-			t.Errorf("%d of 2 are on record", n)
-		}
-		if cleared, err := b.Cleared(ctx, "c1"); err != nil || !cleared {
-			t.Errorf("cleared %v, %v", cleared, err)
-		}
-		_, err := b.Update(ctx, c.ID, func(c *rain.Campaign) error { c.Drained = true; return nil })
-		paytest.Must(t, err)
+		paytest.Want(t, b.Count(t,
+			"SELECT COUNT(*) FROM reclaim_cut WHERE asked = 50 AND (given = 30 AND shard = 0 "+"OR given = 40 AND shard = 1) AND reason <> ''"), 2, "of 2 are on record")
+		paytest.Got(b.Cleared(ctx, "c1")).Want(t, true, "cleared")
+		paytest.Must(t, testenv.Err(b.Update(ctx, c.ID, func(c *rain.Campaign) error { c.Drained = true; return nil })))
 		if got := b.Prove(t, c, nil); got.Difference != 0 || got.Dead != 10 || got.Reclaimed != 70 {
 			t.Errorf("%+v", got)
 		}
 		allow()
-		if settled, err := b.Retry(ctx, "c1-5"); err != nil || len(settled) != 1 {
-			t.Errorf("the held money is not there: %v", err)
-		}
+		paytest.Got(b.Retry(ctx, "c1-5")).Len(t, 1, "the held money is not there")
 		b.WantBalance(t, booking.EscrowAccount("c1"), 0)
 		b.CheckBooks(t)
 	})

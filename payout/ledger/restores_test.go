@@ -30,12 +30,9 @@ func TestARestoreHoldsWithdrawals(t *testing.T) {
 		if err != nil || !is.Open || is.At == 0 {
 			t.Fatalf("%+v, %v", is, err)
 		}
-		if _, _, err := b.Withdraw(ctx, "new", "u", 10); !errors.Is(err, ledger.ErrWithdrawalsHeld) {
-			t.Errorf("a withdrawal meanwhile: %v", err)
-		}
-		if _, _, err := b.Withdraw(ctx, "asked", "u", 10); err != nil {
-			t.Errorf("one that is in the ledger, again: %v", err)
-		}
+		testenv.WantErr(t, paytest.Err3(b.Withdraw(ctx, "new", "u", 10)), ledger.ErrWithdrawalsHeld,
+			"a withdrawal meanwhile")
+		paytest.Must(t, paytest.Err3(b.Withdraw(ctx, "asked", "u", 10)))
 		b.Clock.Add(time.Hour.Milliseconds())
 		if due, err := b.LeaseDue(ctx, paytest.Bank, 10, time.Minute); err != nil || len(due) > 0 {
 			t.Errorf("sent meanwhile: %+v, %v", due, err)
@@ -67,12 +64,9 @@ func TestARestoreHoldsWithdrawals(t *testing.T) {
 			t.Errorf("%+v, %v", is, err)
 		}
 		b.MustWithdraw(t, "new", "u", 70)
-		if due, err := b.LeaseDue(ctx, paytest.Bank, 10, time.Minute); err != nil || len(due) != 1 {
-			t.Errorf("sent afterwards: %+v, %v", due, err)
-		}
-		if n := b.Count(t, "SELECT COUNT(*) FROM audit WHERE action LIKE 'restore.%' AND actor = 'ann'"); n != 2 {
-			t.Errorf("%d lines of the audit", n)
-		}
+		paytest.Got(b.LeaseDue(ctx, paytest.Bank, 10, time.Minute)).Len(t, 1, "sent afterwards")
+		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM audit WHERE action LIKE 'restore.%' AND actor = 'ann'"), 2,
+			"lines of the audit")
 		b.CheckBooks(t)
 	})
 }
@@ -103,8 +97,7 @@ func TestPendingProofs(t *testing.T) {
 		f.Open(b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10}))
 		prove := func(depth reconcile.Depth, want ...string) {
 			t.Helper()
-			r, err := b.Proof.ReconcileWith(ctx, "c1", f, depth)
-			paytest.Must(t, err)
+			r := paytest.Got(b.Proof.ReconcileWith(ctx, "c1", f, depth)).Must(t)
 			paytest.Must(t, proofs.NoteProofs(ctx, []ledger.Proof{{Campaign: "c1", ProvedAt: 1, Final: r.Final}}))
 			if is, err := proofs.Pending(ctx); err != nil || !slices.Equal(is, want) {
 				t.Errorf("pending are %q, %v, want %q", is, err, want)
@@ -114,8 +107,7 @@ func TestPendingProofs(t *testing.T) {
 		b.CloseCampaign(t, "c1")
 		f.Close("c1", 0)
 		b.SettleAll(t, f, 0)
-		_, err := b.Update(ctx, "c1", func(c *rain.Campaign) error { c.Drained = true; return nil })
-		paytest.Must(t, err)
+		paytest.Must(t, testenv.Err(b.Update(ctx, "c1", func(c *rain.Campaign) error { c.Drained = true; return nil })))
 		prove(reconcile.Sums, "c1")
 		b.Statement(t, "UPDATE balance SET amount = amount + 1 WHERE account_id = 'escrow:c1'")
 		prove(reconcile.Rows, "c1")

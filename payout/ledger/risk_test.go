@@ -1,7 +1,6 @@
 package ledger_test
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -20,9 +19,9 @@ var looker = ledger.Person{Name: "ann", ID: "token:ann", Reason: "looked at it"}
 // suspect has the rules speak against a player.
 func suspect(t *testing.T, l *ledger.Ledger, user string) {
 	t.Helper()
-	_, err := l.Risk.Give(t.Context(), ledger.ByRules, standing.Verdict{User: user, Act: standing.Hold, Score: 70,
-		Reasons: standing.EncodeReasons([]standing.Reason{{Rule: "fast_hands", Score: 70, Sentence: "12 of 12 taps"}})})
-	paytest.Must(t, err)
+	paytest.Must(t, testenv.Err(l.Risk.Give(t.Context(), ledger.ByRules, standing.Verdict{User: user,
+		Act: standing.Hold, Score: 70, Reasons: standing.EncodeReasons([]standing.Reason{{Rule: "fast_hands", Score: 70,
+			Sentence: "12 of 12 taps"}})})))
 }
 
 // heldBooks are books of a campaign in which a bot has one paid win and then three that are kept apart.
@@ -77,9 +76,8 @@ func TestWinsAreHeldReleasedAndConfirmed(t *testing.T) {
 			}
 			botsMoney(t, b, 10, 30, sponsor)
 		}
-		if _, _, err := b.Withdraw(ctx, "w", "bot", 11); !errors.Is(err, booking.ErrInsufficientFunds) {
-			t.Errorf("held money is withdrawn: %v", err)
-		}
+		testenv.WantErr(t, paytest.Err3(b.Withdraw(ctx, "w", "bot", 11)), booking.ErrInsufficientFunds,
+			"held money is withdrawn")
 		states, err := b.ClaimStates(ctx, "bot", claims(0, 1))
 		if err != nil || states["c-0"] != ledger.StateSettled || states["c-1"] != ledger.StateHeld {
 			t.Errorf("states %v, %v", states, err)
@@ -155,9 +153,7 @@ func TestDecisionsAtOnce(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if n := b.Count(t, "SELECT COUNT(*) FROM held WHERE state = 'held'"); n != 0 {
-			t.Errorf("%d wins are still held", n)
-		}
+		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM held WHERE state = 'held'"), 0, "wins are still held")
 		b.CheckBooks(t)
 	})
 }
@@ -217,8 +213,6 @@ func TestVerdictsAtOnce(t *testing.T) {
 				}
 			}
 		}
-		if n := b.Count(t, "SELECT COUNT(*) FROM verdict"); n != all {
-			t.Errorf("%d verdicts, want %d", n, all)
-		}
+		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM verdict"), all, "verdicts")
 	})
 }

@@ -1,7 +1,6 @@
 package ledger_test
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -37,28 +36,19 @@ func TestABannedPlayerIsNotPaid(t *testing.T) {
 			posted.New != 1 {
 			t.Errorf("posted %+v", posted)
 		}
-		if _, _, err := b.Withdraw(ctx, "w1", "u", 5); !errors.Is(err, ledger.ErrBanned) {
-			t.Errorf("a banned player withdraws: %v", err)
-		}
+		testenv.WantErr(t, paytest.Err3(b.Withdraw(ctx, "w1", "u", 5)), ledger.ErrBanned, "a banned player withdraws")
 		give(standing.Disconnect)
-		if _, _, err := b.Withdraw(ctx, "w2", "u", 5); !errors.Is(err, ledger.ErrBanned) {
-			t.Errorf("a banned player who was disconnected since withdraws: %v", err)
-		}
-		if _, _, err := b.Withdraw(ctx, "w3", "v", 5); err != nil {
-			t.Errorf("another player withdraws: %v", err)
-		}
+		testenv.WantErr(t, paytest.Err3(b.Withdraw(ctx, "w2", "u", 5)), ledger.ErrBanned,
+			"a banned player who was disconnected since withdraws")
+		paytest.Must(t, paytest.Err3(b.Withdraw(ctx, "w3", "v", 5)))
 		b.Clock.Add(1)
 		give(standing.Unban)
-		if _, _, err := b.Withdraw(ctx, "w1", "u", 5); err != nil {
-			t.Errorf("a player who may play again withdraws: %v", err)
-		}
+		paytest.Must(t, paytest.Err3(b.Withdraw(ctx, "w1", "u", 5)))
 		of, err := node.Sanctions.Of(ctx, "u")
 		if err != nil || len(of) != 3 || of[0].Act != standing.Unban || of[2].By != "ann" || of[2].Reason != "a bot" {
 			t.Errorf("the acts: %+v, %v", of, err)
 		}
-		if settled, err := b.Retry(ctx, rain.ClaimID("c", 1)); err != nil || len(settled) != 1 {
-			t.Errorf("a person pays it: %+v, %v", settled, err)
-		}
+		paytest.Got(b.Retry(ctx, rain.ClaimID("c", 1))).Len(t, 1, "a person pays it")
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/standing"
@@ -65,8 +66,7 @@ func TestPlayersAreHeldToLimits(t *testing.T) {
 		if w, _, err := strict.Withdraw(t.Context(), "w3", "u1", 10); err != nil || w.ID != "w3" {
 			t.Errorf("what was made is refused: %+v, %v", w, err)
 		}
-		_, _, err := b.Withdraw(t.Context(), "free", guest, 1)
-		paytest.Must(t, err)
+		paytest.Must(t, paytest.Err3(b.Withdraw(t.Context(), "free", guest, 1)))
 		b.WantBalance(t, booking.UserAccount("u1"), 1000-110)
 		b.CheckBooks(t)
 	})
@@ -77,11 +77,9 @@ func TestWhatCameBackIsNotTheDays(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.Rich(t, "u1", 1000)
 		strict := b.Within(ledger.PlayerLimits{PerDay: 100})
-		_, _, err := strict.Withdraw(t.Context(), "w1", "u1", 100)
-		paytest.Must(t, err)
+		paytest.Must(t, paytest.Err3(strict.Withdraw(t.Context(), "w1", "u1", 100)))
 		paytest.Must(t, b.RecordRefused(t.Context(), b.LeaseOne(t), "no"))
-		_, _, err = strict.Withdraw(t.Context(), "w2", "u1", 100)
-		paytest.Must(t, err)
+		paytest.Must(t, paytest.Err3(strict.Withdraw(t.Context(), "w2", "u1", 100)))
 	})
 }
 
@@ -131,9 +129,7 @@ func TestWithdrawHeld(t *testing.T) {
 				t.Fatalf("%+v, %d, %v", w, balance, err)
 			}
 		}
-		if due, err := b.LeaseDue(ctx, paytest.Bank, 10, time.Minute); err != nil || len(due) != 0 {
-			t.Errorf("a held one is sent: %+v, %v", due, err)
-		}
+		paytest.Got(b.LeaseDue(ctx, paytest.Bank, 10, time.Minute)).Len(t, 0, "a held one is sent")
 		b.WantBalance(t, booking.ClearingAccount("u1"), 60)
 		history, err := b.WithdrawalHistory(t.Context(), "w1")
 		if err != nil || len(history) != 2 || history[0].State != ledger.WithdrawalRequested ||
@@ -167,8 +163,8 @@ func TestWhoseVerdictCounts(t *testing.T) {
 		{ledger.ByRules, standing.Hold, standing.Hold}, {ledger.ByService, standing.Hold, standing.Hold},
 		{"operator:ann", standing.Allow, standing.Allow}, {ledger.ByService, standing.Deny, standing.Allow},
 	} {
-		_, err := l.Risk.Give(t.Context(), c.by, standing.Verdict{User: "u", Act: c.act, Score: 10 * i, Reasons: "[]"})
-		paytest.Must(t, err)
+		paytest.Must(t, testenv.Err(l.Risk.Give(t.Context(), c.by, standing.Verdict{User: "u", Act: c.act,
+			Score: 10 * i, Reasons: "[]"})))
 		if v, _, err := l.Risk.Verdict(t.Context(), "u"); err != nil || v.Act != c.after {
 			t.Errorf("after %s said %s: %+v, %v", c.by, c.act, v, err)
 		}

@@ -30,9 +30,7 @@ func TestHeldWithdrawalsAreNotPaid(t *testing.T) {
 			paytest.Must(t, b.Hold(ctx, "w1", ann))
 		}
 		b.WantWithdrawal(t, "w1", ledger.WithdrawalHeld, 0)
-		if due, err := b.LeaseDue(ctx, paytest.Bank, 10, time.Minute); err != nil || len(due) != 0 {
-			t.Errorf("a held one is sent: %+v, %v", due, err)
-		}
+		paytest.Got(b.LeaseDue(ctx, paytest.Bank, 10, time.Minute)).Len(t, 0, "a held one is sent")
 		b.WantBalance(t, booking.ClearingAccount("u1"), 60)
 		b.CheckBooks(t)
 		paytest.Must(t, b.Release(ctx, "w1", bob))
@@ -64,9 +62,7 @@ func TestTwoPeopleEndALetter(t *testing.T) {
 		}
 		confirm := func(order string, by ledger.Person, want error) {
 			t.Helper()
-			if _, _, err := b.Approvals.Confirm(ctx, order, by); !errors.Is(err, want) {
-				t.Errorf("%s confirms: %v, want %v", by.Name, err, want)
-			}
+			testenv.WantErr(t, paytest.Err3(b.Approvals.Confirm(ctx, order, by)), want, by.Name, "confirms")
 		}
 		b.MustWithdraw(t, "open", "u1", 10)
 		ask("open", ledger.ActBack, ledger.ErrNotWaiting)
@@ -74,17 +70,14 @@ func TestTwoPeopleEndALetter(t *testing.T) {
 		ask("open", ledger.ActPaid, ledger.ErrNotWaiting)
 		paytest.Must(t, b.RecordDead(ctx, w, "silence"))
 		paid := ask("open", ledger.ActPaid, nil)
-		if again := ask("open", ledger.ActPaid, nil); again != paid {
-			t.Errorf("asked for twice: %s and %s", paid, again)
-		}
+		paytest.Want(t, ask("open", ledger.ActPaid, nil), paid, "asked for twice: and")
 		confirm(paid, ann, ledger.ErrSamePerson)
 		confirm(paid, ledger.Person{Name: " ANN ", ID: "other"}, ledger.ErrSamePerson)
 		ask("open", ledger.ActBack, nil) // another order
 		b.Clock.Add(25 * time.Hour.Milliseconds())
 		confirm(paid, bob, ledger.ErrApprovalOver)
 		paid = ask("open", ledger.ActPaid, nil)
-		_, err := b.Retry(ctx, "open")
-		paytest.Must(t, err)
+		paytest.Must(t, testenv.Err(b.Retry(ctx, "open")))
 		confirm(paid, bob, ledger.ErrChangedMeanwhile) // it is being tried
 		paytest.Must(t, b.RecordDead(ctx, b.LeaseOne(t), "silence"))
 		confirm(paid, bob, ledger.ErrChangedMeanwhile) // it was asked for before the retry
@@ -117,9 +110,7 @@ func TestTwoPeopleEndALetter(t *testing.T) {
 		confirm(ask("held", ledger.ActBack, nil), bob, nil)
 		b.WantBalance(t, booking.UserAccount("u1"), 90)
 		b.WantBalance(t, booking.ClearingAccount("u1"), 0)
-		if n := b.CountDead(t); n != 0 {
-			t.Errorf("%d letters wait", n)
-		}
+		paytest.Want(t, b.CountDead(t), 0, "letters wait")
 		b.CheckBooks(t)
 	})
 }
@@ -135,8 +126,7 @@ func TestPendingOrders(t *testing.T) {
 			for i, w := range all {
 				all[i], _ = b.Withdrawal(ctx, w.ID)
 			}
-			got, err := b.PendingOrders(ctx, all...)
-			paytest.Must(t, err)
+			got := paytest.Got(b.PendingOrders(ctx, all...)).Must(t)
 			if len(got) != len(asked) {
 				t.Errorf("pending are %+v, want %v", got, asked)
 			}
@@ -152,17 +142,14 @@ func TestPendingOrders(t *testing.T) {
 			all = append(all, ledger.Withdrawal{ID: id})
 		}
 		paytest.Must(t, b.Hold(ctx, "held", ann))
-		due, err := b.LeaseDue(ctx, paytest.Bank, 1, time.Minute)
-		paytest.Must(t, err)
+		due := paytest.Got(b.LeaseDue(ctx, paytest.Bank, 1, time.Minute)).Must(t)
 		paytest.Must(t, b.RecordDead(ctx, due[0], "silence"))
 		want(map[string]ledger.Act{})
 		for id, what := range map[string]ledger.Act{"held": ledger.ActBack, due[0].ID: ledger.ActPaid} {
-			_, err := b.Approvals.Do(ctx, ledger.Deed{Act: what, Target: id}, ann)
-			paytest.Must(t, err)
+			paytest.Must(t, testenv.Err(b.Approvals.Do(ctx, ledger.Deed{Act: what, Target: id}, ann)))
 		}
 		want(map[string]ledger.Act{"held": ledger.ActBack, due[0].ID: ledger.ActPaid})
-		_, err = b.Retry(ctx, due[0].ID)
-		paytest.Must(t, err)
+		paytest.Must(t, testenv.Err(b.Retry(ctx, due[0].ID)))
 		want(map[string]ledger.Act{"held": ledger.ActBack}) // something else has happened to the other
 		b.Clock.Add(25 * time.Hour.Milliseconds())
 		want(map[string]ledger.Act{})
@@ -181,8 +168,7 @@ func TestOrdersAndAnswersAtOnce(t *testing.T) {
 			w := b.LeaseOne(t)
 			paytest.Must(t, b.RecordDead(t.Context(), w, "silence"))
 			order := func(what ledger.Act) string {
-				o, err := b.Approvals.Do(t.Context(), ledger.Deed{Act: what, Target: id}, ann)
-				paytest.Must(t, err)
+				o := paytest.Got(b.Approvals.Do(t.Context(), ledger.Deed{Act: what, Target: id}, ann)).Must(t)
 				return o.Pending.ID
 			}
 			back, paid := order(ledger.ActBack), order(ledger.ActPaid)
@@ -204,8 +190,7 @@ func TestOrdersAndAnswersAtOnce(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			is, err := b.Withdrawal(t.Context(), id)
-			paytest.Must(t, err)
+			is := paytest.Got(b.Withdrawal(t.Context(), id)).Must(t)
 			ended := is.State == ledger.WithdrawalPaid || is.State == ledger.WithdrawalReturned
 			if retried := !is.Dead && is.Attempts == 0 && is.State == ledger.WithdrawalSent; !ended && !retried {
 				t.Errorf("%+v", is) // after a retry that came first the orders are void

@@ -29,26 +29,17 @@ func TestAnotherReceiverIsNeverAsked(t *testing.T) {
 			if err != nil || len(due) != 0 {
 				t.Errorf("another receiver is asked: %+v, %v", due, err)
 			}
-			if strays, err := b.BuryStrays(ctx, "wallet", 10); err != nil || len(strays) != 0 {
-				t.Errorf("while the first may still be asked: %+v, %v", strays, err)
-			}
+			paytest.Got(b.BuryStrays(ctx, "wallet", 10)).Len(t, 0, "while the first may still be asked")
 			b.Clock.Add(time.Minute.Milliseconds())
-			if strays, err := b.BuryStrays(ctx, paytest.Bank, 10); err != nil || len(strays) != 0 {
-				t.Errorf("its own receiver gives it up: %+v, %v", strays, err)
-			}
-			if strays, err := b.BuryStrays(ctx, "wallet", 10); err != nil || len(strays) != 1 {
-				t.Errorf("%+v, %v", strays, err)
-			}
+			paytest.Got(b.BuryStrays(ctx, paytest.Bank, 10)).Len(t, 0, "its own receiver gives it up")
+			paytest.Got(b.BuryStrays(ctx, "wallet", 10)).Len(t, 1)
 			w := b.WantWithdrawal(t, "w1", ledger.WithdrawalSent, w1Attempts(t, b))
 			if !w.Dead || w.LastError != "was sent to bank; this server uses wallet" || b.CountDead(t) != 1 {
 				t.Errorf("%+v, %d letters", w, b.CountDead(t))
 			}
-			if strays, err := b.BuryStrays(ctx, "wallet", 10); err != nil || len(strays) != 0 {
-				t.Errorf("a letter is written twice: %+v, %v", strays, err)
-			}
+			paytest.Got(b.BuryStrays(ctx, "wallet", 10)).Len(t, 0, "a letter is written twice")
 			b.CheckBooks(t)
-			_, err = b.Retry(ctx, "w1")
-			paytest.Must(t, err)
+			paytest.Must(t, testenv.Err(b.Retry(ctx, "w1")))
 		}
 		again := b.LeaseOne(t)
 		if !again.AskedBefore || again.SentAt != first.SentAt {
@@ -66,8 +57,7 @@ func TestAnotherReceiverIsNeverAsked(t *testing.T) {
 
 func w1Attempts(t *testing.T, b *paytest.Books) int {
 	t.Helper()
-	w, err := b.Withdrawal(t.Context(), "w1")
-	paytest.Must(t, err)
+	w := paytest.Got(b.Withdrawal(t.Context(), "w1")).Must(t)
 	return w.Attempts
 }
 
@@ -132,15 +122,13 @@ func TestAWithdrawalHasAHistory(t *testing.T) {
 			t.Errorf("%+v", w)
 		}
 		paytest.Must(t, b.RecordDead(ctx, w, "silence"))
-		_, err := b.Retry(paytest.As(t, "payout.retry"), "w1")
-		paytest.Must(t, err)
+		paytest.Must(t, testenv.Err(b.Retry(paytest.As(t, "payout.retry"), "w1")))
 		w = b.LeaseOne(t)
 		if w.WaitsSince != 0 {
 			t.Errorf("%+v", w)
 		}
 		paytest.Must(t, b.RecordPaid(ctx, w, "theirs"))
-		history, err := b.WithdrawalHistory(ctx, "w1")
-		paytest.Must(t, err)
+		history := paytest.Got(b.WithdrawalHistory(ctx, "w1")).Must(t)
 		var got []string
 		for _, e := range history {
 			got = append(got, string(e.State)+" | "+e.Actor+" | "+e.Reason)

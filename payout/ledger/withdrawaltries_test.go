@@ -34,9 +34,7 @@ func TestRefusedGivesBackOnce(t *testing.T) {
 		testenv.WantErr(t, b.RecordPaid(t.Context(), w, "x"), ledger.ErrPaidTwice, "paid after all")
 		b.WantWithdrawal(t, "w1", ledger.WithdrawalRefused, 1)
 		paytest.Must(t, b.RecordRetry(t.Context(), w, 0, "x"))
-		if taken, err := b.LeaseDue(t.Context(), paytest.Bank, 10, time.Minute); err != nil || len(taken) != 0 {
-			t.Errorf("a failed one is tried: %+v, %v", taken, err)
-		}
+		paytest.Got(b.LeaseDue(t.Context(), paytest.Bank, 10, time.Minute)).Len(t, 0, "a failed one is tried")
 		if again, balance, err := b.Withdraw(t.Context(), "w1", "u1", 70); err != nil || balance != 100 ||
 			again.State != ledger.WithdrawalRefused {
 			t.Errorf("the request again: %+v, %d, %v", again, balance, err)
@@ -140,9 +138,7 @@ func TestDeadWithdrawal(t *testing.T) {
 			paytest.Must(t, b.RecordDead(ctx, w, reason)) // the answer of the first was lost
 			testenv.WantErr(t, b.RecordRefused(ctx, w, "late"), ledger.ErrLeaseLost, "a dead one is refused")
 			b.Clock.Add(time.Hour.Milliseconds())
-			if taken, err := b.LeaseDue(ctx, paytest.Bank, 10, time.Minute); err != nil || len(taken) != 0 {
-				t.Errorf("a dead one is tried: %+v, %v", taken, err)
-			}
+			paytest.Got(b.LeaseDue(ctx, paytest.Bank, 10, time.Minute)).Len(t, 0, "a dead one is tried")
 			if w := b.WantWithdrawal(t, "w1", ledger.WithdrawalSent, 1); !w.Dead {
 				t.Errorf("%+v", w)
 			}
@@ -157,15 +153,11 @@ func TestDeadWithdrawal(t *testing.T) {
 				!strings.HasPrefix(d.Reason, fmt.Sprintf("round %d 红", round)) {
 				t.Errorf("%+v", d)
 			}
-			if n := b.CountDead(t); n != 1 {
-				t.Errorf("%d dead, %v", n, err)
-			}
+			paytest.Want(t, b.CountDead(t), 1, "dead")
 			if round == 2 {
 				break
 			}
-			if settled, err := b.Retry(paytest.As(t, "payout.retry"), "w1"); err != nil || len(settled) != 0 {
-				t.Errorf("retried: %+v, %v", settled, err)
-			}
+			paytest.Got(b.Retry(paytest.As(t, "payout.retry"), "w1")).Len(t, 0, "retried")
 			if r, before, after, _ := b.LastAudit(t); r.Target != "claim:w1" || before["state"] != "dead" ||
 				after["state"] != "failed" {
 				t.Errorf("%s: %s", r.Target, r.Detail)
@@ -174,32 +166,26 @@ func TestDeadWithdrawal(t *testing.T) {
 				t.Errorf("%+v", w)
 			}
 		}
-		c, err := b.Campaign(ctx, "for-u1")
-		paytest.Must(t, err)
+		c := paytest.Got(b.Campaign(ctx, "for-u1")).Must(t)
 		redis := paytest.NewFakeRedis(b.Clock.Now)
 		redis.Open(c)
 		redis.Settled(paytest.Entry("for-u1", 1, paytest.Win("u1", 0, 100)))
 		if got := b.Prove(t, c, redis); !got.Balanced || got.Paid != 100 || got.Dead != 0 {
 			t.Errorf("the campaign's books: %+v", got)
 		}
-		if ok, err := b.Cleared(ctx, "for-u1"); err != nil || !ok {
-			t.Errorf("cleared: %v, %v", ok, err)
-		}
+		paytest.Got(b.Cleared(ctx, "for-u1")).Want(t, true, "cleared")
 		if claims, _, err := b.ListClaims(ctx, ledger.ClaimQuery{User: "u1", Limit: 10}); err != nil ||
 			len(claims) != 1 ||
 			claims[0].State != ledger.StateSettled {
 			t.Errorf("the player's claims: %+v, %v", claims, err)
 		}
 		// The provider's answer comes at last: paid, and nothing waits any more.
-		late, err := b.Withdrawal(ctx, "w1")
-		paytest.Must(t, err)
+		late := paytest.Got(b.Withdrawal(ctx, "w1")).Must(t)
 		paytest.Must(t, b.RecordPaid(ctx, late, "bank"))
 		if w := b.WantWithdrawal(t, "w1", ledger.WithdrawalPaid, 1); w.Dead {
 			t.Errorf("%+v", w)
 		}
-		if n := b.CountDead(t); n != 0 {
-			t.Errorf("%d dead, %v", n, err)
-		}
+		paytest.Want(t, b.CountDead(t), 0, "dead")
 		testenv.WantErr(t, testenv.Err(b.Retry(ctx, "w1")), ledger.ErrUnknownClaim, "a retry of what is paid")
 		b.CheckBooks(t)
 	})

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -144,6 +146,7 @@ func (b *Books) Count(t testingT, query string, args ...any) (n int) {
 // testingT is what testing.T and rapid.T have in common.
 type testingT interface {
 	Helper()
+	Errorf(format string, args ...any)
 	Fatal(args ...any)
 }
 
@@ -236,13 +239,53 @@ func Pages[T any](t testing.TB, page func(cursor string) (list []T, next string,
 }
 
 // Must fails the test on an error.
-func Must(t interface {
-	Helper()
-	Fatal(args ...any)
-}, err error) {
+func Must(t testingT, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Err3 is testenv.Err for calls with two values.
+func Err3[V, W any](_ V, _ W, err error) error { return err }
+
+// Want compares a value with the expected one; what says which value.
+func Want[V comparable](t testingT, got, want V, what ...string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: %v, want %v", strings.Join(what, " "), got, want)
+	}
+}
+
+// Result is what a call has returned: Got(b.Cleared(ctx, "c1")).Want(t, true, "cleared").
+type Result[V any] struct {
+	value V
+	err   error
+}
+
+// Got is the result of a call.
+func Got[V any](value V, err error) Result[V] { return Result[V]{value, err} }
+
+// Must is the value. An error ends the test.
+func (r Result[V]) Must(t testingT) V {
+	t.Helper()
+	Must(t, r.err)
+	return r.value
+}
+
+// Want compares the value with the expected one, and wants no error; what says which value.
+func (r Result[V]) Want(t testingT, want V, what ...string) {
+	t.Helper()
+	if r.err != nil || !reflect.DeepEqual(r.value, want) {
+		t.Errorf("%s: %+v, %v, want %+v", strings.Join(what, " "), r.value, r.err, want)
+	}
+}
+
+// Len is Want for the length of a list.
+func (r Result[V]) Len(t testingT, want int, what ...string) {
+	t.Helper()
+	if n := reflect.ValueOf(r.value).Len(); r.err != nil || n != want {
+		t.Errorf("%s: %d of them, %+v, %v, want %d", strings.Join(what, " "), n, r.value, r.err, want)
 	}
 }
 

@@ -18,8 +18,7 @@ func TestSomebodyElseTakesMessagesOutOfSight(t *testing.T) {
 	t.Parallel()
 	p := inProcess(t)
 	s := newStream(p.js, p.namespace, paytest.Ring)
-	consumer, err := s.puller(t.Context())
-	paytest.Must(t, err)
+	consumer := paytest.Got(s.puller(t.Context())).Must(t)
 	heard := make(chan Advisory, 10)
 	ctx, cancel := context.WithCancel(t.Context())
 	var listening sync.WaitGroup
@@ -36,8 +35,7 @@ func TestSomebodyElseTakesMessagesOutOfSight(t *testing.T) {
 	testenv.Eventually(t, time.Minute, "listening", ears)
 	for n, reason := range []string{"", "a text"} {
 		p.publishRaw(t, []byte("an entry"))
-		m, err := consumer.Next()
-		paytest.Must(t, err)
+		m := paytest.Got(consumer.Next()).Must(t)
 		paytest.Must(t, m.TermWithReason(reason))
 		if a := <-heard; a.Kind != MessageTerminated || a.Stream != s.name() || a.StreamSeq != uint64(n+1) ||
 			a.Reason != reason {
@@ -55,12 +53,10 @@ func TestMaxDeliveries(t *testing.T) {
 	p, _ := opened(t, inProcess, rain.Spec{Budget: 100, Packets: 10})
 	heard := make(chan Advisory, 10)
 	s := newStream(p.js, p.namespace, paytest.Ring)
-	made, err := s.ensure(t.Context())
-	paytest.Must(t, err)
-	other, err := made.CreateOrUpdateConsumer(t.Context(), jetstream.ConsumerConfig{
+	made := paytest.Got(s.ensure(t.Context())).Must(t)
+	other := paytest.Got(made.CreateOrUpdateConsumer(t.Context(), jetstream.ConsumerConfig{
 		Durable: consumerName, AckPolicy: jetstream.AckExplicitPolicy, MaxDeliver: 1, AckWait: 100 * time.Millisecond,
-	})
-	paytest.Must(t, err)
+	})).Must(t)
 	p.publishRaw(t, []byte("an entry"))
 	if _, err := other.Next(); err != nil { // and never acknowledges
 		t.Fatal(err)

@@ -16,8 +16,7 @@ import (
 // decidersOf are the deciders of a pipeline; they do not run.
 func (p *pipeline) decidersOf(t *testing.T) *Deciders {
 	t.Helper()
-	publisher, err := NewPublisher(p.js, p.namespace, p.Seals.Ring(), paytest.Quiet)
-	paytest.Must(t, err)
+	publisher := paytest.Got(NewPublisher(p.js, p.namespace, p.Seals.Ring(), paytest.Quiet)).Must(t)
 	return NewDeciders(publisher, DecidersOptions{Log: paytest.Quiet})
 }
 
@@ -60,9 +59,7 @@ func TestWhatWasToldIsPaid(t *testing.T) {
 			t.Errorf("%s has packet %d, and was told %+v", got.Win.User, got.Win.Packet, want)
 		}
 	}
-	if n := p.CountDead(t); n != 0 {
-		t.Errorf("%d dead letters", n)
-	}
+	paytest.Want(t, p.CountDead(t), 0, "dead letters")
 	p.CheckBooks(t)
 }
 
@@ -90,9 +87,7 @@ func TestDecidersWaitForJetStream(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	paytest.Must(t, d.Run(ended))
-	if n := p.messages(t); n != 4 {
-		t.Errorf("%d messages", n)
-	}
+	paytest.Want(t, p.messages(t), 4, "messages")
 }
 
 // TestDecidersKeepABoundedNumber: the rest is the relay's.

@@ -30,9 +30,7 @@ func wantForged(t *testing.T, reg *prometheus.Registry, n int) {
 	const name = "redrain_forged_total"
 	want := fmt.Sprintf("# HELP %s Messages, wins and reclaims that no node of this installation has sealed.\n"+
 		"# TYPE %s counter\n%s %d\n", name, name, name, n)
-	if err := testutil.GatherAndCompare(reg, strings.NewReader(want), name); err != nil {
-		t.Error(err)
-	}
+	paytest.Must(t, testutil.GatherAndCompare(reg, strings.NewReader(want), name))
 }
 
 // TestMessagesThatNobodyHasSent: made up, altered, sealed elsewhere, on another's subject, or sealed and nonsense. Each
@@ -78,10 +76,8 @@ func TestMessagesThatNobodyHasSent(t *testing.T) {
 					[]byte(strings.Replace(string(text), "1-0",
 						"01-0", 1)))), true},
 			} {
-				if _, err := p.js.Publish(t.Context(), p.namespace+".payout."+message.subject,
-					[]byte(message.data)); err != nil {
-					t.Fatal(err)
-				}
+				paytest.Must(t, testenv.Err(p.js.Publish(t.Context(), p.namespace+".payout."+message.subject,
+					[]byte(message.data))))
 				n++
 				if !message.sealed {
 					forged++
@@ -95,9 +91,7 @@ func TestMessagesThatNobodyHasSent(t *testing.T) {
 			wantForged(t, reg, forged)
 			p.redis.Win("c1", 0, "u1")
 			p.eventuallySettled(t, 10*time.Second, c, 1)
-			if got := p.CountDead(t); got != n {
-				t.Errorf("%d dead letters, want %d", got, n)
-			}
+			paytest.Want(t, p.CountDead(t), n, "dead letters")
 			if info := p.consumer(t); info.NumAckPending != 0 || info.NumPending != 0 {
 				t.Errorf("messages are left: %+v", info)
 			}
@@ -167,8 +161,7 @@ func TestAFloodOfMessages(t *testing.T) {
 		}}})
 	p.run(t, settler)
 	p.redis.Win("c1", 0, "u1")
-	entries, err := p.redis.Oldest("c1", 0, 10)
-	paytest.Must(t, err)
+	entries := paytest.Got(p.redis.Oldest("c1", 0, 10)).Must(t)
 	p.publish(t, 1, entries...)
 	p.eventuallySettled(t, time.Minute, c, 1)
 	testenv.Eventually(t, time.Minute, "all are dealt with", func() bool {
@@ -197,17 +190,13 @@ func TestANodeLearnsOfANewKey(t *testing.T) {
 	s := newStream(p.js, p.namespace, paytest.Ring)
 	paytest.Must(t, testenv.Err(s.ensure(t.Context())))
 	e := paytest.SealWith(other.Seals.Ring(), paytest.Entry("c1", 1, paytest.Win("u1", 0, 0)))
-	if _, err := p.js.Publish(t.Context(), s.subject(e.Ref), payout.SealMessage(other.Seals.Ring(),
-		payout.EncodeEntry(e))); err != nil {
-		t.Fatal(err)
-	}
+	paytest.Must(t, testenv.Err(p.js.Publish(t.Context(), s.subject(e.Ref), payout.SealMessage(other.Seals.Ring(),
+		payout.EncodeEntry(e)))))
 	reg := prometheus.NewRegistry()
 	p.settler(t, SettlerOptions{Registerer: reg}, func([]rain.Entry) error { return nil })
 	p.eventuallySettled(t, ackWait/2, c, 1)
 	wantForged(t, reg, 0)
-	if n := p.CountDead(t); n != 0 {
-		t.Errorf("%d letters", n)
-	}
+	paytest.Want(t, p.CountDead(t), 0, "letters")
 }
 
 // keyless is a ledger whose keys cannot be read for a while.

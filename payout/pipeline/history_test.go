@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"redrain/internal/loop"
+	"redrain/payout/paytest"
 	"redrain/rain"
 )
 
@@ -25,9 +26,8 @@ func TestHistoryDoublesTheWait(t *testing.T) {
 			h.prune()
 			loop.Sleep(t.Context(), time.Second)
 		}
-		if got := fmt.Sprint(at); got != "[0s 5s 15s 35s 1m15s 2m35s 5m15s 10m15s 15m15s 20m15s 25m15s]" {
-			t.Errorf("published after %s", got)
-		}
+		paytest.Want(t, fmt.Sprint(at), "[0s 5s 15s 35s 1m15s 2m35s 5m15s 10m15s 15m15s 20m15s 25m15s]",
+			"published after")
 		if len(h.due([]rain.Entry{entryOf(2)})) != 1 {
 			t.Error("another entry has to wait")
 		}

@@ -27,8 +27,7 @@ func TestPanicEndsOneRound(t *testing.T) {
 	p, _ := opened(t, inProcess, rain.Spec{Budget: 100, Packets: 10})
 	reg := prometheus.NewRegistry()
 	var alarms atomic.Int32
-	recoverer, err := loop.NewRecoverer(reg, paytest.Quiet, func(string, string) { alarms.Add(1) })
-	paytest.Must(t, err)
+	recoverer := paytest.Got(loop.NewRecoverer(reg, paytest.Quiet, func(string, string) { alarms.Add(1) })).Must(t)
 	var reads atomic.Int32
 	relay := p.relay(t, RelayOptions{SweepEvery: 10 * time.Millisecond, Patience: 50 * time.Millisecond,
 		Recoverer: recoverer})
@@ -58,9 +57,7 @@ func TestPanicEndsOneRound(t *testing.T) {
 	for range 2 {
 		paytest.Must(t, <-ended)
 	}
-	if n, err := testutil.GatherAndCount(reg, "redrain_panics_total"); n != 2 || err != nil {
-		t.Errorf("%d parts have panicked, want relay and settlement (%v)", n, err)
-	}
+	paytest.Got(testutil.GatherAndCount(reg, "redrain_panics_total")).Want(t, 2, "parts have panicked")
 }
 
 // tearing panics at the first page.
@@ -186,8 +183,7 @@ func TestPanicOfDecodingBecomesADeadLetter(t *testing.T) {
 		Namespace: p.namespace, Attempts: 3, Log: paytest.Quiet,
 		Alarms: Alarms{OnDead: func(letters []posting.DeadLetter) { p.dead <- letters[0] }},
 	})
-	messages, err := s.pull(t.Context(), 2)
-	paytest.Must(t, err)
+	messages := paytest.Got(s.pull(t.Context(), 2)).Must(t)
 	for delivered := 1; len(p.dead) == 0; delivered++ {
 		read := false
 		messages[0] = tornMessage{messages[0], &read}
@@ -200,6 +196,7 @@ func TestPanicOfDecodingBecomesADeadLetter(t *testing.T) {
 		}
 		if len(p.dead) == 0 {
 			testenv.Eventually(t, ackWait/2, "the message comes again", func() bool {
+				var err error
 				messages, err = s.pull(t.Context(), 1)
 				return err == nil && len(messages) == 1
 			})
@@ -211,9 +208,7 @@ func TestPanicOfDecodingBecomesADeadLetter(t *testing.T) {
 		!strings.Contains(d.Reason, "torn") {
 		t.Errorf("%+v", d)
 	}
-	if n := p.CountDead(t); n != 1 {
-		t.Errorf("%d dead letters", n)
-	}
+	paytest.Want(t, p.CountDead(t), 1, "dead letters")
 }
 
 // tornNeighbours are an outbox that panics when it is to remove for the first time, and a notifier that always does.

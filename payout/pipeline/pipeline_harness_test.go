@@ -31,11 +31,10 @@ type pipeline struct {
 
 func newPipeline(t testing.TB, b *paytest.Books, connect func(...nats.Option) (*nats.Conn, error)) *pipeline {
 	t.Helper()
-	nc, err := connect(nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond), nats.ReconnectJitter(0, 0))
-	paytest.Must(t, err)
+	nc := paytest.Got(connect(nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond), nats.ReconnectJitter(0,
+		0))).Must(t)
 	t.Cleanup(nc.Close)
-	js, err := jetstream.New(nc)
-	paytest.Must(t, err)
+	js := paytest.Got(jetstream.New(nc)).Must(t)
 	return &pipeline{
 		Books: b, redis: paytest.NewFakeRedis(b.Clock.Now), told: &paytest.Told{}, nc: nc, js: js,
 		namespace: testenv.Namespace(t),
@@ -47,8 +46,7 @@ func newPipeline(t testing.TB, b *paytest.Books, connect func(...nats.Option) (*
 func (p *pipeline) relay(t testing.TB, o RelayOptions) *Relay {
 	t.Helper()
 	o.Log = paytest.Quiet
-	publisher, err := NewPublisher(p.js, p.namespace, p.Seals.Ring(), paytest.Quiet)
-	paytest.Must(t, err)
+	publisher := paytest.Got(NewPublisher(p.js, p.namespace, p.Seals.Ring(), paytest.Quiet)).Must(t)
 	o.SweepEvery = cmp.Or(o.SweepEvery, 10*time.Millisecond)
 	o.Grace = cmp.Or(o.Grace, time.Nanosecond) // nobody else publishes
 	o.Clock = p.Clock.Now
@@ -104,12 +102,9 @@ func (p *pipeline) rainOn(c *rain.Campaign, n int) {
 // inProcess is a pipeline that needs nothing outside this process.
 func inProcess(t testing.TB) *pipeline {
 	t.Helper()
-	server, err := embedded.NATS("")
-	paytest.Must(t, err)
+	server := paytest.Got(embedded.NATS("")).Must(t)
 	t.Cleanup(func() {
-		if err := server.Close(); err != nil {
-			t.Error(err)
-		}
+		paytest.Must(t, server.Close())
 	})
 	return newPipeline(t, paytest.OnSQLite(t), func(options ...nats.Option) (*nats.Conn,
 		error) {
@@ -140,17 +135,17 @@ func opened(t testing.TB, back func(testing.TB) *pipeline, spec rain.Spec) (*pip
 // publishRaw puts a message of c1 into the stream that no node has sealed.
 func (p *pipeline) publishRaw(t testing.TB, data []byte) {
 	t.Helper()
-	_, err := p.js.Publish(t.Context(), p.namespace+".payout.c1.0", data)
-	paytest.Must(t, err)
+	paytest.Must(t, testenv.Err(p.js.Publish(t.Context(), p.namespace+".payout.c1.0", data)))
 }
 
 // consumer is the state of the settlement workers' consumer.
 func (p *pipeline) consumer(t testing.TB) *jetstream.ConsumerInfo {
 	t.Helper()
-	c, err := p.js.Consumer(t.Context(), newStream(p.js, p.namespace, paytest.Ring).name(), consumerName)
-	paytest.Must(t, err)
+	c := paytest.Got(p.js.Consumer(t.Context(), newStream(p.js, p.namespace, paytest.Ring).name(),
+		consumerName)).Must(t)
 	var info *jetstream.ConsumerInfo
 	testenv.Eventually(t, 5*time.Second, "acknowledgements have arrived", func() bool {
+		var err error
 		info, err = c.Info(t.Context())
 		return err == nil && info.NumAckPending == 0
 	})

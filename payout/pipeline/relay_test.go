@@ -36,9 +36,7 @@ func TestTheRelayLeavesWhatIsFreshToItsNode(t *testing.T) {
 	want := func(messages uint64, when string) {
 		t.Helper()
 		relay.sweep(t.Context())
-		if n := p.messages(t); n != messages {
-			t.Errorf("%s: %d messages, want %d", when, n, messages)
-		}
+		paytest.Want(t, p.messages(t), messages, when, "messages")
 	}
 	want(0, "fresh")
 	now += 2 * 60_000
@@ -50,9 +48,7 @@ func TestTheRelayLeavesWhatIsFreshToItsNode(t *testing.T) {
 	want(2, "another fresh one")
 	p.redis.Close("c1", 0)
 	want(3, "a reclaim")
-	if n := testutil.ToFloat64(relay.relayed); n != 3 {
-		t.Errorf("%v entries relayed", n)
-	}
+	paytest.Want(t, testutil.ToFloat64(relay.relayed), 3, "entries relayed")
 }
 
 // TestAClockThatWasAheadHoldsUpNoEntry: the ids of an outbox stay ahead when the clock of its Redis is right again.
@@ -113,13 +109,9 @@ func TestTheRelayComesToTheEnd(t *testing.T) {
 	}
 	relay := p.relay(t, RelayOptions{})
 	relay.sweep(t.Context())
-	if n := p.messages(t); n != pageLimit*pagesAtOnce {
-		t.Errorf("%d messages after one sweep", n)
-	}
+	paytest.Want(t, p.messages(t), pageLimit*pagesAtOnce, "messages after one sweep")
 	relay.sweep(t.Context())
-	if n := p.messages(t); n != entries {
-		t.Errorf("%d messages after two", n)
-	}
+	paytest.Want(t, p.messages(t), entries, "messages after two")
 	if relay.sweep(t.Context()); relay.after[outboxKey{"c1", 0}] == "" {
 		t.Error("the third does not begin anew")
 	}
@@ -179,9 +171,7 @@ func TestTheRelaysCopyIsACopy(t *testing.T) {
 	}
 	d.start(t)()
 	p.relay(t, RelayOptions{}).sweep(t.Context())
-	if n := p.messages(t); n != 2 {
-		t.Errorf("%d messages", n)
-	}
+	paytest.Want(t, p.messages(t), 2, "messages")
 }
 
 // unsafe is an outbox of which nothing may leave, as where no replica has it.

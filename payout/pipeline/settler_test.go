@@ -74,8 +74,7 @@ func (p *pipeline) publish(t *testing.T, times int, entries ...rain.Entry) {
 // publishOutbox publishes what waits in an outbox of c1, each entry as often as said.
 func (p *pipeline) publishOutbox(t *testing.T, shard, times int) []rain.Entry {
 	t.Helper()
-	entries, err := p.redis.Oldest("c1", shard, 1000)
-	paytest.Must(t, err)
+	entries := paytest.Got(p.redis.Oldest("c1", shard, 1000)).Must(t)
 	p.publish(t, times, entries...)
 	return entries
 }
@@ -104,9 +103,7 @@ func TestSettlersMeetCopies(t *testing.T) {
 			}
 			p.WantBalance(t, booking.EscrowAccount("c1"), 0)
 			p.CheckBooks(t)
-			if n := testutil.CollectAndCount(reg, "redrain_payout_failures_total"); n != 1 {
-				t.Errorf("%d counters of failures", n)
-			}
+			paytest.Want(t, testutil.CollectAndCount(reg, "redrain_payout_failures_total"), 1, "counters of failures")
 		})
 	}
 }
@@ -121,8 +118,7 @@ func TestOneBadEntryDoesNotHoldUpItsBatch(t *testing.T) {
 	for i := range 20 {
 		p.redis.Win("c1", 0, fmt.Sprintf("u%d", i))
 	}
-	entries, err := p.redis.Oldest("c1", 0, 100)
-	paytest.Must(t, err)
+	entries := paytest.Got(p.redis.Oldest("c1", 0, 100)).Must(t)
 	poisonID = entries[7].Ref.ID
 	p.publish(t, 1, entries...)
 	reg := prometheus.NewRegistry()
@@ -145,9 +141,7 @@ func TestOneBadEntryDoesNotHoldUpItsBatch(t *testing.T) {
 	expected := fmt.Sprintf("# HELP redrain_payout_failures_total Stream messages that could not be settled at a "+
 		"try, and are tried again.\n"+
 		"# TYPE redrain_payout_failures_total counter\nredrain_payout_failures_total %d\n", alone.Load())
-	if err := testutil.GatherAndCompare(reg, strings.NewReader(expected), "redrain_payout_failures_total"); err != nil {
-		t.Errorf("the others had to be tried again too: %v", err)
-	}
+	paytest.Must(t, testutil.GatherAndCompare(reg, strings.NewReader(expected), "redrain_payout_failures_total"))
 	p.CheckBooks(t)
 }
 
@@ -206,9 +200,7 @@ func TestRemovedOnlyAfterCommit(t *testing.T) {
 		<-tries
 	}
 	p.eventuallySettled(t, 10*time.Second, c, 1)
-	if got, err := testutil.GatherAndCount(reg, "redrain_payout_failures_total"); got != 1 || err != nil {
-		t.Error(got, err)
-	}
+	paytest.Got(testutil.GatherAndCount(reg, "redrain_payout_failures_total")).Want(t, 1)
 }
 
 // TestAStormAfterALullIsShared: a worker that has asked for many messages, because the last ones held little,

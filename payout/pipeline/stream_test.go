@@ -19,12 +19,9 @@ import (
 func TestStoppedWhileTheStreamIsMade(t *testing.T) {
 	t.Parallel()
 	for moment := range 100 {
-		server, err := embedded.NATS("")
-		paytest.Must(t, err)
-		nc, err := server.Connect()
-		paytest.Must(t, err)
-		js, err := jetstream.New(nc)
-		paytest.Must(t, err)
+		server := paytest.Got(embedded.NATS("")).Must(t)
+		nc := paytest.Got(server.Connect()).Must(t)
+		js := paytest.Got(jetstream.New(nc)).Must(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		stopped := &stopper{JetStream: js, stop: cancel, after: time.Duration(moment) * 30 * time.Microsecond}
 		var all sync.WaitGroup
@@ -36,9 +33,7 @@ func TestStoppedWhileTheStreamIsMade(t *testing.T) {
 		})
 		all.Wait()
 		nc.Close()
-		if err := server.Close(); err != nil {
-			t.Error(err)
-		}
+		paytest.Must(t, server.Close())
 	}
 }
 
@@ -61,23 +56,20 @@ func TestStreamGivesNothingUp(t *testing.T) {
 	t.Parallel()
 	p := inProcess(t)
 	s := newStream(p.js, p.namespace, paytest.Ring)
-	consumer, err := s.puller(t.Context())
-	paytest.Must(t, err)
+	consumer := paytest.Got(s.puller(t.Context())).Must(t)
 	settings := consumer.CachedInfo().Config
 	if settings.MaxDeliver != -1 || settings.DeliverPolicy != jetstream.DeliverAllPolicy ||
 		settings.AckPolicy != jetstream.AckExplicitPolicy || settings.AckWait != ackWait {
 		t.Errorf("the consumer gives messages up: %+v", settings)
 	}
-	kept, err := p.js.Stream(t.Context(), s.name())
-	paytest.Must(t, err)
+	kept := paytest.Got(p.js.Stream(t.Context(), s.name())).Must(t)
 	c := kept.CachedInfo().Config
 	if c.Storage != jetstream.FileStorage || c.Retention != jetstream.LimitsPolicy || c.MaxAge != streamMaxAge ||
 		c.Duplicates != duplicateSpan || c.MaxMsgs != -1 || c.MaxBytes != -1 {
 		t.Errorf("the stream forgets: %+v", c)
 	}
 	c.MaxAge = time.Hour // an operator has changed it
-	_, err = p.js.UpdateStream(t.Context(), c)
-	paytest.Must(t, err)
+	paytest.Must(t, testenv.Err(p.js.UpdateStream(t.Context(), c)))
 	made, err := s.ensure(t.Context())
 	if err != nil || made.CachedInfo().Config.MaxAge != streamMaxAge {
 		t.Errorf("the age is not put right: %v, %v", made.CachedInfo().Config.MaxAge, err)
@@ -103,17 +95,13 @@ func TestARestoredLedgerReadsTheStreamAgain(t *testing.T) {
 				paytest.Must(t, testenv.Err(p.js.Publish(t.Context(), p.namespace+".payout.c1.0", []byte("x"))))
 			}
 		}
-		consumer, err := s.puller(t.Context())
-		paytest.Must(t, err)
+		consumer := paytest.Got(s.puller(t.Context())).Must(t)
 		if got := consumer.CachedInfo().NumPending; got != c.pending {
 			t.Errorf("step %d: %d messages are to come, want %d", i, got, c.pending)
 		}
-		batch, err := consumer.FetchNoWait(10)
-		paytest.Must(t, err)
+		batch := paytest.Got(consumer.FetchNoWait(10)).Must(t)
 		for m := range batch.Messages() {
-			if err := m.DoubleAck(t.Context()); err != nil {
-				t.Error(err)
-			}
+			paytest.Must(t, m.DoubleAck(t.Context()))
 			delivered++
 		}
 	}

@@ -99,9 +99,7 @@ func checkAbsurd(t *testing.T, b *paytest.Books, f *paytest.FakeRedis, what stri
 	if err != nil || len(live) == 0 || live[len(live)-1].ID != "good" {
 		t.Errorf("%s: live are %d, %v", what, len(live), err)
 	}
-	if ids, err := b.LiveIDs(t.Context()); err != nil || len(ids) != 2 {
-		t.Errorf("%s: to be proved are %q, %v", what, ids, err)
-	}
+	paytest.Got(b.LiveIDs(t.Context())).Len(t, 2, what, "to be proved are")
 	if list, _, err := b.ListCampaigns(t.Context(), ledger.CampaignQuery{Limit: 10}); err != nil || len(list) != 2 {
 		t.Errorf("%s: listed are %d, %v", what, len(list), err)
 	}

@@ -25,15 +25,12 @@ func TestAPacketOfTheOtherLaneIsFound(t *testing.T) {
 		findings := func() string {
 			var all []string
 			for _, depth := range []reconcile.Depth{reconcile.Sums, reconcile.Rows} {
-				r, err := b.Proof.ReconcileWith(t.Context(), "c1", f, depth)
-				paytest.Must(t, err)
+				r := paytest.Got(b.Proof.ReconcileWith(t.Context(), "c1", f, depth)).Must(t)
 				all = append(all, strings.Join(r.Findings, "\n"))
 			}
 			return strings.Join(all, "\n")
 		}
-		if found := findings(); found != "\n" {
-			t.Fatalf("untouched: %s", found)
-		}
+		paytest.Want(t, findings(), "\n", "untouched")
 		for name, is := range map[string]struct{ do, undo, want string }{
 			"a guest with a player's packet": {
 				"UPDATE payout SET packet = 4, claim = 'c1-4' WHERE packet = 6",

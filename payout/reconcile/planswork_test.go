@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"redrain/internal/testenv"
 	"redrain/payout/export"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/posting"
@@ -19,16 +20,14 @@ import (
 func askEverything(t testing.TB, b *paytest.Books) {
 	t.Helper()
 	f := fullLedger(t, b)
-	_, err := export.New(b.DB, b.Clock.Now).Write(t.Context(), "c3", "ann", nil, io.Discard)
-	paytest.Must(t, err)
+	paytest.Must(t, testenv.Err(export.New(b.DB, b.Clock.Now).Write(t.Context(), "c3", "ann", nil, io.Discard)))
 	askLists(t, b)
 	askOrders(t, b)
 	askLetters(t, b)
 	askRebuild(t, b)
 	askUpkeep(t, b)
 	askFigures(t, b)
-	_, err = b.DroppedAt(t.Context(), "c5")
-	paytest.Must(t, err)
+	paytest.Must(t, testenv.Err(b.DroppedAt(t.Context(), "c5")))
 	askForged(t, b, f)
 	askProofs(t, b, f)
 }
@@ -57,8 +56,7 @@ func askLists(t testing.TB, b *paytest.Books) {
 		_, next, err := b.ListClaims(ctx, q)
 		paytest.Must(t, err)
 		if q.After = next; next != "" {
-			_, _, err = b.ListClaims(ctx, q)
-			paytest.Must(t, err)
+			paytest.Must(t, paytest.Err3(b.ListClaims(ctx, q)))
 		}
 	}
 	for _, q := range []ledger.WithdrawalQuery{
@@ -69,8 +67,7 @@ func askLists(t testing.TB, b *paytest.Books) {
 		_, next, err := b.ListWithdrawals(ctx, q)
 		paytest.Must(t, err)
 		if q.After = next; next != "" {
-			_, _, err = b.ListWithdrawals(ctx, q)
-			paytest.Must(t, err)
+			paytest.Must(t, paytest.Err3(b.ListWithdrawals(ctx, q)))
 		}
 	}
 	l := paytest.Node(t, b)
@@ -92,9 +89,8 @@ func askLists(t testing.TB, b *paytest.Books) {
 		func() error { _, err := b.WithdrawalHistory(ctx, "w-sent"); return err },
 		func() error { _, err := b.CountPending(ctx); return err },
 		func() error {
-			w, err := b.Withdrawal(ctx, "w-dead")
-			paytest.Must(t, err)
-			_, err = b.PendingOrders(ctx, w)
+			w := paytest.Got(b.Withdrawal(ctx, "w-dead")).Must(t)
+			_, err := b.PendingOrders(ctx, w)
 			return err
 		},
 		func() error { _, _, err := b.ListAudit(ctx, "", 1); return err },
@@ -141,8 +137,7 @@ func askOrders(t testing.TB, b *paytest.Books) {
 	paced := b.Paced(ledger.ReceiverLimits{Rate: 1e6, InFlight: 10})
 	l := paytest.Node(t, b)
 	for _, id := range []string{"o-held", "o-back"} {
-		_, _, err := limited.Withdraw(ctx, id, "rich", 5)
-		paytest.Must(t, err)
+		paytest.Must(t, paytest.Err3(limited.Withdraw(ctx, id, "rich", 5)))
 		paytest.Must(t, b.Hold(ctx, id, ann))
 	}
 	ask(t,
@@ -167,8 +162,7 @@ func askOrders(t testing.TB, b *paytest.Books) {
 		t.Fatal(strays, err)
 	}
 	for range 2 {
-		_, err := b.Deposit(ctx, "acme", "twice", 1)
-		paytest.Must(t, err)
+		paytest.Must(t, testenv.Err(b.Deposit(ctx, "acme", "twice", 1)))
 	}
 }
 
@@ -251,10 +245,8 @@ func askRebuild(t testing.TB, b *paytest.Books) {
 	t.Helper()
 	ctx := t.Context()
 	l := paytest.Node(t, b)
-	c, err := b.Campaign(ctx, "c1")
-	paytest.Must(t, err)
-	attempt, err := b.BeginRebuild(ctx, "c1", 0)
-	paytest.Must(t, err)
+	c := paytest.Got(b.Campaign(ctx, "c1")).Must(t)
+	attempt := paytest.Got(b.BeginRebuild(ctx, "c1", 0)).Must(t)
 	ask(t,
 		func() error { _, err := b.Fence(ctx, "c1", 0, attempt); return err },
 		func() error { _, err := b.Holding(ctx, c, 0); return err },
@@ -281,10 +273,9 @@ func askUpkeep(t testing.TB, b *paytest.Books) {
 		func() error { _, err := b.Lease(ctx, "a job", "another node", time.Hour); return err },
 		func() error { return b.ReleaseLease(ctx, "a job", "another node") },
 		func() error {
-			job, err := b.Lease(ctx, "fenced", "me", time.Hour)
-			paytest.Must(t, err)
+			job := paytest.Got(b.Lease(ctx, "fenced", "me", time.Hour)).Must(t)
 			under := b.Fenced(ctx, "fenced", job.Term)
-			_, err = b.DB.Exec(under, "UPDATE lease SET holder = holder WHERE name = 'fenced'")
+			_, err := b.DB.Exec(under, "UPDATE lease SET holder = holder WHERE name = 'fenced'")
 			return err
 		},
 		func() error { return b.Finish(ctx, "key", ledger.Answer{Status: 201, Body: []byte("{}")}) },

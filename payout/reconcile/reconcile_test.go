@@ -74,8 +74,8 @@ func TestReconcileThroughALife(t *testing.T) {
 		check("given back")
 
 		// Redis has forgotten the drained campaign: everything is in the ledger.
-		c, err = b.Update(t.Context(), "c1", func(c *rain.Campaign) error { c.Drained = true; return c.Close(1) })
-		paytest.Must(t, err)
+		c = paytest.Got(b.Update(t.Context(), "c1",
+			func(c *rain.Campaign) error { c.Drained = true; return c.Close(1) })).Must(t)
 		if got := b.Prove(t, c, nil); !equal(got, want) {
 			t.Errorf("drained and forgotten: %+v", got)
 		}
@@ -126,8 +126,7 @@ func TestReconcileLoadingAndAbandoned(t *testing.T) {
 		if got := b.Prove(t, c, half); !equal(got, reconcile.Reconciliation{Funded: 100, Stock: 100, Balanced: true}) {
 			t.Errorf("%+v", got)
 		}
-		c, err := b.Abandon(t.Context(), "c1")
-		paytest.Must(t, err)
+		c = paytest.Got(b.Abandon(t.Context(), "c1")).Must(t)
 		if got := b.Prove(t, c, half); !equal(got, reconcile.Reconciliation{Funded: 100, Reclaimed: 100,
 			Balanced: true}) {
 			t.Errorf("%+v", got)
@@ -155,9 +154,7 @@ func TestReconcileCountsDeadLettersOnce(t *testing.T) {
 				t.Errorf("%+v", got)
 			}
 		}
-		if got := testutil.ToFloat64(b.Proof.DifferenceGauge()); got != 10 {
-			t.Errorf("the alarm shows %v", got)
-		}
+		paytest.Want(t, testutil.ToFloat64(b.Proof.DifferenceGauge()), 10, "the alarm shows")
 	})
 }
 

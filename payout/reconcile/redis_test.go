@@ -33,8 +33,7 @@ func TestARealRedis(t *testing.T) {
 	rdb := grabtest.Connect(t, testenv.Redis(t))
 	gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 60, Shards: 3, Wins: 10})
 	b := booksOf(t, gm)
-	told, err := b.Campaign(t.Context(), gm.C.ID)
-	paytest.Must(t, err)
+	told := paytest.Got(b.Campaign(t.Context(), gm.C.ID)).Must(t)
 	paytest.Must(t, gm.G.Apply(t.Context(), told))
 	redisHot := hot{store.NewSums(gm.G.Store), store.NewWins(gm.G.Store)}
 	prove := func(what string) string {
@@ -52,9 +51,7 @@ func TestARealRedis(t *testing.T) {
 	}
 	balanced := func(what string) {
 		t.Helper()
-		if found := prove(what); found != "" {
-			t.Errorf("%s: %s", what, found)
-		}
+		paytest.Want(t, prove(what), "", what)
 	}
 	settle := func(shard int) {
 		entries, _, err := gm.G.Page(t.Context(), gm.C.ID, shard, "", 5)
@@ -67,13 +64,11 @@ func TestARealRedis(t *testing.T) {
 	gm.Fill(12)
 	balanced("won")
 	settle(0)
-	lent, err := gm.G.Lend(t.Context(), gm.C.ID, 1, 0, "move", 5)
-	paytest.Must(t, err)
+	lent := paytest.Got(gm.G.Lend(t.Context(), gm.C.ID, 1, 0, "move", 5)).Must(t)
 	balanced("lent")
 	paytest.Must(t, b.Moves.Write(t.Context(), gm.C.ID, 1, *lent))
 	balanced("written")
-	number, err := gm.G.Borrow(t.Context(), gm.C.ID, *lent)
-	paytest.Must(t, err)
+	number := paytest.Got(gm.G.Borrow(t.Context(), gm.C.ID, *lent)).Must(t)
 	balanced("borrowed")
 	paytest.Must(t, b.Moves.Done(t.Context(), "move", number))
 	balanced("done")
@@ -179,8 +174,7 @@ func TestARealRedis(t *testing.T) {
 		},
 			"it cannot be read, and may be anybody's money"},
 		"once more, as the state says": {func() error {
-			id, err := rdb.XAdd(t.Context(), again("*")).Result()
-			paytest.Must(t, err)
+			id := paytest.Got(rdb.XAdd(t.Context(), again("*")).Result()).Must(t)
 			return rdb.HSet(t.Context(), k.State, "last", id).Err()
 		}, "twice won in its outbox"},
 		"a win": {func() error { return rdb.HDel(t.Context(), k.Wins, win).Err() }, "has no such win"},
@@ -256,19 +250,16 @@ func booksOf(t *testing.T, gm *grabtest.Game) *paytest.Books {
 	t.Helper()
 	b := paytest.OnSQLite(t)
 	secret := seal.Secret{1, 2, 3} // of grabtest.Ring
-	_, err := b.DB.Exec(t.Context(), "UPDATE seal_key SET secret = ?", secret[:])
-	paytest.Must(t, err)
+	paytest.Must(t, testenv.Err(b.DB.Exec(t.Context(), "UPDATE seal_key SET secret = ?", secret[:])))
 	paytest.Must(t, b.Seals.Load(t.Context()))
-	_, err = b.Deposit(t.Context(), gm.C.Sponsor, "for the game", gm.C.Budget)
-	paytest.Must(t, err)
+	paytest.Must(t, testenv.Err(b.Deposit(t.Context(), gm.C.Sponsor, "for the game", gm.C.Budget)))
 	c := gm.C.Clone()
 	c.Status, c.Rains = rain.Loading, nil
 	paytest.Must(t, b.CreateCampaign(t.Context(), c))
-	_, err = b.Update(t.Context(), c.ID, func(c *rain.Campaign) error {
+	paytest.Must(t, testenv.Err(b.Update(t.Context(), c.ID, func(c *rain.Campaign) error {
 		c.Stocked()
 		c.Rains = slices.Clone(gm.C.Rains)
 		return nil
-	})
-	paytest.Must(t, err)
+	})))
 	return b
 }

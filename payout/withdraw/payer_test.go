@@ -48,9 +48,7 @@ func eventually(t *testing.T, b *paytest.Books, p *Payer, id string,
 	t.Helper()
 	var w ledger.Withdrawal
 	testenv.Eventually(t, patience, "withdrawal "+id, func() bool {
-		var err error
-		w, err = b.Withdrawal(t.Context(), id)
-		paytest.Must(t, err)
+		w = paytest.Got(b.Withdrawal(t.Context(), id)).Must(t)
 		if wait := w.NextAt - b.Clock.Load(); wait > 0 && wait <= payMost.Milliseconds() {
 			b.Clock.Add(wait)
 			p.Wake()
@@ -144,8 +142,7 @@ func TestPayerBuriesAndRedrives(t *testing.T) {
 			t.Errorf("alarm %q", got)
 		}
 		b.WantBalance(t, booking.UserAccount("u1"), 40)
-		_, err := b.Retry(t.Context(), "w1")
-		paytest.Must(t, err)
+		paytest.Must(t, testenv.Err(b.Retry(t.Context(), "w1")))
 		eventually(t, b, p, "w1", finished)
 		b.WantWithdrawal(t, "w1", ledger.WithdrawalPaid, 1)
 		if asked := slices.Compact(provider.payments("w1")); len(asked) != 1 || len(alarms) > 0 {

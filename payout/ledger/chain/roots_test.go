@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger/chain"
 	"redrain/payout/paytest"
 )
@@ -23,8 +24,7 @@ var dawn = time.Date(2026, 11, 23, 0, 6, 0, 0, time.UTC)
 func take(t testing.TB, b *paytest.Books, at time.Time) *chain.Root {
 	t.Helper()
 	paytest.HashAll(t, b.DB)
-	root, err := chain.NewRoots(b.DB, at.UnixMilli).Take(t.Context())
-	paytest.Must(t, err)
+	root := paytest.Got(chain.NewRoots(b.DB, at.UnixMilli).Take(t.Context())).Must(t)
 	return root
 }
 
@@ -32,9 +32,8 @@ func take(t testing.TB, b *paytest.Books, at time.Time) *chain.Root {
 func verify(t testing.TB, b *paytest.Books, from string, noted ...chain.Root) (chain.Verified, []string) {
 	t.Helper()
 	var found []string
-	v, err := chain.NewRoots(b.DB, b.Clock.Now).Verify(t.Context(), chain.VerifyOptions{From: from, Noted: noted,
-		Found: func(what string) { found = append(found, what) }})
-	paytest.Must(t, err)
+	v := paytest.Got(chain.NewRoots(b.DB, b.Clock.Now).Verify(t.Context(), chain.VerifyOptions{From: from, Noted: noted,
+		Found: func(what string) { found = append(found, what) }})).Must(t)
 	if int(v.Faults) != len(found) {
 		t.Errorf("%d faults, %q", v.Faults, found)
 	}
@@ -51,25 +50,20 @@ func fill(t testing.TB, b *paytest.Books) {
 
 func deposit(t testing.TB, b *paytest.Books, reference string) {
 	t.Helper()
-	_, err := b.Deposit(paytest.As(t, "sponsor.deposit"), "big", reference, 7)
-	paytest.Must(t, err)
+	paytest.Must(t, testenv.Err(b.Deposit(paytest.As(t, "sponsor.deposit"), "big", reference, 7)))
 }
 
 // TestADayHasOneRoot: however many nodes take it; each follows the one before. Days without a node have none of their
 // own.
 func TestADayHasOneRoot(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
-		if root := take(t, b, dawn); root != nil {
-			t.Errorf("before anything is hashed: %+v", root)
-		}
+		paytest.Want(t, take(t, b, dawn), nil, "before anything is hashed")
 		fill(t, b)
 		first := take(t, b, dawn)
 		if first == nil || first.Day != "2026-11-22" || first.Previous != "" || len(first.Blocks) != 2 {
 			t.Fatalf("%+v", first)
 		}
-		if again := take(t, b, dawn.Add(day-2*time.Minute)); again != nil {
-			t.Errorf("taken twice: %+v", again)
-		}
+		paytest.Want(t, take(t, b, dawn.Add(day-2*time.Minute)), nil, "taken twice")
 		deposit(t, b, "more")
 		second := take(t, b, dawn.Add(3*day))
 		if second == nil || second.Day != "2026-11-25" || second.Previous != first.Hash || second.Hash == first.Hash {
@@ -223,8 +217,7 @@ func TestTheHasherWaits(t *testing.T) {
 		after time.Duration
 		rows  int
 	}{{0, 0}, {59 * time.Second, 0}, {61 * time.Second, 1}, {110 * time.Second, 1}, {130 * time.Second, 2}} {
-		_, err := h.Round(t.Context(), now.Add(c.after))
-		paytest.Must(t, err)
+		paytest.Must(t, testenv.Err(h.Round(t.Context(), now.Add(c.after))))
 		if rows := b.Count(t, "SELECT COALESCE(SUM(rows_hashed), 0) FROM block WHERE book = 'txn'"); rows != c.rows {
 			t.Errorf("after %s %d rows are hashed, want %d", c.after, rows, c.rows)
 		}
@@ -278,9 +271,7 @@ func TestWalkReadsInSteps(t *testing.T) {
 	w := &chain.Walk{SkipTxns: true, Found: func(f chain.Fault) { t.Error(f) }}
 	steps := 1
 	for more := true; more; steps++ {
-		var err error
-		more, err = w.Step(t.Context(), b.DB)
-		paytest.Must(t, err)
+		more = paytest.Got(w.Step(t.Context(), b.DB)).Must(t)
 	}
 	if steps > 3 || w.Blocks < 20 {
 		t.Errorf("%d steps for %d blocks", steps, w.Blocks)

@@ -2,6 +2,7 @@ package posting_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -34,16 +35,12 @@ func TestAttemptsAreCounted(t *testing.T) {
 			if n == 3 {
 				want = ledger.StateDead
 			}
-			if got := b.ClaimState(t, "poison", "c1-0"); got != want {
-				t.Errorf("after try %d the claim is %s", n, got)
-			}
+			paytest.Want(t, b.ClaimState(t, "poison", "c1-0"), want, fmt.Sprintf("after try %d the claim is", n))
 			if failing, err := b.Failing(ctx, []rain.EntryRef{bad.Ref}); err != nil || failing[bad.Ref] != (n < 3) {
 				t.Errorf("after try %d: %v, %v", n, failing, err)
 			}
 		}
-		if got := b.ClaimState(t, "somebody else", "c1-0"); got != ledger.StateGranted {
-			t.Errorf("somebody else's claim is %s", got)
-		}
+		paytest.Want(t, b.ClaimState(t, "somebody else", "c1-0"), ledger.StateGranted, "somebody else's claim is")
 		letters, _, err := b.ListDeadLetters(ctx, "", 10)
 		if err != nil || len(letters) != 2 || !strings.Contains(letters[0].Reason, "3 tries") ||
 			!strings.Contains(letters[0].Reason, paytest.Refused) {
@@ -57,9 +54,7 @@ func TestAttemptsAreCounted(t *testing.T) {
 			!strings.Contains(err.Error(), paytest.Refused) {
 			t.Error(err)
 		}
-		if settled, err := b.Retry(ctx, "c1-1"); err != nil || len(settled) != 1 {
-			t.Error(settled, err)
-		}
+		paytest.Got(b.Retry(ctx, "c1-1")).Len(t, 1)
 		b.WantBalance(t, booking.EscrowAccount("c1"), 90)
 		allow()
 		if settled, err := b.Retry(ctx, "c1-0"); err != nil || len(settled) != 1 || settled[0].Balance != 10 {
@@ -84,9 +79,7 @@ func TestGivingUpKnowsWhatIsPosted(t *testing.T) {
 		e := paytest.Entry("c1", 1, paytest.Win("a", 0, 10), paytest.Win("b", 1, 10))
 		paytest.Must(t, testenv.Err(b.Attempt(ctx, e, errors.New("a bug"), 2)))
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("a", 0, 10)))
-		if got := b.ClaimState(t, "a", "c1-0"); got != ledger.StateSettled {
-			t.Errorf("a paid claim is %s", got)
-		}
+		paytest.Want(t, b.ClaimState(t, "a", "c1-0"), ledger.StateSettled, "a paid claim is")
 		tried, err := b.Attempt(ctx, e, errors.New("a bug"), 2)
 		if err != nil || !tried.GivenUp || len(tried.Dead) != 1 || tried.Dead[0].User != "b" {
 			t.Errorf("%+v, %v", tried, err)
@@ -94,23 +87,15 @@ func TestGivingUpKnowsWhatIsPosted(t *testing.T) {
 		late := posting.LateLetter(e, "buried while a copy was posted")
 		paytest.Must(t, b.WriteLetter(late))
 		paytest.Must(t, b.RefreshMetrics(ctx))
-		if n := b.CountDead(t); n != 1 {
-			t.Errorf("%d letters wait, %v", n, err)
-		}
+		paytest.Want(t, b.CountDead(t), 1, "letters wait")
 		b.WantBalance(t, booking.UserAccount("a"), 10)
 		// What was settled elsewhere is forgotten after a day.
-		if _, err := b.Attempt(ctx, paytest.Entry("c1", 7, paytest.Win("c", 2, 10)), errors.New("a bug"),
-			2); err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, testenv.Err(b.Attempt(ctx, paytest.Entry("c1", 7, paytest.Win("c", 2, 10)), errors.New("a bug"),
+			2)))
 		b.Clock.Add(posting.AttemptKept + 1000)
-		if _, err := b.Attempt(ctx, paytest.Entry("c1", 8, paytest.Win("d", 3, 10)), errors.New("a bug"),
-			2); err != nil {
-			t.Fatal(err)
-		}
-		if n := b.Count(t, "SELECT COUNT(*) FROM attempt_claim"); n != 1 {
-			t.Errorf("%d rows are kept", n)
-		}
+		paytest.Must(t, testenv.Err(b.Attempt(ctx, paytest.Entry("c1", 8, paytest.Win("d", 3, 10)), errors.New("a bug"),
+			2)))
+		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM attempt_claim"), 1, "rows are kept")
 		b.CheckBooks(t)
 	})
 }

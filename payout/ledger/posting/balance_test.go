@@ -31,9 +31,7 @@ func TestBookRefusesWhatDoesNotBalance(t *testing.T) {
 				t.Errorf("%s is booked", what)
 			}
 		}
-		if n := b.Count(t, "SELECT COUNT(*) FROM txn"); n != 0 {
-			t.Errorf("%d transactions are there", n)
-		}
+		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM txn"), 0, "transactions are there")
 		b.CheckBooks(t)
 	})
 }

@@ -54,9 +54,7 @@ func TestManyWorkersPostTheSame(t *testing.T) {
 		for user, want := range paid {
 			b.WantBalance(t, booking.UserAccount(user), want)
 		}
-		if n := b.Count(t, "SELECT COUNT(*) FROM payout"); n != campaigns*entries*wins {
-			t.Errorf("%d payouts", n)
-		}
+		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM payout"), campaigns*entries*wins, "payouts")
 		b.CheckBooks(t)
 	})
 }

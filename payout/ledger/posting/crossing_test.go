@@ -46,9 +46,7 @@ func TestAReclaimThatIsBeingGivenUpIsNotPosted(t *testing.T) {
 		t.Fatal(err, got.err)
 	}
 	b.WantBalance(t, booking.EscrowAccount("c1"), 100)
-	if _, err := b.Retry(t.Context(), e.Ref.String()); err != nil {
-		t.Error(err)
-	}
+	paytest.Must(t, testenv.Err(b.Retry(t.Context(), e.Ref.String())))
 	b.WantBalance(t, booking.EscrowAccount("c1"), 70)
 }
 
@@ -57,14 +55,11 @@ func TestWhatIsInHandIsNotGivenUp(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		e := paytest.Entry("c1", 1, paytest.Win("u1", 0, 10))
-		unlock, err := b.LockEntries(t.Context(), e)
-		paytest.Must(t, err)
+		unlock := paytest.Got(b.LockEntries(t.Context(), e)).Must(t)
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
 		testenv.WantErr(t, testenv.Err(b.Attempt(ended, e, errors.New("refused"), 1)), context.Canceled)
-		if n := b.CountDead(t); n != 0 {
-			t.Errorf("%d letters, %v", n, err)
-		}
+		paytest.Want(t, b.CountDead(t), 0, "letters")
 		unlock()
 		if tried, err := b.Attempt(t.Context(), e, errors.New("refused"), 1); err != nil || !tried.GivenUp {
 			t.Errorf("%+v, %v", tried, err)
@@ -172,10 +167,8 @@ func TestAMessageIsNeverPaid(t *testing.T) {
 		text := payout.EncodeEntry(paytest.Entry("c1", 5, paytest.Win("u1", 0, 10)))
 		for name, payload := range map[string][]byte{"message-sealed": payout.SealMessage(paytest.Ring, text),
 			"message-text": text} {
-			if _, err := b.BuryMessage(ctx, posting.Message{Name: name, Payload: payload,
-				Reason: "on a wrong subject"}); err != nil {
-				t.Fatal(err)
-			}
+			paytest.Must(t, testenv.Err(b.BuryMessage(ctx, posting.Message{Name: name, Payload: payload,
+				Reason: "on a wrong subject"})))
 			testenv.WantErr(t, testenv.Err(b.Retry(ctx, name)), ledger.ErrStillDead)
 		}
 		b.WantBalance(t, booking.UserAccount("u1"), 0)

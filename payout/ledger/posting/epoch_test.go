@@ -48,14 +48,11 @@ func TestOnlyTheNewestAttemptFences(t *testing.T) {
 		if err := errors.Join(err1, err2); err != nil || second <= first {
 			t.Fatalf("attempts %d, %d: %v", first, second, err)
 		}
-		if _, err := b.Fence(ctx, "c1", 0, first); !errors.Is(err, posting.ErrRebuildSuperseded) {
-			t.Errorf("an earlier attempt: %v", err)
-		}
+		testenv.WantErr(t, testenv.Err(b.Fence(ctx, "c1", 0, first)), posting.ErrRebuildSuperseded,
+			"an earlier attempt")
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u1", 0, 10))) // there is no barrier yet
 		b.WantBalance(t, booking.UserAccount("u1"), 10)
-		if _, err := b.Fence(ctx, "c1", 0, second); err != nil {
-			t.Error(err)
-		}
+		paytest.Must(t, testenv.Err(b.Fence(ctx, "c1", 0, second)))
 		testenv.WantErr(t, testenv.Err(b.Fence(ctx, "c9", 0, 1)), posting.ErrUnknownCampaign, "an unknown campaign")
 	})
 }
@@ -92,15 +89,11 @@ func TestWhatComesAfterTheFenceIsVoid(t *testing.T) {
 			u(6, 1): 10, u(7, 0): 10, u(8, 0): 10} {
 			b.WantBalance(t, booking.UserAccount(user), want)
 		}
-		if state := b.ClaimState(t, u(4, 0), "c1-0"); state != ledger.StateGranted {
-			t.Errorf("a void claim is %s, and nobody waits for it", state)
-		}
-		if n := b.CountDead(t); n != 0 {
-			t.Errorf("%d letters wait for a person (%v)", n, err)
-		}
-		if n := b.Count(t, "SELECT COUNT(*) FROM dead_letter WHERE resolved_at > 0 AND reason LIKE 'void: %'"); n != 4 {
-			t.Errorf("%d void letters are kept", n)
-		}
+		paytest.Want(t, b.ClaimState(t, u(4, 0), "c1-0"), ledger.StateGranted,
+			"a void claim is, and nobody waits for it")
+		paytest.Want(t, b.CountDead(t), 0, "letters wait for a person")
+		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM dead_letter WHERE resolved_at > 0 AND reason LIKE 'void: %'"),
+			4, "void letters are kept")
 		testenv.WantErr(t, testenv.Err(b.Retry(t.Context(), "c1-9")), ledger.ErrUnknownClaim)
 		// The books are those of Redis as it is restored: it knows what is taken, and the rest is its stock.
 		redis := paytest.NewFakeRedis(b.Clock.Now)
@@ -139,9 +132,8 @@ func TestALetterThatWaitsOutlivesTheFence(t *testing.T) {
 		if got := assigned(b, c); !slices.Equal(got, want) {
 			t.Errorf("taken: %+v", got)
 		}
-		if _, err := b.Retry(t.Context(), "c1-1"); !errors.Is(err, ledger.ErrStillDead) {
-			t.Errorf("a retry while the database refuses it: %v", err)
-		}
+		testenv.WantErr(t, testenv.Err(b.Retry(t.Context(), "c1-1")), ledger.ErrStillDead,
+			"a retry while the database refuses it")
 		allow()
 		settled, err := b.Retry(t.Context(), "c1-1")
 		if err != nil || len(settled) != 1 {
@@ -233,8 +225,7 @@ func TestReclaimed(t *testing.T) {
 			}
 		}
 		paytest.Must(t, b.CreateCampaign(t.Context(), b.LoadingCampaign(t, "c2")))
-		c, err := b.Abandon(t.Context(), "c2")
-		paytest.Must(t, err)
+		c = paytest.Got(b.Abandon(t.Context(), "c2")).Must(t)
 		if got, err := b.Reclaimed(t.Context(), c, 0); got.String() != "0-2" || err != nil {
 			t.Errorf("an abandoned campaign: %v, %v", got, err)
 		}

@@ -41,20 +41,14 @@ func TestAFloodOfForgeriesIsBounded(t *testing.T) {
 			posted.Dropped != 1 {
 			t.Errorf("%+v", posted)
 		}
-		if kept, err := b.BuryMessage(t.Context(), posting.Message{Name: "message-1", Payload: []byte("flood"),
-			Reason: "no entry"}); err != nil || kept {
-			t.Errorf("kept %v, %v", kept, err)
-		}
-		if settled, err := b.Retry(t.Context(), "c1-0"); err != nil || len(settled) != 1 {
-			t.Errorf("%+v, %v", settled, err)
-		}
+		paytest.Got(b.BuryMessage(t.Context(), posting.Message{Name: "message-1", Payload: []byte("flood"),
+			Reason: "no entry"})).Want(t, false, "kept")
+		paytest.Got(b.Retry(t.Context(), "c1-0")).Len(t, 1)
 		b.WantBalance(t, booking.EscrowAccount("c1"), 90)
 		b.Statement(t, "UPDATE dead_letter SET resolved_at = 1 WHERE user_id = 'thief'")
 		huge := make([]byte, 1<<20)
-		if kept, err := b.BuryMessage(t.Context(), posting.Message{Name: "message-1", Payload: huge,
-			Reason: "no entry"}); err != nil || !kept {
-			t.Errorf("kept %v, %v", kept, err)
-		}
+		paytest.Got(b.BuryMessage(t.Context(), posting.Message{Name: "message-1", Payload: huge,
+			Reason: "no entry"})).Want(t, true, "kept")
 		if n := b.Count(t, "SELECT MAX(LENGTH(payload)) FROM dead_letter"); n > 1<<16 {
 			t.Errorf("%d bytes are kept of a message", n)
 		}
@@ -101,9 +95,7 @@ func TestAFloodOfOneLineIsBounded(t *testing.T) {
 			t.Errorf("%d are kept, %d said to be, %d dropped", n, kept, dropped)
 		}
 		promise(b, paytest.Entry("c1", 1000, paytest.Win("u1", 1, 10)))
-		if settled, err := b.Retry(t.Context(), "c1-1"); err != nil || len(settled) != 1 {
-			t.Errorf("%+v, %v", settled, err)
-		}
+		paytest.Got(b.Retry(t.Context(), "c1-1")).Len(t, 1)
 		b.GiveEscrow(t, "c1", -(10*packets - 20))
 		if posted := b.MustPost(t, paytest.Entry("c1", 1001, paytest.Win("u1", 2, 10))); len(posted.Dead) != 1 {
 			t.Errorf("an escrow that holds less: %+v", posted)

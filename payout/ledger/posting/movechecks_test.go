@@ -2,6 +2,7 @@ package posting_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -83,9 +84,7 @@ func TestAMoveThatCannotBe(t *testing.T) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
-		if n := b.Count(t, "SELECT COUNT(*) FROM move"); n != 1 {
-			t.Errorf("%d rows", n)
-		}
+		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM move"), 1, "rows")
 		// What came may go on, and back; numbers may be left out, of moves that have no row yet.
 		paytest.Must(t, b.Moves.Write(ctx, "c1", 1, lent("m2", 2, 300, one(2), one(6))))
 		paytest.Must(t, b.Moves.Write(ctx, "c1", 2, lent("m3", 0, 1, one(2))))
@@ -147,18 +146,15 @@ func TestAnArrivalWithAMadeUpNumber(t *testing.T) {
 		for i, number := range []int64{1 << 60, -1} {
 			m := lent(string(rune('a'+i)), 1, int64(i+1), one(i))
 			paytest.Must(t, b.Moves.Write(t.Context(), "c1", 0, m))
-			if err := b.Moves.Done(t.Context(), m.Move, number); !errors.Is(err, posting.ErrMoveRefused) {
-				t.Errorf("number %d: %v", number, err)
-			}
+			testenv.WantErr(t, b.Moves.Done(t.Context(), m.Move, number), posting.ErrMoveRefused,
+				fmt.Sprintf("number %d", number))
 			paytest.Must(t, b.Moves.Done(t.Context(), m.Move, number)) // it is done
 		}
 		known, err := b.Moves.Known(t.Context(), c)
 		if err != nil || known[1].Moves != 0 {
 			t.Errorf("%+v, %v", known, err)
 		}
-		if open, err := b.Moves.Open(t.Context(), "c1"); err != nil || len(open) != 0 {
-			t.Errorf("%+v, %v", open, err)
-		}
+		paytest.Got(b.Moves.Open(t.Context(), "c1")).Len(t, 0)
 		b.MustFence(t, 1) // a number of an epoch before is none that is made up
 		paytest.Must(t, b.Moves.Write(t.Context(), "c1", 0, lent("z", 1, 3, one(3))))
 		paytest.Must(t, b.Moves.Done(t.Context(), "z", 3))
@@ -197,9 +193,7 @@ func TestAReclaimOfAnotherShardsPackets(t *testing.T) {
 			paytest.ReclaimEntry(2, 2, rain.Range{First: 8, Last: 11}))
 		b.WantBalance(t, booking.SponsorAccount("acme"), 110)
 		b.WantBalance(t, booking.EscrowAccount("c1"), 0)
-		if cleared, err := b.Cleared(t.Context(), "c1"); err != nil || !cleared {
-			t.Errorf("cleared %v, %v", cleared, err)
-		}
+		paytest.Got(b.Cleared(t.Context(), "c1")).Want(t, true, "cleared")
 	})
 }
 

@@ -58,9 +58,7 @@ func TestMoves(t *testing.T) {
 		}
 		// What is done stays done, whoever comes late.
 		paytest.Must(t, b.Moves.Write(ctx, "c1", 0, first))
-		if open, err := b.Moves.Open(ctx, "c1"); err != nil || len(open) != 1 {
-			t.Errorf("%+v, %v", open, err)
-		}
+		paytest.Got(b.Moves.Open(ctx, "c1")).Len(t, 1)
 		paytest.Must(t, b.Moves.Done(ctx, "of nobody", 1))
 		epoch, _, err := b.MustFence(t, 0).Position()
 		paytest.Must(t, err)
@@ -89,9 +87,7 @@ func TestAMoveAndARebuild(t *testing.T) {
 		paytest.Must(t, b.Moves.Write(ctx, "c1", 0, written))
 		barrier := b.MustFence(t, 0)
 		testenv.WantErr(t, b.Moves.Write(ctx, "c1", 0, late), posting.ErrCutOff, "without a row")
-		if err := b.Moves.Write(ctx, "c1", 0, written); err != nil {
-			t.Errorf("with a row: %v", err)
-		}
+		paytest.Must(t, b.Moves.Write(ctx, "c1", 0, written))
 		paytest.Must(t, b.Moves.Write(ctx, "c1", 1, lent("m3", 0, 1, rain.Range{First: 7, Last: 7}))) // not cut off
 		if got, err := b.Holding(ctx, c, 0); err != nil || got.Numbers.String() != "0-2 7-7" {
 			t.Errorf("%+v, %v", got, err)
@@ -125,11 +121,9 @@ func TestARebuildIsSeen(t *testing.T) {
 				t.Errorf("%s: %+v, %v, want %+v", what, got, err, want)
 			}
 		}
-		attempt, err := b.BeginRebuild(t.Context(), "c1", 0)
-		paytest.Must(t, err)
+		attempt := paytest.Got(b.BeginRebuild(t.Context(), "c1", 0)).Must(t)
 		known("begun", "0-0", 0)
-		barrier, err := b.Fence(t.Context(), "c1", 0, attempt)
-		paytest.Must(t, err)
+		barrier := paytest.Got(b.Fence(t.Context(), "c1", 0, attempt)).Must(t)
 		known("rebuilt", "0-0", barrier.Epoch)
 		next := lent("m1", 1, barrier.Epoch+1, rain.Range{First: 3, Last: 3})
 		next.Epoch = barrier.Epoch
@@ -148,8 +142,7 @@ func TestMovesMeetAFence(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		const moves, nodes = 40, 4
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 2 * moves, Packets: 2 * moves, Shards: 2})
-		attempt, err := b.BeginRebuild(t.Context(), "c1", 0)
-		paytest.Must(t, err)
+		attempt := paytest.Got(b.BeginRebuild(t.Context(), "c1", 0)).Must(t)
 		var written atomic.Int64
 		some := make(chan struct{})
 		var held posting.Holding
@@ -159,6 +152,7 @@ func TestMovesMeetAFence(t *testing.T) {
 				if _, err := b.Fence(context.Background(), "c1", 0, attempt); err != nil {
 					t.Error(err)
 				}
+				var err error
 				if held, err = b.Holding(context.Background(), c, 0); err != nil {
 					t.Error(err)
 				}
@@ -192,9 +186,7 @@ func TestRowsThatAreTorn(t *testing.T) {
 		testenv.WantErr(t, testenv.Err(b.Moves.Open(t.Context(), "c1")), rain.ErrNumbers)
 		testenv.WantErr(t, testenv.Err(b.Holding(t.Context(), c, 0)), rain.ErrNumbers)
 		b.Statement(t, "UPDATE move SET numbers = '3-3', from_shard = 99")
-		if known, err := b.Moves.Known(t.Context(), c); err != nil || len(known) != 2 {
-			t.Errorf("%+v, %v", known, err)
-		}
+		paytest.Got(b.Moves.Known(t.Context(), c)).Len(t, 2)
 	})
 }
 
@@ -267,8 +259,6 @@ func TestTop(t *testing.T) {
 				}
 			}
 		}
-		if got, err := b.Top(t.Context(), c, 1, 3); err != nil || !slices.Equal(got, want) {
-			t.Errorf("%+v, %v, want %+v", got, err, want)
-		}
+		paytest.Got(b.Top(t.Context(), c, 1, 3)).Want(t, want)
 	})
 }

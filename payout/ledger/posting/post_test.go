@@ -2,7 +2,7 @@ package posting_test
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -49,13 +49,10 @@ func TestPost(t *testing.T) {
 			t.Error(packets, amount, err)
 		}
 		// All entries of a campaign are one transaction: the escrow's line and one for each player.
-		if n := b.Count(t, "SELECT COUNT(*) FROM entry e JOIN txn t ON t.id = e.txn_id "+
-			"WHERE t.idem_key = 'pay:c1.0.1-0:0'"); n != 4 {
-			t.Errorf("the transaction has %d lines", n)
-		}
-		if n := b.Count(t, "SELECT COUNT(*) FROM txn WHERE kind = 'pay'"); n != 2 {
-			t.Errorf("%d transactions pay two campaigns", n)
-		}
+		paytest.Want(t, b.Count(t,
+			"SELECT COUNT(*) FROM entry e JOIN txn t ON t.id = e.txn_id "+"WHERE t.idem_key = 'pay:c1.0.1-0:0'"), 4,
+			"the transaction has lines")
+		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM txn WHERE kind = 'pay'"), 2, "transactions pay two campaigns")
 		b.CheckBooks(t)
 	})
 }
@@ -183,9 +180,8 @@ func TestContradictionsDoNotBlockTheRest(t *testing.T) {
 			if d.Reason == "" || d.Claim == "" || d.CreatedAt == 0 {
 				t.Errorf("%+v", d)
 			}
-			if _, err := b.Retry(t.Context(), d.Claim); !errors.Is(err, ledger.ErrStillDead) {
-				t.Errorf("retry of %s: %v", d.Claim, err)
-			}
+			testenv.WantErr(t, testenv.Err(b.Retry(t.Context(), d.Claim)), ledger.ErrStillDead,
+				fmt.Sprintf("retry of %s", d.Claim))
 		}
 		if letters, paying, err := b.Dead(t.Context(), "c1"); err != nil || letters != ofCampaign || paying != wins ||
 			wins == 0 || wins == letters {

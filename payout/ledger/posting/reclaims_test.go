@@ -40,9 +40,7 @@ func TestReclaim(t *testing.T) {
 			b.WantBalance(t, booking.SponsorAccount("acme"), 90)
 			b.WantBalance(t, booking.EscrowAccount("c1"), 0)
 		}
-		if n := b.Count(t, "SELECT COUNT(*) FROM reclaim"); n != 4 {
-			t.Errorf("%d reclaims are kept", n)
-		}
+		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM reclaim"), 4, "reclaims are kept")
 		b.CheckBooks(t)
 	})
 }
@@ -55,10 +53,8 @@ func TestAReclaimGetsWhatIsNobodys(t *testing.T) {
 			Amounts: paytest.Amounts(1, 2, 3, 4, 5, 6, 7, 8, 9, 10)})
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u1", 0, 0), paytest.Win("u2", 5, 0)))
 		b.Refuse(t, "poison")
-		if _, err := b.Attempt(t.Context(), paytest.Entry("c1", 2, paytest.Win("poison", 3, 0)), errors.New("no"),
-			1); err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, testenv.Err(b.Attempt(t.Context(), paytest.Entry("c1", 2, paytest.Win("poison", 3, 0)),
+			errors.New("no"), 1)))
 		b.CloseCampaign(t, "c1")
 		b.MustPost(t, paytest.ReclaimEntry(0, 3, rain.Range{First: 8, Last: 8}))
 		all := paytest.ReclaimEntry(0, 4, rain.Range{First: 0, Last: 9}, rain.Range{First: 1, Last: 1})
@@ -71,9 +67,8 @@ func TestAReclaimGetsWhatIsNobodys(t *testing.T) {
 		}
 		b.WantBalance(t, booking.SponsorAccount("acme"), 9+2+3+5+8+10)
 		b.WantBalance(t, booking.EscrowAccount("c1"), 4) // for the one that waits
-		if n := b.Count(t, "SELECT COUNT(*) FROM reclaim_cut WHERE asked = 57 AND given = 28"); n != 1 {
-			t.Errorf("%d cuts are kept", n)
-		}
+		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM reclaim_cut WHERE asked = 57 AND given = 28"), 1,
+			"cuts are kept")
 		b.CheckBooks(t)
 	})
 }
@@ -201,9 +196,8 @@ func TestManyNodesReclaimAndPay(t *testing.T) {
 			}
 		})
 		b.WantBalance(t, booking.EscrowAccount("c1"), 0)
-		if n := b.Count(t, "SELECT (SELECT COUNT(*) FROM payout) + (SELECT SUM(packets) FROM reclaim)"); n != packets {
-			t.Errorf("%d packets are paid or given back, of %d", n, packets)
-		}
+		paytest.Want(t, b.Count(t, "SELECT (SELECT COUNT(*) FROM payout) + (SELECT SUM(packets) FROM reclaim)"),
+			packets, "packets are paid or given back, of")
 		b.CheckBooks(t)
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/posting"
@@ -33,11 +34,10 @@ func TestADropWinsAsItFell(t *testing.T) {
 			FirstWave: 2_000_000_000, Pacing: rain.PacingNone, Seed: rain.Seed{4}}
 		decoys := short
 		decoys.ID, decoys.FirstWave, decoys.DecoyPercent = "decoys", 3_000_000_000, 100
-		_, err := b.Update(t.Context(), "c1", func(c *rain.Campaign) error {
+		paytest.Must(t, testenv.Err(b.Update(t.Context(), "c1", func(c *rain.Campaign) error {
 			c.Rains = append(c.Rains, short, decoys)
 			return nil
-		})
-		paytest.Must(t, err)
+		})))
 		n := 0
 		post := func(drop string, at int64) posting.Posted {
 			n++
@@ -121,13 +121,10 @@ func TestManyNodesBringAPlayerTooMuch(t *testing.T) {
 			if paid, _, err := b.Paid(t.Context(), id); err != nil || paid != players*allowed {
 				t.Errorf("%d are paid, %v", paid, err)
 			}
-			if n := b.Count(t, "SELECT COUNT(*) FROM winner WHERE campaign_id = ? AND wins <> ?", id, allowed); n != 0 {
-				t.Errorf("%d players have other than %d wins", n, allowed)
-			}
-			if n := b.Count(t, "SELECT COUNT(*) FROM dead_letter WHERE campaign_id = ?",
-				id); n != (nodes-allowed)*players {
-				t.Errorf("%d letters", n)
-			}
+			paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM winner WHERE campaign_id = ? AND wins <> ?", id, allowed),
+				0, fmt.Sprintf("players have other than %d wins", allowed))
+			paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM dead_letter WHERE campaign_id = ?", id),
+				(nodes-allowed)*players, "letters")
 		}
 		b.CheckBooks(t)
 	})
@@ -191,9 +188,7 @@ func TestManyNodesBringADropTwice(t *testing.T) {
 		if paid, _, err := b.Paid(t.Context(), "c1"); err != nil || paid != players {
 			t.Errorf("%d are paid, %v", paid, err)
 		}
-		if n := b.CountDead(t); n != (nodes-1)*players {
-			t.Errorf("%d letters", n)
-		}
+		paytest.Want(t, b.CountDead(t), (nodes-1)*players, "letters")
 		b.CheckBooks(t)
 	})
 }

@@ -44,9 +44,7 @@ func TestWhatNobodyHasSealedIsNotPaid(t *testing.T) {
 			if posted := b.MustPost(t, e); len(posted.Dead)+len(posted.Settled) != 0 {
 				t.Errorf("%s, again: %+v", what, posted)
 			}
-			if got := b.CountDead(t); got != n {
-				t.Errorf("%s: %d letters, want %d", what, got, n)
-			}
+			paytest.Want(t, b.CountDead(t), n, what, "letters")
 		}
 		testenv.WantErr(t, testenv.Err(b.Retry(ctx, "c1-0")), ledger.ErrStillDead)
 		if tried, err := b.RetryAll(ctx, "c1", nil); err != nil || tried.StillDead != n || tried.Settled != 0 {
@@ -56,9 +54,7 @@ func TestWhatNobodyHasSealedIsNotPaid(t *testing.T) {
 		if letters, wins, err := b.Dead(ctx, "c1"); err != nil || letters != int64(n) || wins != 0 {
 			t.Errorf("%d letters, %d wins, %v", letters, wins, err)
 		}
-		if state := b.ClaimState(t, "u1", "c1-0"); state != ledger.StateGranted {
-			t.Errorf("a claim that somebody has forged is %s", state)
-		}
+		paytest.Want(t, b.ClaimState(t, "u1", "c1-0"), ledger.StateGranted, "a claim that somebody has forged is")
 		if got := assigned(b, c); len(got) != 0 {
 			t.Errorf("taken: %+v", got)
 		}
@@ -80,9 +76,7 @@ func TestWhatNobodyHasSealedIsNotPaid(t *testing.T) {
 			len(posted.Dead) != 0 {
 			t.Errorf("%+v", posted)
 		}
-		if cleared, err := b.Cleared(ctx, "c1"); err != nil || !cleared {
-			t.Errorf("cleared: %v, %v", cleared, err)
-		}
+		paytest.Got(b.Cleared(ctx, "c1")).Want(t, true, "cleared")
 		b.WantBalance(t, booking.SponsorAccount("acme"), 90)
 		b.WantBalance(t, booking.UserAccount("u1"), 10)
 		b.CheckBooks(t)
@@ -142,9 +136,7 @@ func TestKeysAreRotated(t *testing.T) {
 		b.CloseCampaign(t, "c1")
 		rest := paytest.ReclaimEntry(0, 5, rain.Range{First: 4, Last: 9})
 		wantDead(t, "a reclaim", b.MustPost(t, rest), posting.LetterForged, "seal")
-		if _, err := b.Retry(ctx, rest.Ref.String()); err != nil {
-			t.Error(err)
-		}
+		paytest.Must(t, testenv.Err(b.Retry(ctx, rest.Ref.String())))
 		b.WantBalance(t, booking.SponsorAccount("acme"), 60)
 		b.WantBalance(t, booking.EscrowAccount("c1"), 0)
 		b.CheckBooks(t)
@@ -256,9 +248,7 @@ func TestTheMigrationMakesOneKey(t *testing.T) {
 		if seals.Ring().CheckTap(e.Wins[0].Seal, "c1", "u1", e.Wins[0].Drop, e.SealedAt) {
 			t.Error("it is the tests' key")
 		}
-		if err := fresh.Migrate(ctx); err != nil {
-			t.Error(err)
-		}
+		paytest.Must(t, fresh.Migrate(ctx))
 		again := posting.NewSeals(fresh, b.Clock.Now)
 		if err := again.Load(ctx); err != nil || !again.Ring().CheckClosing(seals.Ring().Closing("c1", 0, 5), "c1", 0,
 			5) {
