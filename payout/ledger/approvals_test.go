@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"redrain/internal/sqldb"
@@ -77,23 +75,14 @@ func TestADepositByTwo(t *testing.T) {
 			testenv.WantErr(t, paytest.Err3(two.Confirm(ctx, id, by)), want, who)
 		}
 		testenv.WantErr(t, paytest.Err3(two.Confirm(ctx, "a0", bob)), ledger.ErrUnknownApproval)
-		var done atomic.Int64
-		var wg sync.WaitGroup
-		for range 4 {
-			wg.Go(func() {
-				switch _, o, err := two.Confirm(ctx, id, bob); {
-				case err == nil && o.Balance == 500:
-					done.Add(1)
-				case !errors.Is(err, ledger.ErrApprovalOver):
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
+		paytest.WantOfMany(t, 4, 1, ledger.ErrApprovalOver, func(int) error {
+			_, o, err := two.Confirm(ctx, id, bob)
+			if err == nil {
+				paytest.Want(t, o.Balance, 500, "the balance")
+			}
+			return err
+		})
 		b.WantBalance(t, booking.SponsorAccount("acme"), 500)
-		if done.Load() != 1 {
-			t.Errorf("confirmed %d times", done.Load())
-		}
 		if o, err := two.Do(ctx, d, ann); err != nil || o.Pending != nil || o.Balance != 500 {
 			t.Errorf("the same deposit again: %+v, %v", o, err)
 		}

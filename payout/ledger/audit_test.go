@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
-	"sync"
 	"testing"
 
 	"redrain/internal/sqldb"
@@ -156,24 +155,8 @@ func TestIdempotencyKeys(t *testing.T) {
 
 func TestOneOfManyEqualRequestsBegins(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
-		var wg sync.WaitGroup
-		errs := make([]error, 8)
-		for i := range errs {
-			wg.Go(func() { _, errs[i] = b.Begin(t.Context(), "k", nil) })
-		}
-		wg.Wait()
-		began := 0
-		for _, err := range errs {
-			switch {
-			case err == nil:
-				began++
-			case !errors.Is(err, ledger.ErrIdempotencyBusy):
-				t.Error(err)
-			}
-		}
-		if began != 1 {
-			t.Errorf("%d of them began", began)
-		}
+		paytest.WantOfMany(t, 8, 1, ledger.ErrIdempotencyBusy,
+			func(int) error { return testenv.Err(b.Begin(t.Context(), "k", nil)) })
 	})
 }
 

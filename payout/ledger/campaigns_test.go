@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -94,24 +93,9 @@ func TestCreateCampaignRefusals(t *testing.T) {
 func TestOneBudgetForOneOfMany(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		paytest.Must(t, testenv.Err(b.Deposit(t.Context(), "acme", "r", 250)))
-		var wg sync.WaitGroup
-		errs := make([]error, 8)
-		for i := range errs {
-			wg.Go(func() { errs[i] = b.CreateCampaign(t.Context(), paytest.FullCampaign(fmt.Sprintf("c%d", i))) })
-		}
-		wg.Wait()
-		made := 0
-		for _, err := range errs {
-			switch {
-			case err == nil:
-				made++
-			case !errors.Is(err, booking.ErrInsufficientFunds):
-				t.Error(err)
-			}
-		}
-		if made != 2 {
-			t.Errorf("250 were enough for %d campaigns of 100", made)
-		}
+		paytest.WantOfMany(t, 8, 2, booking.ErrInsufficientFunds, func(i int) error {
+			return b.CreateCampaign(t.Context(), paytest.FullCampaign(fmt.Sprintf("c%d", i)))
+		})
 		b.WantBalance(t, booking.SponsorAccount("acme"), 50)
 		b.CheckBooks(t)
 	})
@@ -170,21 +154,17 @@ func TestConcurrentUpdatesDoNotOverwriteEachOther(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		before := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		const workers, rounds = 8, 10
-		var wg sync.WaitGroup
 		revisions := make([][]int64, workers)
-		for w := range workers {
-			wg.Go(func() {
-				for range rounds {
-					c, err := b.Update(t.Context(), "c1", func(c *rain.Campaign) error { c.ExpiresAt++; return nil })
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					revisions[w] = append(revisions[w], c.Revision)
+		paytest.Together(workers, func(w int) {
+			for range rounds {
+				c, err := b.Update(t.Context(), "c1", func(c *rain.Campaign) error { c.ExpiresAt++; return nil })
+				if err != nil {
+					t.Error(err)
+					return
 				}
-			})
-		}
-		wg.Wait()
+				revisions[w] = append(revisions[w], c.Revision)
+			}
+		})
 		after, err := b.Campaign(t.Context(), "c1")
 		if err != nil || after.ExpiresAt != before.ExpiresAt+workers*rounds ||
 			after.Revision != before.Revision+workers*rounds {

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -112,35 +111,31 @@ func TestOneHolderAtATime(t *testing.T) {
 		now.Store(1_763_712_000_000)
 		b.Leases = ledger.New(b.DB, now.Load, rain.NewAmountsCache()).Leases
 		var inside, held, died atomic.Int64
-		var wg sync.WaitGroup
-		for i := range 8 {
-			wg.Go(func() {
-				for round := range 30 {
-					holder := fmt.Sprintf("node-%d-%d", i, round)
-					got, err := b.Lease(t.Context(), "job", holder, time.Minute)
-					if err != nil {
-						t.Error(err)
-					}
-					if !got.Held() {
-						continue
-					}
-					held.Add(1)
-					paytest.Want(t, inside.Add(1), 1, "holders at one time")
-					paytest.Got(b.Lease(t.Context(), "job", holder, time.Minute)).Want(t, got, "it cannot be renewed")
-					inside.Add(-1)
-					if round%2 == 0 {
-						died.Add(1)
-						// nobody else holds it: this moves nobody's time but its own
-						now.Add(time.Minute.Milliseconds())
-						continue
-					}
-					if err := b.ReleaseLease(t.Context(), "job", holder); err != nil {
-						t.Error(err)
-					}
+		paytest.Together(8, func(i int) {
+			for round := range 30 {
+				holder := fmt.Sprintf("node-%d-%d", i, round)
+				got, err := b.Lease(t.Context(), "job", holder, time.Minute)
+				if err != nil {
+					t.Error(err)
 				}
-			})
-		}
-		wg.Wait()
+				if !got.Held() {
+					continue
+				}
+				held.Add(1)
+				paytest.Want(t, inside.Add(1), 1, "holders at one time")
+				paytest.Got(b.Lease(t.Context(), "job", holder, time.Minute)).Want(t, got, "it cannot be renewed")
+				inside.Add(-1)
+				if round%2 == 0 {
+					died.Add(1)
+					// nobody else holds it: this moves nobody's time but its own
+					now.Add(time.Minute.Milliseconds())
+					continue
+				}
+				if err := b.ReleaseLease(t.Context(), "job", holder); err != nil {
+					t.Error(err)
+				}
+			}
+		})
 		if held.Load() < 2 || died.Load() == 0 {
 			t.Errorf("held %d times, %d of them died: the test has tested nothing", held.Load(), died.Load())
 		}

@@ -62,24 +62,20 @@ func TestManyRetryTheSame(t *testing.T) {
 			b.MustPost(t, paytest.Entry("c1", i, paytest.Win("u", i, 1)))
 		}
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: n, Packets: n})
-		var wg sync.WaitGroup
 		var mu sync.Mutex
 		told := map[string]int{}
-		for range 4 {
-			wg.Go(func() {
-				_, err := b.RetryAll(t.Context(), "", func(settled []posting.Settlement) {
-					mu.Lock()
-					defer mu.Unlock()
-					for _, s := range settled {
-						told[s.Claim]++
-					}
-				})
-				if err != nil {
-					t.Error(err)
+		paytest.Together(4, func(int) {
+			_, err := b.RetryAll(t.Context(), "", func(settled []posting.Settlement) {
+				mu.Lock()
+				defer mu.Unlock()
+				for _, s := range settled {
+					told[s.Claim]++
 				}
 			})
-		}
-		wg.Wait()
+			if err != nil {
+				t.Error(err)
+			}
+		})
 		for claim, times := range told {
 			if times != 1 {
 				t.Errorf("%s was told %d times", claim, times)

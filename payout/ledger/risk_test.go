@@ -3,7 +3,6 @@ package ledger_test
 import (
 	"fmt"
 	"slices"
-	"sync"
 	"testing"
 
 	"redrain/internal/testenv"
@@ -140,19 +139,15 @@ func TestDecisionsAtOnce(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		l, entries := heldBooks(b)
 		paytest.Must(t, testenv.Err(l.Poster.Post(t.Context(), entries)))
-		var wg sync.WaitGroup
-		for i := range 6 {
-			wg.Go(func() {
-				decide, some := l.Risk.Release, claims(1, 2)
-				if i%2 == 1 {
-					decide, some = l.Risk.Confirm, claims(2, 4)
-				}
-				if done, err := decide(t.Context(), some, looker); err != nil {
-					t.Error(done, err)
-				}
-			})
-		}
-		wg.Wait()
+		paytest.Together(6, func(i int) {
+			decide, some := l.Risk.Release, claims(1, 2)
+			if i%2 == 1 {
+				decide, some = l.Risk.Confirm, claims(2, 4)
+			}
+			if done, err := decide(t.Context(), some, looker); err != nil {
+				t.Error(done, err)
+			}
+		})
 		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM held WHERE state = 'held'"), 0, "wins are still held")
 		b.CheckBooks(t)
 	})
@@ -190,11 +185,7 @@ func TestVerdictsAreOnlyWritten(t *testing.T) {
 func TestVerdictsAtOnce(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		const all = 12
-		var wg sync.WaitGroup
-		for i := range all {
-			wg.Go(func() { suspect(t, paytest.Node(t, b), fmt.Sprint("u", i)) })
-		}
-		wg.Wait()
+		paytest.Together(all, func(i int) { suspect(t, paytest.Node(t, b), fmt.Sprint("u", i)) })
 		l := paytest.Node(t, b)
 		suspect(t, l, "u1")
 		_, err := l.Risk.Give(t.Context(), ledger.ByRules, standing.Verdict{User: "n", Act: standing.Allow})

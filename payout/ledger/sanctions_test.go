@@ -2,7 +2,6 @@ package ledger_test
 
 import (
 	"fmt"
-	"sync"
 	"testing"
 
 	"redrain/internal/testenv"
@@ -56,17 +55,13 @@ func TestABannedPlayerIsNotPaid(t *testing.T) {
 func TestSanctionsAtOnce(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		const all = 12
-		var wg sync.WaitGroup
 		nodes := []*ledger.Ledger{paytest.Node(t, b), paytest.Node(t, b)}
-		for i := range all {
-			wg.Go(func() {
-				_, err := nodes[i%2].Sanctions.Give(t.Context(), fmt.Sprint("u", i), standing.Ban, warden)
-				if err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
+		paytest.Together(all, func(i int) {
+			_, err := nodes[i%2].Sanctions.Give(t.Context(), fmt.Sprint("u", i), standing.Ban, warden)
+			if err != nil {
+				t.Error(err)
+			}
+		})
 		list := standing.NewSanctions()
 		fresh, err := nodes[0].Sanctions.Refresh(t.Context(), list)
 		if err != nil || len(fresh) != all {

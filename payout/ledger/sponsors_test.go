@@ -4,7 +4,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -58,17 +57,13 @@ func TestDepositIsIdempotentByReference(t *testing.T) {
 
 func TestConcurrentDeposits(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
-		var wg sync.WaitGroup
-		for range 8 {
-			wg.Go(func() {
-				for _, reference := range []string{"a", "b", "c"} {
-					if _, err := b.Deposit(t.Context(), "acme", reference, 10); err != nil {
-						t.Error(err)
-					}
+		paytest.Together(8, func(int) {
+			for _, reference := range []string{"a", "b", "c"} {
+				if _, err := b.Deposit(t.Context(), "acme", reference, 10); err != nil {
+					t.Error(err)
 				}
-			})
-		}
-		wg.Wait()
+			}
+		})
 		b.WantBalance(t, booking.SponsorAccount("acme"), 30)
 		b.WantBalance(t, booking.World, -30)
 		b.CheckBooks(t)

@@ -22,11 +22,7 @@ func TestRefusedGivesBackOnce(t *testing.T) {
 		b.Rich(t, "u1", 100)
 		b.MustWithdraw(t, "w1", "u1", 70)
 		w := b.LeaseOne(t)
-		var wg sync.WaitGroup
-		for range 8 {
-			wg.Go(func() { paytest.Must(t, b.RecordRefused(t.Context(), w, "the account is closed")) })
-		}
-		wg.Wait()
+		paytest.Together(8, func(int) { paytest.Must(t, b.RecordRefused(t.Context(), w, "the account is closed")) })
 		b.WantBalance(t, booking.UserAccount("u1"), 100)
 		if w := b.WantWithdrawal(t, "w1", ledger.WithdrawalRefused, 1); w.LastError != "the account is closed" {
 			t.Errorf("%+v", w)
@@ -51,29 +47,25 @@ func TestALeaseIsForOne(t *testing.T) {
 		for i := range count {
 			b.MustWithdraw(t, fmt.Sprintf("w%02d", i), "u1", 1)
 		}
-		var wg sync.WaitGroup
 		var mu sync.Mutex
 		leased := map[string]int{}
 		random := testenv.Random(t)
-		for range 6 {
-			wg.Go(func() {
-				for {
-					taken, err := b.LeaseDue(t.Context(), paytest.Bank, 1+random.IntN(5), time.Hour)
-					if err != nil {
-						t.Error(err)
-					}
-					if len(taken) == 0 {
-						return
-					}
-					mu.Lock()
-					for _, w := range taken {
-						leased[w.ID]++
-					}
-					mu.Unlock()
+		paytest.Together(6, func(int) {
+			for {
+				taken, err := b.LeaseDue(t.Context(), paytest.Bank, 1+random.IntN(5), time.Hour)
+				if err != nil {
+					t.Error(err)
 				}
-			})
-		}
-		wg.Wait()
+				if len(taken) == 0 {
+					return
+				}
+				mu.Lock()
+				for _, w := range taken {
+					leased[w.ID]++
+				}
+				mu.Unlock()
+			}
+		})
 		for id, n := range leased {
 			if n != 1 {
 				t.Errorf("%s was leased %d times", id, n)

@@ -3,9 +3,12 @@ package paytest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -244,6 +247,32 @@ func Must(t testingT, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Together calls do n times at the same moment, and waits.
+func Together(n int, do func(i int)) {
+	start := make(chan struct{})
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { <-start; do(i) })
+	}
+	close(start)
+	wg.Wait()
+}
+
+// WantOfMany has n calls at the same moment, of which so many succeed. The others fail with refused.
+func WantOfMany(t testingT, n, succeed int, refused error, do func(i int) error) {
+	t.Helper()
+	var done atomic.Int32
+	Together(n, func(i int) {
+		switch err := do(i); {
+		case err == nil:
+			done.Add(1)
+		case !errors.Is(err, refused):
+			t.Errorf("call %d: %v, want %v", i, err, refused)
+		}
+	})
+	Want(t, int(done.Load()), succeed, "calls that succeed")
 }
 
 // Err3 is testenv.Err for calls with two values.

@@ -32,25 +32,21 @@ func TestManyWorkersPostTheSame(t *testing.T) {
 				all = append(all, paytest.Entry(id, e+1, list...))
 			}
 		}
-		var wg sync.WaitGroup
-		for w := range 8 {
-			wg.Go(func() {
-				r := rand.New(rand.NewPCG(uint64(w), 1))
-				mine := paytest.Copies(all)
-				r.Shuffle(len(mine), func(i, j int) { mine[i], mine[j] = mine[j], mine[i] })
-				for batch := range slices.Chunk(mine, 1+r.IntN(20)) {
-					posted, err := b.Post(t.Context(), batch)
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					if len(posted.Settled) != len(batch)*wins || len(posted.Dead) > 0 {
-						t.Errorf("%d of %d settled, %d dead", len(posted.Settled), len(batch)*wins, len(posted.Dead))
-					}
+		paytest.Together(8, func(w int) {
+			r := rand.New(rand.NewPCG(uint64(w), 1))
+			mine := paytest.Copies(all)
+			r.Shuffle(len(mine), func(i, j int) { mine[i], mine[j] = mine[j], mine[i] })
+			for batch := range slices.Chunk(mine, 1+r.IntN(20)) {
+				posted, err := b.Post(t.Context(), batch)
+				if err != nil {
+					t.Error(err)
+					return
 				}
-			})
-		}
-		wg.Wait()
+				if len(posted.Settled) != len(batch)*wins || len(posted.Dead) > 0 {
+					t.Errorf("%d of %d settled, %d dead", len(posted.Settled), len(batch)*wins, len(posted.Dead))
+				}
+			}
+		})
 		for user, want := range paid {
 			b.WantBalance(t, booking.UserAccount(user), want)
 		}

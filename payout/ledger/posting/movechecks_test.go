@@ -118,23 +118,11 @@ func TestAMoveOfAClosedCampaign(t *testing.T) {
 func TestTwoNodesClaimAPacket(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 120, Packets: 12, Shards: 3})
-		errs := make([]error, 8)
-		together(len(errs), func(n int) {
-			errs[n] = b.Moves.Write(t.Context(), "c1", 0, lent(string(rune('a'+n)), 1+n%2, int64(n+1),
+		paytest.WantOfMany(t, 8, 1, posting.ErrMoveRefused, func(n int) error {
+			return b.Moves.Write(t.Context(), "c1", 0, lent(string(rune('a'+n)), 1+n%2, int64(n+1),
 				rain.Range{First: 1, Last: 3}))
 		})
-		written := 0
-		for _, err := range errs {
-			switch {
-			case err == nil:
-				written++
-			case !errors.Is(err, posting.ErrMoveRefused):
-				t.Error(err)
-			}
-		}
-		if n := b.Count(t, "SELECT COUNT(*) FROM move"); written != 1 || n != 1 {
-			t.Errorf("%d of them were written, and there are %d rows", written, n)
-		}
+		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM move"), 1, "rows")
 	})
 }
 

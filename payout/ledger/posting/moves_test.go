@@ -146,7 +146,7 @@ func TestMovesMeetAFence(t *testing.T) {
 		var written atomic.Int64
 		some := make(chan struct{})
 		var held posting.Holding
-		together(nodes+1, func(n int) {
+		paytest.Together(nodes+1, func(n int) {
 			if n == nodes {
 				<-some
 				if _, err := b.Fence(context.Background(), "c1", 0, attempt); err != nil {

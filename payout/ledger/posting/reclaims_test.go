@@ -182,7 +182,7 @@ func TestManyNodesReclaimAndPay(t *testing.T) {
 		const nodes, packets = 8, 64
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 10 * packets, Packets: packets})
 		b.CloseCampaign(t, "c1")
-		together(nodes, func(n int) {
+		paytest.Together(nodes, func(n int) {
 			l := paytest.Node(t, b)
 			for i := range packets / 2 {
 				packet := (7*i + n) % packets

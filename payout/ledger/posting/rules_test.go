@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 
 	"redrain/internal/testenv"
@@ -108,7 +107,7 @@ func TestManyNodesBringAPlayerTooMuch(t *testing.T) {
 		for round := range rounds {
 			id := fmt.Sprintf("c%d", round)
 			b.OpenCampaign(t, id, rain.Spec{Budget: nodes * players, Packets: nodes * players, WinsPerUser: allowed})
-			together(nodes, func(n int) {
+			paytest.Together(nodes, func(n int) {
 				var wins []rain.Win
 				for u := range players {
 					wins = append(wins, paytest.Win(fmt.Sprintf("%d-%d", round/2, (n+u)%players), n*players+u, 0))
@@ -128,17 +127,6 @@ func TestManyNodesBringAPlayerTooMuch(t *testing.T) {
 		}
 		b.CheckBooks(t)
 	})
-}
-
-// together runs something n times at the same moment, and waits.
-func together(n int, do func(int)) {
-	start := make(chan struct{})
-	var wg sync.WaitGroup
-	for i := range n {
-		wg.Go(func() { <-start; do(i) })
-	}
-	close(start)
-	wg.Wait()
 }
 
 // TestADropWinsOnce: a player has one packet for a drop, whatever Redis says later; another player may have one too.
@@ -174,7 +162,7 @@ func TestManyNodesBringADropTwice(t *testing.T) {
 	paytest.OnEachInTurn(t, func(t *testing.T, b *paytest.Books) {
 		const nodes, players = 6, 5
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: nodes * players, Packets: nodes * players})
-		together(nodes, func(n int) {
+		paytest.Together(nodes, func(n int) {
 			var wins []rain.Win
 			for u := range players {
 				wins = append(wins, rain.Win{User: fmt.Sprint("u", (n+u)%players), Packet: n*players + u,
