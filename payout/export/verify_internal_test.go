@@ -9,6 +9,12 @@ import (
 	"redrain/rain"
 )
 
+// Value is for tests.
+type Value = value
+
+// Known is for tests.
+var Known = known
+
 // rowOf is a row as a file has it.
 func rowOf(table string, cells ...string) row {
 	r := row{table: table}

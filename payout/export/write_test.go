@@ -16,6 +16,8 @@ import (
 	"redrain/rain"
 )
 
+func TestMain(m *testing.M) { testenv.Main(m) }
+
 // lived makes a campaign that is over and has been through everything: c1, with c1-2 beside it.
 func lived(t testing.TB, b *paytest.Books) *paytest.FakeRedis {
 	t.Helper()

@@ -17,6 +17,8 @@ import (
 	"redrain/rain"
 )
 
+func TestMain(m *testing.M) { paytest.Main(m) }
+
 func TestCampaignComesBackAsItWas(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()

@@ -46,14 +46,7 @@ func (m *model) move(from, to booking.Account, amount rain.Money) {
 // TestAnyOrderOfOperations does random deposits, campaigns, postings, re-postings, contradictions, forgeries and
 // reclaims, and compares every balance with the model after each of them. Package withdraw does so with withdrawals.
 func TestAnyOrderOfOperations(t *testing.T) {
-	t.Parallel()
-	for name, open := range map[string]func(testing.TB) *paytest.Books{"sqlite": paytest.OnSQLite,
-		"mysql": paytest.OnMySQL} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			anyOrder(t, open(t))
-		})
-	}
+	paytest.OnBoth(t, anyOrder)
 }
 
 func anyOrder(t *testing.T, b *paytest.Books) {

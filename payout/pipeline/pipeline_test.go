@@ -14,6 +14,8 @@ import (
 	"redrain/rain"
 )
 
+func TestMain(m *testing.M) { testenv.Main(m) }
+
 // quick are options for tests that lose things: what is unsettled is published again soon.
 var quick = RelayOptions{SweepEvery: 10 * time.Millisecond, Patience: 300 * time.Millisecond}
 

@@ -11,8 +11,7 @@ import (
 
 // BenchmarkReconcile reconciles a campaign of 100,000 payouts to 50,000 players, each time all of it.
 func BenchmarkReconcile(b *testing.B) {
-	for name, open := range map[string]func(testing.TB) *paytest.Books{"sqlite": paytest.OnSQLite,
-		"mysql": paytest.OnMySQL} {
+	for name, open := range paytest.Both {
 		books := open(b)
 		const packets, users, perEntry = 100_000, 50_000, 50
 		f := paytest.NewFakeRedis(books.Clock.Now)

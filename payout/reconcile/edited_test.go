@@ -71,8 +71,7 @@ var values = map[string]string{
 // value is put back, the next run is clean.
 func TestEditedRowsAreNamed(t *testing.T) {
 	t.Parallel()
-	for name, open := range map[string]func(testing.TB) *paytest.Books{"sqlite": paytest.OnSQLite,
-		"mysql": paytest.OnMySQL} {
+	for name, open := range paytest.Both {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if name == "mysql" {

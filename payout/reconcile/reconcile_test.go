@@ -17,6 +17,8 @@ import (
 	"redrain/rain"
 )
 
+func TestMain(m *testing.M) { testenv.Main(m) }
+
 func TestReconcileThroughALife(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		f := paytest.NewFakeRedis(b.Clock.Now)

@@ -80,69 +80,64 @@ func everything(t testing.TB, b *paytest.Books, f *paytest.FakeRedis, campaign s
 // row named.
 func TestEveryDeedIsNamed(t *testing.T) {
 	testenv.RunsFrom(t, testenv.Nightly)
-	t.Parallel()
-	for name, open := range map[string]func(testing.TB) *paytest.Books{"sqlite": paytest.OnSQLite,
-		"mysql": paytest.OnMySQL} {
-		t.Run(name, func(t *testing.T) {
-			b := open(t)
-			b.Proof.SetStretch(3)
-			f := paytest.NewFakeRedis(b.Clock.Now)
-			f.Open(b.OpenCampaign(t, "c1", rain.Spec{Budget: 1000, Packets: 20, Shards: 2, WinsPerUser: 1}))
-			f.Win("c1", 0, "u1", "u5", "u3")
-			b.SettleAll(t, f, 0)
-			f.Win("c1", 1, "v")
-			b.SettleAll(t, f, 1)
-			b.CloseCampaign(t, "c1") // which shard 0 has not heard of yet
-			f.Close("c1", 1)
-			b.SettleAll(t, f, 1)
-			f.Win("c1", 0, "u7")
-			// Another campaign, to be mixed up with: transactions 6, 7 and 8.
-			f.Open(b.OpenCampaign(t, "c2", rain.Spec{Budget: 100, Packets: 10}))
-			f.Win("c2", 0, "w")
-			b.MustPost(t, f.Shards[paytest.FakeKey{Campaign: "c2"}].Entries[0])
-			paytest.Must(t, b.RecordRefused(t.Context(), b.MustSend(t, "w2", "v", 10), "the bank says no"))
-			paytest.Must(t, b.RecordPaid(t.Context(), b.MustSend(t, "w3", "v", 5), "bank"))
-			b.MustWithdraw(t, "w1", "v", 20)
-			restore := keep(t, b)
-			sh := f.Shards[paytest.FakeKey{Campaign: "c1"}]
-			before := *sh
+	paytest.OnBoth(t, func(t *testing.T, b *paytest.Books) {
+		b.Proof.SetStretch(3)
+		f := paytest.NewFakeRedis(b.Clock.Now)
+		f.Open(b.OpenCampaign(t, "c1", rain.Spec{Budget: 1000, Packets: 20, Shards: 2, WinsPerUser: 1}))
+		f.Win("c1", 0, "u1", "u5", "u3")
+		b.SettleAll(t, f, 0)
+		f.Win("c1", 1, "v")
+		b.SettleAll(t, f, 1)
+		b.CloseCampaign(t, "c1") // which shard 0 has not heard of yet
+		f.Close("c1", 1)
+		b.SettleAll(t, f, 1)
+		f.Win("c1", 0, "u7")
+		// Another campaign, to be mixed up with: transactions 6, 7 and 8.
+		f.Open(b.OpenCampaign(t, "c2", rain.Spec{Budget: 100, Packets: 10}))
+		f.Win("c2", 0, "w")
+		b.MustPost(t, f.Shards[paytest.FakeKey{Campaign: "c2"}].Entries[0])
+		paytest.Must(t, b.RecordRefused(t.Context(), b.MustSend(t, "w2", "v", 10), "the bank says no"))
+		paytest.Must(t, b.RecordPaid(t.Context(), b.MustSend(t, "w3", "v", 5), "bank"))
+		b.MustWithdraw(t, "w1", "v", 20)
+		restore := keep(t, b)
+		sh := f.Shards[paytest.FakeKey{Campaign: "c1"}]
+		before := *sh
+		if one, all := everything(t, b, f, "c1"); one != "" || all != "" {
+			t.Fatalf("untouched: %q, %q", one, all)
+		}
+		every := maps.Clone(deeds)
+		maps.Copy(every, withdrawalDeeds)
+		for what, d := range every {
+			if d.sql != "" {
+				change(t, b, d.sql)
+			}
+			if d.redis != nil {
+				sh.Entries = []rain.Entry{before.Entries[0]}
+				d.redis(sh)
+			}
+			one, all := everything(t, b, f, "c1")
+			for _, want := range d.names {
+				if !strings.Contains(one, want) {
+					t.Errorf("%s: %q is missing in\n%s", what, want, one)
+				}
+				if !strings.Contains(all, want) {
+					t.Errorf("%s, everything: %q is missing in\n%s", what, want, all)
+				}
+			}
+			for _, want := range d.global {
+				if !strings.Contains(all, want) {
+					t.Errorf("%s, everything: %q is missing in\n%s", what, want, all)
+				}
+			}
+			if d.sql != "" {
+				restore()
+			}
+			*sh = before
 			if one, all := everything(t, b, f, "c1"); one != "" || all != "" {
-				t.Fatalf("untouched: %q, %q", one, all)
+				t.Fatalf("%s, undone: %q, %q", what, one, all)
 			}
-			every := maps.Clone(deeds)
-			maps.Copy(every, withdrawalDeeds)
-			for what, d := range every {
-				if d.sql != "" {
-					change(t, b, d.sql)
-				}
-				if d.redis != nil {
-					sh.Entries = []rain.Entry{before.Entries[0]}
-					d.redis(sh)
-				}
-				one, all := everything(t, b, f, "c1")
-				for _, want := range d.names {
-					if !strings.Contains(one, want) {
-						t.Errorf("%s: %q is missing in\n%s", what, want, one)
-					}
-					if !strings.Contains(all, want) {
-						t.Errorf("%s, everything: %q is missing in\n%s", what, want, all)
-					}
-				}
-				for _, want := range d.global {
-					if !strings.Contains(all, want) {
-						t.Errorf("%s, everything: %q is missing in\n%s", what, want, all)
-					}
-				}
-				if d.sql != "" {
-					restore()
-				}
-				*sh = before
-				if one, all := everything(t, b, f, "c1"); one != "" || all != "" {
-					t.Fatalf("%s, undone: %q, %q", what, one, all)
-				}
-			}
-		})
-	}
+		}
+	})
 }
 
 // TestFindingsStayReadable: a thousand wrong rows are ten lines and a number, and the same faults have the same

@@ -17,6 +17,8 @@ import (
 	"redrain/payout/ledger/chain"
 )
 
+func TestMain(m *testing.M) { testenv.Main(m) }
+
 // fakeLedger has the rows that the test says.
 type fakeLedger struct {
 	rows    []chain.Head // the newest one of each book is its head

@@ -13,6 +13,8 @@ import (
 	"redrain/payout/statement"
 )
 
+func TestMain(m *testing.M) { testenv.Main(m) }
+
 // short is a line in short.
 func short(l statement.Line) string {
 	if l.Fault != "" {

@@ -20,6 +20,8 @@ import (
 	"redrain/rain"
 )
 
+func TestMain(m *testing.M) { testenv.Main(m) }
+
 // patience is for a machine that has other work.
 const patience = 30 * time.Second
 

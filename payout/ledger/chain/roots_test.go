@@ -15,6 +15,8 @@ import (
 	"redrain/payout/paytest"
 )
 
+func TestMain(m *testing.M) { testenv.Main(m) }
+
 const day = 24 * time.Hour
 
 // dawn is soon after the end of 2026-11-22.

@@ -16,6 +16,8 @@ import (
 	"redrain/rain"
 )
 
+func TestMain(m *testing.M) { testenv.Main(m) }
+
 func TestPost(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Split: rain.List,

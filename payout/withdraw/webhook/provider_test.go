@@ -20,6 +20,8 @@ import (
 	"redrain/payout/withdraw/webhook/webhooktest"
 )
 
+func TestMain(m *testing.M) { testenv.Main(m) }
+
 func now() int64 { return time.Now().UnixMilli() }
 
 var payment = withdraw.Payment{Key: "w1", User: "张三", Amount: 250, CreatedAt: 1763712000000}
