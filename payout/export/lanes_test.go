@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"redrain/internal/testenv"
 	"redrain/payout/export"
 	"redrain/payout/paytest"
 	"redrain/rain"
@@ -15,8 +14,7 @@ import (
 // laned makes a campaign of which a part is for guests, and which is over: won from in both lanes.
 func laned(t testing.TB, b *paytest.Books) *paytest.FakeRedis {
 	t.Helper()
-	f := paytest.NewFakeRedis(b.Clock.Now)
-	f.Open(b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 4, GuestsShare: 400_000}))
+	f, _ := b.Stocked(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 4, GuestsShare: 400_000})
 	f.Win("c1", 0, "p")
 	f.Win("c1", 2, "g")
 	b.CloseCampaign(t, "c1")
@@ -24,8 +22,7 @@ func laned(t testing.TB, b *paytest.Books) *paytest.FakeRedis {
 		f.Close("c1", shard)
 		b.SettleAll(t, f, shard)
 	}
-	paytest.Must(t, testenv.Err(b.Update(t.Context(), "c1",
-		func(c *rain.Campaign) error { c.Drained = true; return nil })))
+	b.Drain(t, "c1")
 	return f
 }
 

@@ -67,8 +67,7 @@ func cut(t testing.TB, b *paytest.Books) {
 	if posted := b.MustPost(t, back); len(posted.Cut) != 1 {
 		t.Fatalf("%+v", posted)
 	}
-	paytest.Must(t, testenv.Err(b.Update(t.Context(), "cut",
-		func(c *rain.Campaign) error { c.Drained = true; return nil })))
+	b.Drain(t, "cut")
 }
 
 // dismissed makes a campaign that is over, of which a packet went back only after that: a line that was won was played
@@ -92,8 +91,7 @@ func dismissed(t testing.TB, b *paytest.Books, f *paytest.FakeRedis, id string, 
 		f.Close(id, shard)
 		b.MustPost(t, f.Entries(paytest.FakeKey{Campaign: id, Shard: shard})...)
 	}
-	paytest.Must(t, testenv.Err(b.Update(t.Context(), id,
-		func(c *rain.Campaign) error { c.Drained = true; return nil })))
+	b.Drain(t, id)
 	if d, err := b.Dismiss(paytest.As(t, "payout.dismiss"), id+"-9", 0, "nobody's"); err != nil || d.Reclaimed != 10 {
 		t.Fatalf("%+v, %v", d, err)
 	}
@@ -104,8 +102,7 @@ func givenUp(t testing.TB, b *paytest.Books) {
 	t.Helper()
 	paytest.Must(t, b.CreateCampaign(t.Context(), b.LoadingCampaign(t, "given-up")))
 	paytest.Must(t, testenv.Err(b.Abandon(t.Context(), "given-up")))
-	paytest.Must(t, testenv.Err(b.Update(t.Context(), "given-up",
-		func(c *rain.Campaign) error { c.Drained = true; return nil })))
+	b.Drain(t, "given-up")
 }
 
 // exported is the export of a campaign.

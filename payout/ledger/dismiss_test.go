@@ -162,8 +162,7 @@ func wantDismissalOnRecord(t *testing.T, b *paytest.Books) {
 
 // winnersOnly is a Redis that has decided nothing.
 func winnersOnly(b *paytest.Books, c *rain.Campaign) *paytest.FakeRedis {
-	f := paytest.NewFakeRedis(b.Clock.Now)
-	f.Open(c)
+	f := paytest.NewFakeRedis(b.Clock.Now, c)
 	return f
 }
 
@@ -189,8 +188,7 @@ func TestWhatALetterKeepsGoesBack(t *testing.T) {
 				b.MustPost(t, paytest.ReclaimEntry(0, 9, asked...))
 				b.WantBalance(t, booking.EscrowAccount("c1"), 10)
 				keeps(t, b, "c1-5", "until campaign c1 is over")
-				c = paytest.Got(b.Update(t.Context(), c.ID,
-					func(c *rain.Campaign) error { c.Drained = true; return nil })).Must(t)
+				c = b.Drain(t, c.ID)
 				b.MustPost(t, stolen(4, 5, won))
 				var all sync.WaitGroup
 				var mu sync.Mutex

@@ -107,7 +107,7 @@ func TestPendingProofs(t *testing.T) {
 		b.CloseCampaign(t, "c1")
 		f.Close("c1", 0)
 		b.SettleAll(t, f, 0)
-		paytest.Must(t, testenv.Err(b.Update(ctx, "c1", func(c *rain.Campaign) error { c.Drained = true; return nil })))
+		b.Drain(t, "c1")
 		prove(reconcile.Sums, "c1")
 		b.Statement(t, "UPDATE balance SET amount = amount + 1 WHERE account_id = 'escrow:c1'")
 		prove(reconcile.Rows, "c1")

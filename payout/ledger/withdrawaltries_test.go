@@ -159,8 +159,7 @@ func TestDeadWithdrawal(t *testing.T) {
 			}
 		}
 		c := paytest.Got(b.Campaign(ctx, "for-u1")).Must(t)
-		redis := paytest.NewFakeRedis(b.Clock.Now)
-		redis.Open(c)
+		redis := paytest.NewFakeRedis(b.Clock.Now, c)
 		redis.Settled(paytest.Entry("for-u1", 1, paytest.Win("u1", 0, 100)))
 		if got := b.Prove(t, c, redis); !got.Balanced || got.Paid != 100 || got.Dead != 0 {
 			t.Errorf("the campaign's books: %+v", got)

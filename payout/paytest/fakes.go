@@ -37,9 +37,13 @@ type FakeShard struct {
 	closed   bool
 }
 
-// NewFakeRedis makes a Redis without campaigns. The clock gives the ids of entries.
-func NewFakeRedis(clock rain.Clock) *FakeRedis {
-	return &FakeRedis{clock: clock, Shards: map[FakeKey]*FakeShard{}}
+// NewFakeRedis makes a Redis that has the stock of campaigns. The clock gives the ids of entries.
+func NewFakeRedis(clock rain.Clock, campaigns ...*rain.Campaign) *FakeRedis {
+	f := &FakeRedis{clock: clock, Shards: map[FakeKey]*FakeShard{}}
+	for _, c := range campaigns {
+		f.Open(c)
+	}
+	return f
 }
 
 // Open stocks a campaign.

@@ -20,8 +20,7 @@ func TestAProofSaysThatATableIsAway(t *testing.T) {
 	b := paytest.OnSQLite(t)
 	ctx := t.Context()
 	c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
-	f := paytest.NewFakeRedis(b.Clock.Now)
-	f.Open(c)
+	f := paytest.NewFakeRedis(b.Clock.Now, c)
 	f.Win("c1", 0, "u1", "u2")
 	b.SettleAll(t, f, 0)
 	proofs := map[string]func() (bool, error){

@@ -14,10 +14,8 @@ func BenchmarkReconcile(b *testing.B) {
 	for name, open := range paytest.Both {
 		books := open(b)
 		const packets, users, perEntry = 100_000, 50_000, 50
-		f := paytest.NewFakeRedis(books.Clock.Now)
-		c := books.OpenCampaign(b, "c1", rain.Spec{Budget: 100 * packets, Packets: packets, WinsPerUser: 2,
+		f, _ := books.Stocked(b, "c1", rain.Spec{Budget: 100 * packets, Packets: packets, WinsPerUser: 2,
 			Split: rain.DoubleMean})
-		f.Open(c)
 		for first := 0; first < packets; first += 1000 {
 			for i := range 1000 / perEntry {
 				winners := make([]string, perEntry)

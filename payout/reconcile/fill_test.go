@@ -139,7 +139,7 @@ func fillRemoved(t testing.TB, b *paytest.Books, removal string) {
 	b.CloseCampaign(t, "c5")
 	b.MustPost(t, paytest.Seal(rain.Entry{Ref: rain.EntryRef{Campaign: "c5", ID: "9-0"},
 		Reclaim: &rain.Reclaim{Numbers: paytest.Packets(4, 4), Amount: 10}}))
-	paytest.Must(t, testenv.Err(b.Update(ctx, "c5", func(c *rain.Campaign) error { c.Drained = true; return nil })))
+	b.Drain(t, "c5")
 	var file bytes.Buffer
 	paytest.Must(t, testenv.Err(export.New(b.DB, b.Clock.Now).Write(ctx, "c5", "ann", nil, &file)))
 	f := paytest.Got(export.Verify(&file)).Must(t)

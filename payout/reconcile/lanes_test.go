@@ -15,8 +15,7 @@ import (
 func TestAPacketOfTheOtherLaneIsFound(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 2, GuestsShare: 400_000})
-		f := paytest.NewFakeRedis(b.Clock.Now)
-		f.Open(c)
+		f := paytest.NewFakeRedis(b.Clock.Now, c)
 		f.Win("c1", 0, "p")
 		f.Win("c1", 1, "g")
 		for shard := range c.Shards {

@@ -33,8 +33,7 @@ func forgePayout(t testing.TB, b *paytest.Books, packet int, ms int64) {
 // TestAPayoutFromTheFuture: what is dated behind the snapshot is left out only as far as the shard has come by now.
 func TestAPayoutFromTheFuture(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
-		f := paytest.NewFakeRedis(b.Clock.Now)
-		f.Open(b.OpenCampaign(t, "c1", rain.Spec{Budget: 1000, Packets: 100}))
+		f, _ := b.Stocked(t, "c1", rain.Spec{Budget: 1000, Packets: 100})
 		f.Win("c1", 0, "u")
 		b.SettleAll(t, f, 0)
 		forgePayout(t, b, 50, b.Clock.Now()+1_000_000)
@@ -52,9 +51,7 @@ func TestAPayoutFromTheFuture(t *testing.T) {
 // TestAPayoutFromBetween is dated between the snapshot and now, when a true one could be: the next proof names it.
 func TestAPayoutFromBetween(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
-		f := paytest.NewFakeRedis(b.Clock.Now)
-		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 1000, Packets: 100})
-		f.Open(c)
+		f, c := b.Stocked(t, "c1", rain.Spec{Budget: 1000, Packets: 100})
 		f.Win("c1", 0, "u")
 		b.SettleAll(t, f, 0)
 		before := f.Snapshots(c)
@@ -79,9 +76,7 @@ func TestAPayoutFromBetween(t *testing.T) {
 // TestAMoveFromTheFuture: a move that its shard has not made is named, and not taken for one that comes later.
 func TestAMoveFromTheFuture(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
-		f := paytest.NewFakeRedis(b.Clock.Now)
-		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 1000, Packets: 100, Shards: 2})
-		f.Open(c)
+		f, c := b.Stocked(t, "c1", rain.Spec{Budget: 1000, Packets: 100, Shards: 2})
 		change(t, b, "INSERT INTO move (id, campaign_id, from_shard, to_shard, numbers, packets, from_number, epoch, "+
 			"created_at) VALUES ('forged', 'c1', 0, 1, '7-9', 3, 5, 0, 1)")
 		if r := b.Prove(t, c, f); r.Balanced || !slices.ContainsFunc(r.Findings, func(s string) bool {

@@ -21,9 +21,7 @@ func TestMain(m *testing.M) { testenv.Main(m) }
 
 func TestReconcileThroughALife(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
-		f := paytest.NewFakeRedis(b.Clock.Now)
-		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 1000, Packets: 100, Shards: 3})
-		f.Open(c)
+		f, c := b.Stocked(t, "c1", rain.Spec{Budget: 1000, Packets: 100, Shards: 3})
 		want := reconcile.Reconciliation{Funded: 1000, Stock: 1000, Balanced: true}
 		check := func(what string) {
 			t.Helper()
@@ -97,8 +95,7 @@ func TestReconcileTellsEntriesOfOneMillisecondApart(t *testing.T) {
 				Wins: []rain.Win{paytest.Win("u", packet, 10)}})
 		}
 		b.MustPost(t, e(0, 0), e(1, 1), e(2, 2))
-		f := paytest.NewFakeRedis(b.Clock.Now)
-		f.Open(c)
+		f := paytest.NewFakeRedis(b.Clock.Now, c)
 		f.Settled(e(0, 0))
 		f.Settled(e(1, 1))
 		before := f.Snapshots(c)
@@ -122,8 +119,7 @@ func TestReconcileLoadingAndAbandoned(t *testing.T) {
 		paytest.Must(t, testenv.Err(b.Deposit(t.Context(), "acme", "r", 100)))
 		c := paytest.FullCampaign("c1")
 		paytest.Must(t, b.CreateCampaign(t.Context(), c))
-		half := paytest.NewFakeRedis(b.Clock.Now)
-		half.Open(c)
+		half := paytest.NewFakeRedis(b.Clock.Now, c)
 		half.Lose("c1", 1)
 		if got := b.Prove(t, c, half); !equal(got, reconcile.Reconciliation{Funded: 100, Stock: 100, Balanced: true}) {
 			t.Errorf("%+v", got)
@@ -138,9 +134,7 @@ func TestReconcileLoadingAndAbandoned(t *testing.T) {
 
 func TestReconcileCountsDeadLettersOnce(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
-		f := paytest.NewFakeRedis(b.Clock.Now)
-		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
-		f.Open(c)
+		f, c := b.Stocked(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		f.Win("c1", 0, "u1", "u2")
 		// The ledger cannot take u2: somebody has paid packet 1 to another player, by hand.
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("thief", 1, 10)))
@@ -163,9 +157,7 @@ func TestReconcileCountsDeadLettersOnce(t *testing.T) {
 // TestWhatRedisLacksIsTheDifference: for rows of the books see TestEditedRowsAreNamed.
 func TestWhatRedisLacksIsTheDifference(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
-		f := paytest.NewFakeRedis(b.Clock.Now)
-		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 1000, Packets: 100})
-		f.Open(c)
+		f, c := b.Stocked(t, "c1", rain.Spec{Budget: 1000, Packets: 100})
 		f.Win("c1", 0, "u1", "u2", "u3")
 		b.SettleAll(t, f, 0)
 		f.Win("c1", 0, "u4")
@@ -194,10 +186,8 @@ func TestReconcileIsExactWhileItRains(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		const shards, packets = 3, 450
 		b.Proof.SetStretch(70)
-		f := paytest.NewFakeRedis(b.Clock.Now)
-		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 10 * packets, Packets: packets, Shards: shards,
+		f, c := b.Stocked(t, "c1", rain.Spec{Budget: 10 * packets, Packets: packets, Shards: shards,
 			Split: rain.DoubleMean})
-		f.Open(c)
 		var wg sync.WaitGroup
 		var ended atomic.Int32
 		for s := range shards {

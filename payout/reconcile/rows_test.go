@@ -82,8 +82,7 @@ func TestEveryDeedIsNamed(t *testing.T) {
 	testenv.RunsFrom(t, testenv.Nightly)
 	paytest.OnBoth(t, func(t *testing.T, b *paytest.Books) {
 		b.Proof.SetStretch(3)
-		f := paytest.NewFakeRedis(b.Clock.Now)
-		f.Open(b.OpenCampaign(t, "c1", rain.Spec{Budget: 1000, Packets: 20, Shards: 2, WinsPerUser: 1}))
+		f, _ := b.Stocked(t, "c1", rain.Spec{Budget: 1000, Packets: 20, Shards: 2, WinsPerUser: 1})
 		f.Win("c1", 0, "u1", "u5", "u3")
 		b.SettleAll(t, f, 0)
 		f.Win("c1", 1, "v")
@@ -144,8 +143,7 @@ func TestEveryDeedIsNamed(t *testing.T) {
 // fingerprint while the money moves on.
 func TestFindingsStayReadable(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
-		f := paytest.NewFakeRedis(b.Clock.Now)
-		f.Open(b.OpenCampaign(t, "c1", rain.Spec{Budget: 10_000, Packets: 1000}))
+		f, _ := b.Stocked(t, "c1", rain.Spec{Budget: 10_000, Packets: 1000})
 		users := make([]string, 300)
 		for i := range users {
 			users[i] = fmt.Sprint("u", i)
@@ -175,9 +173,7 @@ func TestFindingsStayReadable(t *testing.T) {
 // TestAPacketPaidTwice: also where the key that forbids it is gone.
 func TestAPacketPaidTwice(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
-		f := paytest.NewFakeRedis(b.Clock.Now)
-		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 5 * sqldb.Chunk, Packets: sqldb.Chunk + 10})
-		f.Open(c)
+		f, c := b.Stocked(t, "c1", rain.Spec{Budget: 5 * sqldb.Chunk, Packets: sqldb.Chunk + 10})
 		f.Win("c1", 0, slices.Repeat([]string{"u"}, sqldb.Chunk+10)...)
 		b.SettleAll(t, f, 0)
 		change(t, b, "ALTER TABLE payout RENAME TO keyed; CREATE TABLE payout AS "+allOf("keyed"))

@@ -142,8 +142,7 @@ func TestNonsenseHoldsNothingBack(t *testing.T) {
 		b.MustPost(t, paid)
 		late := posting.LateLetter(paid, "given up in the same moment")
 		paytest.Must(t, b.WriteLetter(late))
-		redis := paytest.NewFakeRedis(b.Clock.Now)
-		redis.Open(c2)
+		redis := paytest.NewFakeRedis(b.Clock.Now, c2)
 		redis.Settled(paid)
 		if got := b.Prove(t, c2, redis); !got.Balanced || got.Dead != 0 {
 			t.Errorf("%+v", got)

@@ -96,8 +96,7 @@ func TestWhatComesAfterTheFenceIsVoid(t *testing.T) {
 			4, "void letters are kept")
 		testenv.WantErr(t, testenv.Err(b.Retry(t.Context(), "c1-9")), ledger.ErrUnknownClaim)
 		// The books are those of Redis as it is restored: it knows what is taken, and the rest is its stock.
-		redis := paytest.NewFakeRedis(b.Clock.Now)
-		redis.Open(c)
+		redis := paytest.NewFakeRedis(b.Clock.Now, c)
 		redis.Settled(other)
 		restored := paytest.Restored{Stock: paytest.Packets(2, 4),
 			Barrier: posting.Barrier{Entry: barrier.ID, Epoch: ms}}
