@@ -38,9 +38,7 @@ func lived(t testing.TB, b *paytest.Books) *paytest.FakeRedis {
 	// A win that was refused too often, and is paid after all; and one that is another's.
 	f.Win("c1", 1, "w")
 	refused := f.Entries(paytest.FakeKey{Campaign: "c1", Shard: 1})[0]
-	if tried, err := b.Attempt(ctx, refused, errors.New("refused"), 1); err != nil || !tried.GivenUp {
-		t.Fatal(tried, err)
-	}
+	paytest.Want(t, paytest.Got(b.Attempt(ctx, refused, errors.New("refused"), 1)).Must(t).GivenUp, true, "GivenUp")
 	paytest.Must(t, f.Remove(ctx, []rain.EntryRef{refused.Ref}))
 	paytest.Must(t, testenv.Err(b.RetryAll(ctx, "c1", func([]posting.Settlement) {})))
 	b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("x", 0, 0)))
@@ -64,9 +62,7 @@ func cut(t testing.TB, b *paytest.Books) {
 	b.CloseCampaign(t, "cut")
 	back := paytest.Seal(rain.Entry{Ref: rain.EntryRef{Campaign: "cut", ID: "9-0"},
 		Reclaim: &rain.Reclaim{Numbers: paytest.Packets(1, 3)}})
-	if posted := b.MustPost(t, back); len(posted.Cut) != 1 {
-		t.Fatalf("%+v", posted)
-	}
+	paytest.Want(t, len(b.MustPost(t, back).Cut), 1, "Cut")
 	b.Drain(t, "cut")
 }
 
@@ -82,9 +78,7 @@ func dismissed(t testing.TB, b *paytest.Books, f *paytest.FakeRedis, id string, 
 	again := won.Wins[0]
 	again.Packet = 9 // which is the guests', where they have some of their own
 	b.MustPost(t, won)
-	if posted := b.MustPost(t, paytest.Entry(id, int(b.Clock.Now()), again)); len(posted.Dead) != 1 {
-		t.Fatalf("%+v", posted)
-	}
+	paytest.Want(t, len(b.MustPost(t, paytest.Entry(id, int(b.Clock.Now()), again)).Dead), 1, "Dead")
 	paytest.Must(t, f.Remove(t.Context(), []rain.EntryRef{won.Ref}))
 	b.CloseCampaign(t, id)
 	for shard := range c.Shards {
@@ -92,9 +86,8 @@ func dismissed(t testing.TB, b *paytest.Books, f *paytest.FakeRedis, id string, 
 		b.MustPost(t, f.Entries(paytest.FakeKey{Campaign: id, Shard: shard})...)
 	}
 	b.Drain(t, id)
-	if d, err := b.Dismiss(paytest.As(t, "payout.dismiss"), id+"-9", 0, "nobody's"); err != nil || d.Reclaimed != 10 {
-		t.Fatalf("%+v, %v", d, err)
-	}
+	paytest.Want(t, paytest.Got(b.Dismiss(paytest.As(t, "payout.dismiss"), id+"-9", 0, "nobody's")).Must(t).Reclaimed,
+		10, "Reclaimed")
 }
 
 // givenUp makes a campaign that was given up before it was stocked.
@@ -144,9 +137,7 @@ func TestAnExportIsProved(t *testing.T) {
 		dismissed(t, b, f, "late-lanes", rain.Spec{Shards: 4, GuestsShare: 400_000})
 		for _, campaign := range []string{"cut", "given-up", "late", "late-lanes"} {
 			file, _ := exported(t, b, campaign, f)
-			if v, err := export.Verify(strings.NewReader(file)); err != nil || !v.Proved {
-				t.Errorf("%s: %+v, %v", campaign, v, err)
-			}
+			paytest.Want(t, paytest.Got(export.Verify(strings.NewReader(file))).Must(t).Proved, true, campaign)
 		}
 	})
 }

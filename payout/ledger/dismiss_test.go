@@ -58,9 +58,7 @@ func TestWhatIsSomebodysIsNotDismissed(t *testing.T) {
 		keeps(t, b, "c1.0.2-0", "until campaign c1 is over")
 		b.CloseCampaign(t, "c1")
 		keeps(t, b, "c1.0.2-0", "retry it")
-		if r, err := b.RetryAll(ctx, "", func([]posting.Settlement) {}); err != nil || r.Settled != 2 {
-			t.Errorf("%+v, %v", r, err)
-		}
+		paytest.Want(t, paytest.Got(b.RetryAll(ctx, "", func([]posting.Settlement) {})).Must(t).Settled, 2, "Settled")
 		b.MustWithdraw(t, "w1", "promised", 10)
 		paytest.Must(t, b.RecordDead(ctx, b.LeaseOne(t), "no answer"))
 		keeps(t, b, "w1", "withdrawal")
@@ -110,14 +108,10 @@ func TestWhatKeepsNothingIsDismissedAtOnce(t *testing.T) {
 		post := func() posting.Posted {
 			return b.MustPost(t, append(forged, paytest.Entry("c1", 5, paytest.Win("winner", 7, 0)), another)...)
 		}
-		if posted := post(); len(posted.Dead) != 5 {
-			t.Fatalf("%+v", posted)
-		}
+		paytest.Want(t, len(post().Dead), 5, "Dead")
 		paytest.Must(t, testenv.Err(b.BuryMessage(t.Context(), posting.Message{Name: "message-1", Campaign: "c1",
 			Payload: []byte("{"), Reason: "noise"})))
-		if r := b.Prove(t, c, winnersOnly(b, c)); len(r.Letters) != 6 {
-			t.Errorf("named are %q", r.Letters)
-		}
+		paytest.Want(t, len(b.Prove(t, c, winnersOnly(b, c)).Letters), 6, "named are")
 		ends(t, b, "c1-3")
 		ends(t, b, "c1.0.4-0")
 		ends(t, b, "message-1")
@@ -127,9 +121,7 @@ func TestWhatKeepsNothingIsDismissedAtOnce(t *testing.T) {
 			t.Fatalf("%+v, %v", letters, err)
 		}
 		ctx := ledger.WithAudit(t.Context(), ledger.AuditRecord{Actor: "op", Action: "payout.dismiss"})
-		if d, err := b.Dismiss(ctx, "c1-4", letters[1].ID, "made up"); err != nil || d.Letters != 1 {
-			t.Errorf("one of two: %+v, %v", d, err)
-		}
+		paytest.Want(t, paytest.Got(b.Dismiss(ctx, "c1-4", letters[1].ID, "made up")).Must(t).Letters, 1, "one of two")
 		ends(t, b, "c1-4")
 		wantDismissalOnRecord(t, b)
 		if posted := post(); len(posted.Dead)+posted.New != 0 || b.CountDead(t) != 0 {
@@ -215,9 +207,8 @@ func TestWhatALetterKeepsGoesBack(t *testing.T) {
 				if r := b.Prove(t, c, nil); !r.Balanced || r.Reclaimed != 90 || len(r.Letters) != 0 {
 					t.Errorf("%+v", r)
 				}
-				if posted := b.MustPost(t, paytest.Entry("c1", 7, paytest.Win("late", 5, 10))); posted.New != 0 {
-					t.Errorf("what went back is paid: %+v", posted)
-				}
+				paytest.Want(t, b.MustPost(t, paytest.Entry("c1", 7, paytest.Win("late", 5, 10))).New, 0,
+					"what went back is paid")
 				b.CheckBooks(t)
 			})
 		})

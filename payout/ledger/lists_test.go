@@ -63,13 +63,9 @@ func TestOnlyTheInvitedArePaid(t *testing.T) {
 			t.Errorf("%d are paid; dead: %s", posted.New, reasons(dead))
 		}
 		paytest.Must(t, testenv.Err(lists.Add(t.Context(), "vip", []string{"back"})))
-		if posted := b.MustPost(t, win("c", 4, "back")); posted.New != 1 {
-			t.Errorf("who is on it again: %+v", posted)
-		}
+		paytest.Want(t, b.MustPost(t, win("c", 4, "back")).New, 1, "who is on it again")
 		paytest.Got(b.Retry(t.Context(), rain.ClaimID("c", 3))).Len(t, 1, "a person pays it")
-		if l, err := lists.List(t.Context(), "vip"); err != nil || l.Members != 2 {
-			t.Errorf("%+v, %v", l, err)
-		}
+		paytest.Want(t, paytest.Got(lists.List(t.Context(), "vip")).Must(t).Members, 2, "Members")
 	})
 }
 
@@ -122,9 +118,7 @@ func TestCampaignsAndTheirLists(t *testing.T) {
 			}
 		}
 		b.OpenCampaign(t, "c", rain.Spec{Budget: 10, Packets: 10, Players: &rain.Players{List: "vip"}})
-		if c, err := b.Campaign(ctx, "c"); err != nil || c.Invited() != "vip" {
-			t.Errorf("%+v, %v", c, err)
-		}
+		paytest.Want(t, paytest.Got(b.Campaign(ctx, "c")).Must(t).Invited(), "vip", "Invited()")
 		testenv.WantErr(t, lists.Delete(ctx, "vip"), ledger.ErrListInUse, "deleted while a campaign needs it")
 		paytest.Must(t, lists.Delete(ctx, "barred"))
 		makeList(t, lists, "barred", standing.PurposeDeny)

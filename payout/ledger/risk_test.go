@@ -32,9 +32,7 @@ func heldBooks(b *paytest.Books) (l *ledger.Ledger, entries []rain.Entry) {
 	win := func(number int, user string) rain.Entry {
 		return paytest.Entry("c", int(b.Clock.Now()), paytest.Win(user, number, 10))
 	}
-	if posted, err := l.Poster.Post(t.Context(), []rain.Entry{win(0, "bot")}); err != nil || posted.Held != 0 {
-		t.Fatalf("%+v, %v", posted, err)
-	}
+	paytest.Want(t, paytest.Got(l.Poster.Post(t.Context(), []rain.Entry{win(0, "bot")})).Must(t).Held, 0, "Held")
 	suspect(t, l, "bot")
 	return l, []rain.Entry{win(1, "bot"), win(2, "bot"), win(3, "person"), win(4, "bot")}
 }
@@ -111,9 +109,8 @@ func TestWinsAreHeldReleasedAndConfirmed(t *testing.T) {
 			}
 			botsMoney(t, b, 20, 0, sponsor+20)
 		}
-		if again, err := l.Risk.Release(ctx, claims(1, 2), looker); err != nil || len(again.Released) != 0 {
-			t.Errorf("released again: %+v, %v", again, err)
-		}
+		paytest.Want(t, len(paytest.Got(l.Risk.Release(ctx, claims(1, 2), looker)).Must(t).Released), 0,
+			"released again")
 		botsMoney(t, b, 20, 0, sponsor+20)
 		// Whom somebody has released is not held for what the rules say.
 		suspect(t, l, "bot")
@@ -163,9 +160,7 @@ func TestHoldingIsAllOrNothing(t *testing.T) {
 		}
 		b.Statement(t, "ALTER TABLE elsewhere RENAME TO held")
 		botsMoney(t, b, 10, 0, sponsorsMoney(b))
-		if posted, err := l.Poster.Post(t.Context(), entries); err != nil || posted.Held != 3 {
-			t.Errorf("%+v, %v", posted, err)
-		}
+		paytest.Want(t, paytest.Got(l.Poster.Post(t.Context(), entries)).Must(t).Held, 3, "Held")
 		b.CheckBooks(t)
 	})
 }

@@ -24,9 +24,8 @@ func TestRefusedGivesBackOnce(t *testing.T) {
 		w := b.LeaseOne(t)
 		paytest.Together(8, func(int) { paytest.Must(t, b.RecordRefused(t.Context(), w, "the account is closed")) })
 		b.WantBalance(t, booking.UserAccount("u1"), 100)
-		if w := b.WantWithdrawal(t, "w1", ledger.WithdrawalRefused, 1); w.LastError != "the account is closed" {
-			t.Errorf("%+v", w)
-		}
+		paytest.Want(t, b.WantWithdrawal(t, "w1", ledger.WithdrawalRefused, 1).LastError, "the account is closed",
+			"LastError")
 		testenv.WantErr(t, b.RecordPaid(t.Context(), w, "x"), ledger.ErrPaidTwice, "paid after all")
 		b.WantWithdrawal(t, "w1", ledger.WithdrawalRefused, 1)
 		paytest.Must(t, b.RecordRetry(t.Context(), w, 0, "x"))
@@ -131,9 +130,7 @@ func TestDeadWithdrawal(t *testing.T) {
 			testenv.WantErr(t, b.RecordRefused(ctx, w, "late"), ledger.ErrLeaseLost, "a dead one is refused")
 			b.Clock.Add(time.Hour.Milliseconds())
 			paytest.Got(b.LeaseDue(ctx, paytest.Bank, 10, time.Minute)).Len(t, 0, "a dead one is tried")
-			if w := b.WantWithdrawal(t, "w1", ledger.WithdrawalSent, 1); !w.Dead {
-				t.Errorf("%+v", w)
-			}
+			paytest.Want(t, b.WantWithdrawal(t, "w1", ledger.WithdrawalSent, 1).Dead, true, "Dead")
 			b.WantBalance(t, booking.UserAccount("u1"), 30)
 			letters, _, err := b.ListDeadLetters(ctx, "", 10)
 			if err != nil || len(letters) != 1 {
@@ -154,9 +151,7 @@ func TestDeadWithdrawal(t *testing.T) {
 				after["state"] != "failed" {
 				t.Errorf("%s: %s", r.Target, r.Detail)
 			}
-			if w := b.WantWithdrawal(t, "w1", ledger.WithdrawalSent, 0); w.Dead {
-				t.Errorf("%+v", w)
-			}
+			paytest.Want(t, b.WantWithdrawal(t, "w1", ledger.WithdrawalSent, 0).Dead, false, "Dead")
 		}
 		c := paytest.Got(b.Campaign(ctx, "for-u1")).Must(t)
 		redis := paytest.NewFakeRedis(b.Clock.Now, c)
@@ -173,9 +168,7 @@ func TestDeadWithdrawal(t *testing.T) {
 		// The provider's answer comes at last: paid, and nothing waits any more.
 		late := paytest.Got(b.Withdrawal(ctx, "w1")).Must(t)
 		paytest.Must(t, b.RecordPaid(ctx, late, "bank"))
-		if w := b.WantWithdrawal(t, "w1", ledger.WithdrawalPaid, 1); w.Dead {
-			t.Errorf("%+v", w)
-		}
+		paytest.Want(t, b.WantWithdrawal(t, "w1", ledger.WithdrawalPaid, 1).Dead, false, "Dead")
 		paytest.Want(t, b.CountDead(t), 0, "dead")
 		testenv.WantErr(t, testenv.Err(b.Retry(ctx, "w1")), ledger.ErrUnknownClaim, "a retry of what is paid")
 		b.CheckBooks(t)

@@ -98,9 +98,7 @@ func TestSettlersMeetCopies(t *testing.T) {
 				p.settler(t, o, func([]rain.Entry) error { return nil })
 			}
 			p.eventuallySettled(t, 20*time.Second, c, 600)
-			if info := p.consumer(t); info.NumPending != 0 {
-				t.Errorf("%d messages are left", info.NumPending)
-			}
+			paytest.Want(t, p.consumer(t).NumPending, 0, "messages are left")
 			p.WantBalance(t, booking.EscrowAccount("c1"), 0)
 			p.CheckBooks(t)
 			paytest.Want(t, testutil.CollectAndCount(reg, "redrain_payout_failures_total"), 1, "counters of failures")

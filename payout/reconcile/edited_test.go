@@ -127,9 +127,8 @@ func editColumn(t *testing.T, b *paytest.Books, f *paytest.FakeRedis, table, col
 	}
 	restore()
 	change(t, b, "DROP TABLE kept_"+table)
-	if books, err := b.Proof.ReconcileAll(t.Context(), f, nil); err != nil || !books.Balanced {
-		t.Errorf("%s, put back: %+v, %v", what, books, err)
-	}
+	paytest.Want(t, paytest.Got(b.Proof.ReconcileAll(t.Context(), f, nil)).Must(t).Balanced, true,
+		what, "put back")
 }
 
 // TestAHalfRemovedCampaign: what is left of its payouts is named once, and each edit of its transactions.

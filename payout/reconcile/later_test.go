@@ -62,9 +62,7 @@ func TestAPayoutFromBetween(t *testing.T) {
 			t.Errorf("without a forgery: %+v", r)
 		}
 		forgePayout(t, b, 50, between)
-		if r := b.Prove(t, c, before); r.Later != 2 {
-			t.Errorf("%d payouts are later, want 2", r.Later)
-		}
+		paytest.Want(t, b.Prove(t, c, before).Later, 2, "payouts are later")
 		if r := b.Prove(t, c, f); r.Balanced || !slices.ContainsFunc(r.Findings, func(s string) bool {
 			return strings.HasPrefix(s, "payout of packet 50 ")
 		}) {

@@ -61,9 +61,8 @@ func TestWhatIsInHandIsNotGivenUp(t *testing.T) {
 		testenv.WantErr(t, testenv.Err(b.Attempt(ended, e, errors.New("refused"), 1)), context.Canceled)
 		paytest.Want(t, b.CountDead(t), 0, "letters")
 		unlock()
-		if tried, err := b.Attempt(t.Context(), e, errors.New("refused"), 1); err != nil || !tried.GivenUp {
-			t.Errorf("%+v, %v", tried, err)
-		}
+		paytest.Want(t, paytest.Got(b.Attempt(t.Context(), e, errors.New("refused"), 1)).Must(t).GivenUp, true,
+			"GivenUp")
 		if b.Locked() != 0 {
 			t.Errorf("%d entries are left in hand", b.Locked())
 		}

@@ -65,14 +65,12 @@ func TestWhatOnlySeemsHopelessIsKept(t *testing.T) {
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u1", wins, 10)))
 		b.Statement(t, fmt.Sprintf("UPDATE winner SET wins = %d WHERE user_id = 'u1'", wins+1))
 		for n := range wins {
-			if posted := b.MustPost(t, paytest.Entry("c1", n+2, paytest.Win("u1", n, 10))); len(posted.Dead) != 1 {
-				t.Fatalf("win %d: %+v", n, posted)
-			}
+			paytest.Want(t, len(b.MustPost(t, paytest.Entry("c1", n+2, paytest.Win("u1", n, 10))).Dead), 1,
+				fmt.Sprintf("win %d", n))
 		}
 		b.Statement(t, "UPDATE winner SET wins = 1 WHERE user_id = 'u1'")
-		if done, err := b.RetryAll(t.Context(), "", func([]posting.Settlement) {}); err != nil || done.Settled != wins {
-			t.Errorf("%+v, %v", done, err)
-		}
+		paytest.Want(t, paytest.Got(b.RetryAll(t.Context(), "", func([]posting.Settlement) {})).Must(t).Settled, wins,
+			"Settled")
 		b.WantBalance(t, booking.EscrowAccount("c1"), 0)
 		b.CheckBooks(t)
 	})
@@ -97,8 +95,7 @@ func TestAFloodOfOneLineIsBounded(t *testing.T) {
 		promise(b, paytest.Entry("c1", 1000, paytest.Win("u1", 1, 10)))
 		paytest.Got(b.Retry(t.Context(), "c1-1")).Len(t, 1)
 		b.GiveEscrow(t, "c1", -(10*packets - 20))
-		if posted := b.MustPost(t, paytest.Entry("c1", 1001, paytest.Win("u1", 2, 10))); len(posted.Dead) != 1 {
-			t.Errorf("an escrow that holds less: %+v", posted)
-		}
+		paytest.Want(t, len(b.MustPost(t, paytest.Entry("c1", 1001, paytest.Win("u1", 2, 10))).Dead), 1,
+			"an escrow that holds less")
 	})
 }

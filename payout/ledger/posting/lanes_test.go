@@ -2,6 +2,7 @@ package posting_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -44,9 +45,8 @@ func TestALaneHoldsWhereMoneyMoves(t *testing.T) {
 		paytest.Must(t, b.Moves.Write(t.Context(), "c1", 0, lent("players'", 1, 1, one(0))))
 		paytest.Must(t, b.Moves.Write(t.Context(), "c1", 2, lent("guests'", 3, 1, one(8))))
 		for shard, want := range []string{"1-3", "0-0 4-7", "", "8-9"} {
-			if h, err := b.Rebuilds.Holding(t.Context(), c, shard); err != nil || h.Numbers.String() != want {
-				t.Errorf("shard %d has %v, want %s (%v)", shard, h.Numbers, want, err)
-			}
+			paytest.Want(t, paytest.Got(b.Rebuilds.Holding(t.Context(), c, shard)).Must(t).Numbers.String(), want,
+				fmt.Sprintf("shard %d has", shard))
 		}
 		b.MustPost(t, paytest.ShardEntry("c1", 3, 3, paytest.Win(guest, 8, 0)),
 			paytest.ShardEntry("c1", 1, 3, paytest.Win(player, 5, 0)))

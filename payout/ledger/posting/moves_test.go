@@ -89,9 +89,7 @@ func TestAMoveAndARebuild(t *testing.T) {
 		testenv.WantErr(t, b.Moves.Write(ctx, "c1", 0, late), posting.ErrCutOff, "without a row")
 		paytest.Must(t, b.Moves.Write(ctx, "c1", 0, written))
 		paytest.Must(t, b.Moves.Write(ctx, "c1", 1, lent("m3", 0, 1, rain.Range{First: 7, Last: 7}))) // not cut off
-		if got, err := b.Holding(ctx, c, 0); err != nil || got.Numbers.String() != "0-2 7-7" {
-			t.Errorf("%+v, %v", got, err)
-		}
+		paytest.Want(t, paytest.Got(b.Holding(ctx, c, 0)).Must(t).Numbers.String(), "0-2 7-7", "Numbers.String()")
 		ms, _, err := barrier.Position()
 		paytest.Must(t, err)
 		next := lent("m4", 1, ms+3, rain.Range{First: 2, Last: 2})
@@ -101,9 +99,7 @@ func TestAMoveAndARebuild(t *testing.T) {
 		}
 		next.Epoch = ms
 		paytest.Must(t, b.Moves.Write(ctx, "c1", 0, next))
-		if got, err := b.Holding(ctx, c, 0); err != nil || got.Numbers.String() != "0-1 7-7" {
-			t.Errorf("%+v, %v", got, err)
-		}
+		paytest.Want(t, paytest.Got(b.Holding(ctx, c, 0)).Must(t).Numbers.String(), "0-1 7-7", "Numbers.String()")
 	})
 }
 

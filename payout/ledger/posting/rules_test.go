@@ -51,9 +51,7 @@ func TestADropWinsAsItFell(t *testing.T) {
 		wantDead(t, "long after it had landed", post("2000000000.0", 50_000+4_000+500+10_000), posting.LetterPay,
 			"not in the air")
 		wantDead(t, "a decoy", post("3000000000.0", 50_100), posting.LetterPay, "decoy")
-		if posted := post("2000000000.9", 50_100); posted.New != 1 {
-			t.Errorf("a drop that fell: %+v", posted)
-		}
+		paytest.Want(t, post("2000000000.9", 50_100).New, 1, "a drop that fell")
 		for claim := range 6 {
 			if _, err := b.Retry(t.Context(), fmt.Sprintf("c1-%d", claim)); !errors.Is(err, ledger.ErrStillDead) {
 				t.Error(claim, err)

@@ -109,13 +109,9 @@ func TestKeysAreRotated(t *testing.T) {
 		early := paytest.Entry("c1", 1, paytest.Win("u0", 0, 0))
 		b.MustPost(t, early)
 		rotate(b)
-		if posted := b.MustPost(t, paytest.Entry("c1", 2, paytest.Win("u1", 1, 0))); posted.New != 1 {
-			t.Errorf("of the key before: %+v", posted)
-		}
+		paytest.Want(t, b.MustPost(t, paytest.Entry("c1", 2, paytest.Win("u1", 1, 0))).New, 1, "of the key before")
 		fresh := paytest.Entry("c1", 3, paytest.Win("u2", 2, 0))
-		if posted := b.MustPost(t, paytest.SealWith(b.Seals.Ring(), fresh)); posted.New != 1 {
-			t.Errorf("of the new key: %+v", posted)
-		}
+		paytest.Want(t, b.MustPost(t, paytest.SealWith(b.Seals.Ring(), fresh)).New, 1, "of the new key")
 		rotate(b)
 		late := paytest.Entry("c1", 4, paytest.Win("u3", 3, 0))
 		wantDead(t, "of the key before that", b.MustPost(t, late), posting.LetterForged, "seal")
