@@ -19,10 +19,7 @@ import (
 // idle is a relay and a settler of a pipeline that do not run.
 func (p *pipeline) idle(t testing.TB, so SettlerOptions) (*Relay, *Settler) {
 	t.Helper()
-	so.Namespace, so.Log = p.namespace, paytest.Quiet
-	relay := p.relay(t, RelayOptions{})
-	settler := NewSettler(p.js, p.Seals.Ring(), p.Poster, p.DeadLetters, p.redis, p.told, so)
-	return relay, settler
+	return p.relay(t, RelayOptions{}), p.settlerOn(p.Poster, so)
 }
 
 // messages is how many messages the stream has.
@@ -185,9 +182,7 @@ func TestCatchUpPostsInPages(t *testing.T) {
 	}
 	var pages []int
 	ledger := &between{p.Poster, func(entries []rain.Entry) error { pages = append(pages, len(entries)); return nil }}
-	settler := NewSettler(p.js, p.Seals.Ring(), ledger, p.DeadLetters, p.redis, p.told,
-		SettlerOptions{Namespace: p.namespace, BatchWins: 4, Log: paytest.Quiet})
-	paytest.Must(t, settler.CatchUp(t.Context(), "c1", 0))
+	paytest.Must(t, p.settlerOn(ledger, SettlerOptions{BatchWins: 4}).CatchUp(t.Context(), "c1", 0))
 	if !slices.Equal(pages, []int{2, 1}) {
 		t.Errorf("pages of %v entries", pages)
 	}

@@ -38,8 +38,7 @@ func (d *Deciders) start(t *testing.T) (stop func()) {
 // ledger gets both as they were decided.
 func TestWhatWasToldIsPaid(t *testing.T) {
 	t.Parallel()
-	p := inProcess(t)
-	c := p.wonAndKnown(t)
+	p, c := wonAndKnown(t)
 	shard := p.redis.Shards[paytest.FakeKey{Campaign: "c1"}]
 	told := slices.Clone(shard.Entries)
 	altered := told[0]

@@ -39,9 +39,7 @@ func TestMessagesThatNobodyHasSent(t *testing.T) {
 	t.Parallel()
 	for name, back := range backEnds {
 		t.Run(name, func(t *testing.T) {
-			p := back(t)
-			c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 2})
-			p.redis.Open(c)
+			p, c := opened(t, back, rain.Spec{Budget: 100, Packets: 10, Shards: 2})
 			reg := prometheus.NewRegistry()
 			p.node(t, quick, SettlerOptions{Registerer: reg, Alarms: Alarms{OnAdvisory: func(a Advisory) {
 				t.Errorf("a letter is told of twice: %+v", a)
@@ -105,9 +103,7 @@ func TestMessagesThatNobodyHasSent(t *testing.T) {
 // own kind, counted and told. It is taken out of the outbox, and what is true beside it is paid.
 func TestForgedEntries(t *testing.T) {
 	t.Parallel()
-	p := inProcess(t)
-	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
-	p.redis.Open(c)
+	p, c := opened(t, inProcess, rain.Spec{Budget: 100, Packets: 10})
 	forge := func(id string, change func(*rain.Entry)) {
 		e := paytest.Entry("c1", 1, paytest.Win("thief", 9, 0))
 		e.Ref.ID = id
@@ -142,24 +138,18 @@ func TestForgedEntries(t *testing.T) {
 // meanwhile, and only so many are kept.
 func TestAFloodOfMessages(t *testing.T) {
 	t.Parallel()
-	p := inProcess(t)
-	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
-	p.redis.Open(c)
-	s := newStream(p.js, p.namespace, paytest.Ring)
-	paytest.Must(t, testenv.Err(s.ensure(t.Context())))
+	p, c := opened(t, inProcess, rain.Spec{Budget: 100, Packets: 10})
+	s := p.stream(t)
 	const flood = 3000
 	for n := range flood {
 		paytest.Must(t, testenv.Err(p.js.PublishAsync(p.namespace+".payout.c1.0", fmt.Appendf(nil, "flood %d", n))))
 	}
 	reg := prometheus.NewRegistry()
 	var alarms, dropped atomic.Int64
-	settler := NewSettler(p.js, p.Seals.Ring(), p.Poster, p.DeadLetters, p.redis, p.told, SettlerOptions{
-		Namespace: p.namespace, Registerer: reg, Log: paytest.Quiet,
-		Alarms: Alarms{OnForged: func(f Forged) {
-			alarms.Add(int64(len(f.Letters)))
-			dropped.Add(int64(f.Dropped))
-		}}})
-	p.run(t, settler)
+	p.run(t, p.settlerOn(p.Poster, SettlerOptions{Registerer: reg, Alarms: Alarms{OnForged: func(f Forged) {
+		alarms.Add(int64(len(f.Letters)))
+		dropped.Add(int64(f.Dropped))
+	}}}))
 	p.redis.Win("c1", 0, "u1")
 	entries := paytest.Got(p.redis.Oldest("c1", 0, 10)).Must(t)
 	p.publish(t, 1, entries...)
@@ -181,14 +171,11 @@ func TestAFloodOfMessages(t *testing.T) {
 // their first delivery.
 func TestANodeLearnsOfANewKey(t *testing.T) {
 	t.Parallel()
-	p := inProcess(t)
-	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
-	p.redis.Open(c)
+	p, c := opened(t, inProcess, rain.Spec{Budget: 100, Packets: 10})
 	other := paytest.Node(t, p.Books)
 	p.Clock.Add(60_000)
 	paytest.Must(t, testenv.Err(other.Seals.Rotate(t.Context())))
-	s := newStream(p.js, p.namespace, paytest.Ring)
-	paytest.Must(t, testenv.Err(s.ensure(t.Context())))
+	s := p.stream(t)
 	e := paytest.SealWith(other.Seals.Ring(), paytest.Entry("c1", 1, paytest.Win("u1", 0, 0)))
 	paytest.Must(t, testenv.Err(p.js.Publish(t.Context(), s.subject(e.Ref), payout.SealMessage(other.Seals.Ring(),
 		payout.EncodeEntry(e)))))
@@ -217,13 +204,10 @@ func (l *keyless) RefreshSeals(ctx context.Context) error {
 func TestWithoutTheKeysNothingIsForged(t *testing.T) {
 	t.Parallel()
 	p := inProcess(t)
-	s := newStream(p.js, p.namespace, paytest.Ring)
-	paytest.Must(t, testenv.Err(s.ensure(t.Context())))
+	s := p.stream(t)
 	paytest.Must(t, testenv.Err(p.js.Publish(t.Context(), p.namespace+".payout.c1.0", []byte("no entry"))))
 	ledger := &keyless{Poster: p.Poster}
-	p.run(t, NewSettler(p.js, p.Seals.Ring(), ledger, p.DeadLetters, p.redis, p.told, SettlerOptions{
-		Namespace: p.namespace, Workers: 1, Log: paytest.Quiet,
-		Alarms: Alarms{OnForged: func(f Forged) { p.dead <- f.Letters[0] }}}))
+	p.run(t, p.settlerOn(ledger, SettlerOptions{Workers: 1}))
 	if d := <-p.dead; d.Kind != posting.LetterMessage || ledger.tries.Load() != 3 {
 		t.Errorf("%+v after %d tries", d, ledger.tries.Load())
 	}

@@ -24,7 +24,7 @@ import (
 // A round of the settler and one of the relay that panic are told and counted, and the next rounds settle everything.
 func TestPanicEndsOneRound(t *testing.T) {
 	t.Parallel()
-	p, _ := opened(t, inProcess, rain.Spec{Budget: 100, Packets: 10})
+	p, c := opened(t, inProcess, rain.Spec{Budget: 100, Packets: 10})
 	reg := prometheus.NewRegistry()
 	var alarms atomic.Int32
 	recoverer := paytest.Got(loop.NewRecoverer(reg, paytest.Quiet, func(string, string) { alarms.Add(1) })).Must(t)
@@ -33,14 +33,12 @@ func TestPanicEndsOneRound(t *testing.T) {
 		Recoverer: recoverer})
 	relay.outbox = &tearing{Outbox: p.redis, first: &reads}
 	var posts atomic.Int32
-	settler := NewSettler(p.js, p.Seals.Ring(), &between{p.Poster, func([]rain.Entry) error {
+	settler := p.settlerOn(&between{p.Poster, func([]rain.Entry) error {
 		if posts.Add(1) == 1 {
 			panic("torn")
 		}
 		return nil
-	}}, p.DeadLetters, p.redis, p.told, SettlerOptions{
-		Namespace: p.namespace, Workers: 1, Recoverer: recoverer, Log: paytest.Quiet,
-	})
+	}}, SettlerOptions{Workers: 1, Recoverer: recoverer})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 2)
 	go func() { ended <- relay.Run(ctx) }()
@@ -49,10 +47,7 @@ func TestPanicEndsOneRound(t *testing.T) {
 	testenv.Eventually(t, time.Minute, "both rounds have panicked", func() bool { return alarms.Load() == 2 })
 	p.redis.Win("c1", 0, "u3")
 	// Sooner than JetStream would deliver by itself what nobody has given back.
-	testenv.Eventually(t, ackWait/2, "the next rounds settle all", func() bool {
-		paid, _, err := p.Paid(t.Context(), "c1")
-		return err == nil && paid == 3
-	})
+	p.eventuallySettled(t, ackWait/2, c, 3)
 	cancel()
 	for range 2 {
 		paytest.Must(t, <-ended)
@@ -117,11 +112,7 @@ func TestPanicBecomesADeadLetter(t *testing.T) {
 				p.redis.Win("c1", 0, "torn")
 				p.redis.Win("c1", 0, "u2")
 				entries := p.publishOutbox(t, 0, 1)
-				p.run(t, NewSettler(p.js, p.Seals.Ring(), &torn{p.Poster, attempts}, p.DeadLetters, p.redis, p.told,
-					SettlerOptions{
-						Namespace: p.namespace, Workers: 1, Attempts: 3, Log: paytest.Quiet,
-						Alarms: Alarms{OnDead: func(letters []posting.DeadLetter) { p.dead <- letters[0] }},
-					}))
+				p.run(t, p.settlerOn(&torn{p.Poster, attempts}, SettlerOptions{Workers: 1, Attempts: 3}))
 				testenv.Eventually(t, ackWait/2, "a dead letter", func() bool { return len(p.dead) > 0 })
 				letter := <-p.dead
 				paid, _, err := p.Paid(t.Context(), "c1")
@@ -179,10 +170,7 @@ func TestPanicOfDecodingBecomesADeadLetter(t *testing.T) {
 	t.Parallel()
 	p := inProcess(t)
 	p.publish(t, 1, paytest.Entry("c1", 1, paytest.Win("u1", 0, 10)), paytest.Entry("c1", 2, paytest.Win("u2", 1, 10)))
-	s := NewSettler(p.js, p.Seals.Ring(), p.Poster, p.DeadLetters, p.redis, p.told, SettlerOptions{
-		Namespace: p.namespace, Attempts: 3, Log: paytest.Quiet,
-		Alarms: Alarms{OnDead: func(letters []posting.DeadLetter) { p.dead <- letters[0] }},
-	})
+	s := p.settlerOn(p.Poster, SettlerOptions{Attempts: 3})
 	messages := paytest.Got(s.pull(t.Context(), 2)).Must(t)
 	for delivered := 1; len(p.dead) == 0; delivered++ {
 		read := false

@@ -53,22 +53,35 @@ func (p *pipeline) relay(t testing.TB, o RelayOptions) *Relay {
 	return NewRelay(publisher, p.redis, p.redis, o)
 }
 
-// node starts one relay and one settler, and returns a function that stops them and waits.
-func (p *pipeline) node(t testing.TB, o RelayOptions, so SettlerOptions) (stop func()) {
-	t.Helper()
-	so.Namespace, so.Log = p.namespace, paytest.Quiet
-	so.OnDead = func(letters []posting.DeadLetter) {
+// settlerOn is a settler on a ledger. It does not run. Its letters go to p.dead unless the alarms are set.
+func (p *pipeline) settlerOn(ledger Poster, o SettlerOptions) *Settler {
+	dead := func(letters []posting.DeadLetter) {
 		for _, d := range letters {
 			p.dead <- d
 		}
 	}
-	so.OnForged = func(f Forged) {
-		for _, d := range f.Letters {
-			p.dead <- d
-		}
+	if o.OnDead == nil {
+		o.OnDead = dead
 	}
-	relay := p.relay(t, o)
-	settler := NewSettler(p.js, p.Seals.Ring(), p.Poster, p.DeadLetters, p.redis, p.told, so)
+	if o.OnForged == nil {
+		o.OnForged = func(f Forged) { dead(f.Letters) }
+	}
+	o.Namespace, o.Log = p.namespace, paytest.Quiet
+	return NewSettler(p.js, p.Seals.Ring(), ledger, p.DeadLetters, p.redis, p.told, o)
+}
+
+// stream is the stream of the pipeline, which is made.
+func (p *pipeline) stream(t testing.TB) *stream {
+	t.Helper()
+	s := newStream(p.js, p.namespace, paytest.Ring)
+	paytest.Must(t, testenv.Err(s.ensure(t.Context())))
+	return s
+}
+
+// node starts one relay and one settler, and returns a function that stops them and waits.
+func (p *pipeline) node(t testing.TB, o RelayOptions, so SettlerOptions) (stop func()) {
+	t.Helper()
+	relay, settler := p.relay(t, o), p.settlerOn(p.Poster, so)
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	for _, run := range []func(context.Context) error{relay.Run, settler.Run} {

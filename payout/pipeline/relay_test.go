@@ -5,31 +5,31 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"redrain/internal/loop"
 	"redrain/internal/testenv"
 	"redrain/payout/paytest"
 	"redrain/rain"
 )
 
 // wonAndKnown opens a campaign of ten packets, and has two of them won.
-func (p *pipeline) wonAndKnown(t *testing.T) *rain.Campaign {
+func wonAndKnown(t *testing.T) (*pipeline, *rain.Campaign) {
 	t.Helper()
-	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
-	p.redis.Open(c)
+	p, c := opened(t, inProcess, rain.Spec{Budget: 100, Packets: 10})
 	p.redis.Win("c1", 0, "u1")
 	p.redis.Win("c1", 0, "u2")
-	return c
+	return p, c
 }
 
 // TestTheRelayLeavesWhatIsFreshToItsNode: a win is published from Redis when its own node has had the time to do so, on
 // a connection that works; a reclaim, which no node publishes, at once.
 func TestTheRelayLeavesWhatIsFreshToItsNode(t *testing.T) {
 	t.Parallel()
-	p := inProcess(t)
-	p.wonAndKnown(t)
+	p, _ := wonAndKnown(t)
 	now := p.Clock.Now()
 	relay := p.relay(t, RelayOptions{Grace: time.Minute})
 	relay.o.Clock = func() int64 { return now }
@@ -54,8 +54,7 @@ func TestTheRelayLeavesWhatIsFreshToItsNode(t *testing.T) {
 // TestAClockThatWasAheadHoldsUpNoEntry: the ids of an outbox stay ahead when the clock of its Redis is right again.
 func TestAClockThatWasAheadHoldsUpNoEntry(t *testing.T) {
 	t.Parallel()
-	p := inProcess(t)
-	p.wonAndKnown(t)
+	p, _ := wonAndKnown(t)
 	const hour = 3_600_000
 	now := p.Clock.Now()
 	ahead := func(id string, sealedAt int64) rain.Entry {
@@ -133,8 +132,7 @@ func (l turns) Release(context.Context) { l.released <- struct{}{} }
 // others from the work for ever.
 func TestANodeThatCannotRelayLetsAnotherOne(t *testing.T) {
 	t.Parallel()
-	p := inProcess(t)
-	p.wonAndKnown(t)
+	p, _ := wonAndKnown(t)
 	turn := turns{make(chan struct{}, 10), make(chan struct{}, 10)}
 	relay := p.relay(t, RelayOptions{Turn: turn, SweepEvery: time.Millisecond})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -163,8 +161,7 @@ func TestANodeThatCannotRelayLetsAnotherOne(t *testing.T) {
 // A message that was cut off by the end of its node is no loss: JetStream takes the relay's for a copy of it.
 func TestTheRelaysCopyIsACopy(t *testing.T) {
 	t.Parallel()
-	p := inProcess(t)
-	p.wonAndKnown(t)
+	p, _ := wonAndKnown(t)
 	d := p.decidersOf(t)
 	for _, e := range p.redis.Entries(paytest.FakeKey{Campaign: "c1"}) {
 		d.Publish(&e)
@@ -182,8 +179,7 @@ func (unsafe) MayLeave(context.Context, []rain.Entry) error { return errors.New(
 // TestWhatMayNotLeaveStays: an heir of the Redis server would give its packets again.
 func TestWhatMayNotLeaveStays(t *testing.T) {
 	t.Parallel()
-	p := inProcess(t)
-	p.wonAndKnown(t)
+	p, _ := wonAndKnown(t)
 	relay := p.relay(t, RelayOptions{})
 	relay.outbox = unsafe{relay.outbox}
 	if relay.sweep(t.Context()); p.messages(t) != 0 {
@@ -193,4 +189,41 @@ func TestWhatMayNotLeaveStays(t *testing.T) {
 	if relay.sweep(t.Context()); p.messages(t) != 2 {
 		t.Errorf("%d messages of what may leave", p.messages(t))
 	}
+}
+
+func TestHistoryDoublesTheWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHistory(5 * time.Second)
+		e := []rain.Entry{entryOf(1)}
+		start := time.Now()
+		var at []time.Duration
+		for time.Since(start) < 30*time.Minute {
+			if due := h.due(e); len(due) == 1 {
+				at = append(at, time.Since(start))
+				h.sent(due)
+			}
+			h.prune()
+			loop.Sleep(t.Context(), time.Second)
+		}
+		paytest.Want(t, fmt.Sprint(at), "[0s 5s 15s 35s 1m15s 2m35s 5m15s 10m15s 15m15s 20m15s 25m15s]",
+			"published after")
+		if len(h.due([]rain.Entry{entryOf(2)})) != 1 {
+			t.Error("another entry has to wait")
+		}
+		for n := range 200 { // however often it was published
+			if h.sent(e); len(h.due(e)) != 0 {
+				t.Fatalf("due at once after %d copies more", n+1)
+			}
+		}
+		loop.Sleep(t.Context(), longestWait+time.Minute)
+		h.prune()
+		if len(h.entries) != 0 {
+			t.Error("a settled entry is remembered for ever")
+		}
+	})
+}
+
+func entryOf(n int) rain.Entry {
+	return rain.Entry{Ref: rain.EntryRef{Campaign: "c1", ID: fmt.Sprintf("%d-0", n)}}
 }

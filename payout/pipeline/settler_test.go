@@ -38,8 +38,8 @@ func (b *between) Post(ctx context.Context, entries []rain.Entry) (posting.Poste
 // settler runs a settler on a ledger that is meddled with.
 func (p *pipeline) settler(t *testing.T, o SettlerOptions, before func([]rain.Entry) error) (stop func()) {
 	t.Helper()
-	o.Namespace, o.Log, o.Clock = p.namespace, paytest.Quiet, p.Clock.Now
-	return p.run(t, NewSettler(p.js, p.Seals.Ring(), &between{p.Poster, before}, p.DeadLetters, p.redis, p.told, o))
+	o.Clock = p.Clock.Now
+	return p.run(t, p.settlerOn(&between{p.Poster, before}, o))
 }
 
 // run runs a settler until the test ends, or stop is called.
@@ -61,13 +61,25 @@ func (p *pipeline) run(t *testing.T, s *Settler) (stop func()) {
 // publish puts entries into the stream without a relay, each as often as said.
 func (p *pipeline) publish(t *testing.T, times int, entries ...rain.Entry) {
 	t.Helper()
-	s := newStream(p.js, p.namespace, paytest.Ring)
-	paytest.Must(t, testenv.Err(s.ensure(t.Context())))
+	s := p.stream(t)
 	for _, e := range entries {
 		message := payout.SealMessage(p.Seals.Ring(), payout.EncodeEntry(e))
 		for range times {
 			paytest.Must(t, testenv.Err(p.js.Publish(t.Context(), s.subject(e.Ref), message)))
 		}
+	}
+}
+
+// publishWins opens c1, and publishes so many messages, with so many wins each.
+func (p *pipeline) publishWins(t *testing.T, messages, wins int) {
+	t.Helper()
+	p.OpenCampaign(t, "c1", rain.Spec{Budget: rain.Money(88 * messages * wins), Packets: messages * wins})
+	for m := range messages {
+		var list []rain.Win
+		for n := range wins {
+			list = append(list, paytest.Win(fmt.Sprint("u", n), m*wins+n, 88))
+		}
+		p.publish(t, 1, paytest.Entry("c1", m+1, list...))
 	}
 }
 
@@ -130,10 +142,7 @@ func TestOneBadEntryDoesNotHoldUpItsBatch(t *testing.T) {
 		}
 		return nil
 	})
-	testenv.Eventually(t, 10*time.Second, "the other nineteen are paid", func() bool {
-		paid, _, err := p.Paid(t.Context(), "c1")
-		return err == nil && paid == 19 && p.redis.Waiting() == 1
-	})
+	p.others(t, c, 19)
 	healed.Store(true)
 	p.eventuallySettled(t, 30*time.Second, c, 20)
 	expected := fmt.Sprintf("# HELP redrain_payout_failures_total Stream messages that could not be settled at a "+
@@ -207,14 +216,7 @@ func TestAStormAfterALullIsShared(t *testing.T) {
 	t.Parallel()
 	const messages, wins = 60, 10
 	p := backEnds["in process"](t)
-	p.OpenCampaign(t, "c1", rain.Spec{Budget: 88 * messages * wins, Packets: messages * wins})
-	for m := range messages {
-		var list []rain.Win
-		for n := range wins {
-			list = append(list, paytest.Win(fmt.Sprint("u", n), m*wins+n, 88))
-		}
-		p.publish(t, 1, paytest.Entry("c1", m+1, list...))
-	}
+	p.publishWins(t, messages, wins)
 	o := SettlerOptions{Workers: 1, BatchWins: wins}
 	if n := newFetchSizer(wins).messages(wins); n < messages {
 		t.Fatalf("a worker begins with %d messages: this tests nothing", n)
