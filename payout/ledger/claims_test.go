@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -54,50 +55,42 @@ func TestClaims(t *testing.T) {
 		)
 		for _, tc := range []struct {
 			q    ledger.ClaimQuery
-			want [][]string
+			want string // pages are separated by |
 		}{
-			{ledger.ClaimQuery{Campaign: "c1", Limit: 10},
-				[][]string{{"c1-3", "c1-5", "c1-5!x", "c1-5!y", "c1-7", "c1-11"}}},
-			{ledger.ClaimQuery{Campaign: "c1", Limit: 6},
-				[][]string{{"c1-3", "c1-5", "c1-5!x", "c1-5!y", "c1-7", "c1-11"}}},
-			{ledger.ClaimQuery{Campaign: "c1", Limit: 5},
-				[][]string{{"c1-3", "c1-5", "c1-5!x", "c1-5!y", "c1-7"}, {"c1-11"}}},
-			{ledger.ClaimQuery{Campaign: "c1", Limit: 2},
-				[][]string{{"c1-3", "c1-5", "c1-5!x", "c1-5!y"}, {"c1-7", "c1-11"}}},
-			{ledger.ClaimQuery{Campaign: "c1", Limit: 1}, [][]string{{"c1-3"}, {"c1-5", "c1-5!x", "c1-5!y"}, {"c1-7"},
-				{"c1-11"}}},
-			{ledger.ClaimQuery{User: "a", Limit: 10}, [][]string{{"c1-7", "c2-5", "c2-4", "c1-5", "c1-3"}}},
-			{ledger.ClaimQuery{User: "a", Limit: 2}, [][]string{{"c1-7", "c2-5"}, {"c2-4", "c1-5"}, {"c1-3"}}},
-			{ledger.ClaimQuery{User: "a", Limit: 1}, [][]string{{"c1-7"}, {"c2-5"}, {"c2-4"}, {"c1-5"}, {"c1-3"}}},
-			{ledger.ClaimQuery{User: "a", Campaign: "c1", Limit: 2}, [][]string{{"c1-7", "c1-5"}, {"c1-3"}}},
-			{ledger.ClaimQuery{User: "x", Limit: 2}, [][]string{{"c1-5!x"}}},
-			{ledger.ClaimQuery{User: "nobody", Limit: 2}, [][]string{{}}},
-			{ledger.ClaimQuery{Campaign: "nix", Limit: 2}, [][]string{{}}},
-			{ledger.ClaimQuery{Campaign: "c1", Limit: 2, Only: ledger.ClaimFilter{User: "a"}},
-				[][]string{{"c1-3", "c1-5"}, {"c1-7"}}},
-			{ledger.ClaimQuery{Campaign: "c1", Limit: 1,
-				Only: ledger.ClaimFilter{User: "a", State: ledger.StateSettled}},
-				[][]string{{"c1-3"}, {"c1-5"}, {"c1-7"}}},
+			{ledger.ClaimQuery{Campaign: "c1", Limit: 10}, "c1-3 c1-5 c1-5!x c1-5!y c1-7 c1-11"},
+			{ledger.ClaimQuery{Campaign: "c1", Limit: 6}, "c1-3 c1-5 c1-5!x c1-5!y c1-7 c1-11"},
+			{ledger.ClaimQuery{Campaign: "c1", Limit: 5}, "c1-3 c1-5 c1-5!x c1-5!y c1-7 | c1-11"},
+			{ledger.ClaimQuery{Campaign: "c1", Limit: 2}, "c1-3 c1-5 c1-5!x c1-5!y | c1-7 c1-11"},
+			{ledger.ClaimQuery{Campaign: "c1", Limit: 1}, "c1-3 | c1-5 c1-5!x c1-5!y | c1-7 | c1-11"},
+			{ledger.ClaimQuery{User: "a", Limit: 10}, "c1-7 c2-5 c2-4 c1-5 c1-3"},
+			{ledger.ClaimQuery{User: "a", Limit: 2}, "c1-7 c2-5 | c2-4 c1-5 | c1-3"},
+			{ledger.ClaimQuery{User: "a", Limit: 1}, "c1-7 | c2-5 | c2-4 | c1-5 | c1-3"},
+			{ledger.ClaimQuery{User: "a", Campaign: "c1", Limit: 2}, "c1-7 c1-5 | c1-3"},
+			{ledger.ClaimQuery{User: "x", Limit: 2}, "c1-5!x"},
+			{ledger.ClaimQuery{User: "nobody", Limit: 2}, ""},
+			{ledger.ClaimQuery{Campaign: "nix", Limit: 2}, ""},
+			{ledger.ClaimQuery{Campaign: "c1", Limit: 2, Only: ledger.ClaimFilter{User: "a"}}, "c1-3 c1-5 | c1-7"},
+			{ledger.ClaimQuery{Campaign: "c1", Limit: 1, Only: ledger.ClaimFilter{User: "a",
+				State: ledger.StateSettled}}, "c1-3 | c1-5 | c1-7"},
 			{ledger.ClaimQuery{Campaign: "c1", Limit: 9, Only: ledger.ClaimFilter{User: "a", State: ledger.StateDead}},
-				[][]string{{}}},
+				""},
 			{ledger.ClaimQuery{Campaign: "c1", Limit: 1, Only: ledger.ClaimFilter{State: ledger.StateDead}},
-				[][]string{{"c1-5!x", "c1-5!y"}}},
+				"c1-5!x c1-5!y"},
 			{ledger.ClaimQuery{Campaign: "c1", Limit: 2, Only: ledger.ClaimFilter{State: ledger.StateSettled}},
-				[][]string{{"c1-3", "c1-5"}, {"c1-7", "c1-11"}}},
-			{ledger.ClaimQuery{Campaign: "c1", Limit: 9, Only: ledger.ClaimFilter{State: ledger.StateGranted}},
-				[][]string{{}}},
+				"c1-3 c1-5 | c1-7 c1-11"},
+			{ledger.ClaimQuery{Campaign: "c1", Limit: 9, Only: ledger.ClaimFilter{State: ledger.StateGranted}}, ""},
 			{ledger.ClaimQuery{Campaign: "c1", Limit: 1, Only: ledger.ClaimFilter{Packet: new(5)}},
-				[][]string{{"c1-5", "c1-5!x", "c1-5!y"}}},
+				"c1-5 c1-5!x c1-5!y"},
 			{ledger.ClaimQuery{Campaign: "c1", Limit: 1, Only: ledger.ClaimFilter{Packet: new(5), User: "x"}},
-				[][]string{{"c1-5!x"}}},
-			{ledger.ClaimQuery{Campaign: "c1", Limit: 1, After: "5", Only: ledger.ClaimFilter{Packet: new(5)}},
-				[][]string{{}}},
-			{ledger.ClaimQuery{Campaign: "c1", Limit: 1, Only: ledger.ClaimFilter{Packet: new(6)}}, [][]string{{}}},
+				"c1-5!x"},
+			{ledger.ClaimQuery{Campaign: "c1", Limit: 1, After: "5", Only: ledger.ClaimFilter{Packet: new(5)}}, ""},
+			{ledger.ClaimQuery{Campaign: "c1", Limit: 1, Only: ledger.ClaimFilter{Packet: new(6)}}, ""},
 		} {
-			got := pages(t, b, tc.q)
-			if !slices.EqualFunc(got, tc.want, slices.Equal[[]string]) {
-				t.Errorf("%+v:\ngot  %v\nwant %v", tc.q, got, tc.want)
+			var got []string
+			for _, page := range pages(t, b, tc.q) {
+				got = append(got, strings.Join(page, " "))
 			}
+			paytest.Want(t, strings.Join(got, " | "), tc.want, fmt.Sprintf("%+v", tc.q))
 		}
 		list, _, err := b.ListClaims(ctx, ledger.ClaimQuery{Campaign: "c1", Limit: 1})
 		want := ledger.Claim{Claim: "c1-3", Campaign: "c1", User: "a", Packet: 3, Amount: 1, WonAt: 10,

@@ -139,7 +139,7 @@ func TestForgedEntries(t *testing.T) {
 func TestAFloodOfMessages(t *testing.T) {
 	t.Parallel()
 	p, c := opened(t, inProcess, rain.Spec{Budget: 100, Packets: 10})
-	s := p.stream(t)
+	p.stream(t)
 	const flood = 3000
 	for n := range flood {
 		paytest.Must(t, testenv.Err(p.js.PublishAsync(p.namespace+".payout.c1.0", fmt.Appendf(nil, "flood %d", n))))
@@ -204,7 +204,7 @@ func (l *keyless) RefreshSeals(ctx context.Context) error {
 func TestWithoutTheKeysNothingIsForged(t *testing.T) {
 	t.Parallel()
 	p := inProcess(t)
-	s := p.stream(t)
+	p.stream(t)
 	paytest.Must(t, testenv.Err(p.js.Publish(t.Context(), p.namespace+".payout.c1.0", []byte("no entry"))))
 	ledger := &keyless{Poster: p.Poster}
 	p.run(t, p.settlerOn(ledger, SettlerOptions{Workers: 1}))

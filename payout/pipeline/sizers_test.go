@@ -2,11 +2,9 @@ package pipeline
 
 import (
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 
-	"redrain/payout/paytest"
 	"redrain/rain"
 )
 

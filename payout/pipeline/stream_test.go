@@ -12,6 +12,7 @@ import (
 	"redrain/internal/embedded"
 	"redrain/internal/testenv"
 	"redrain/payout/paytest"
+	"redrain/rain"
 )
 
 // A node that is stopped as soon as it is started stops in the middle of making the stream. What the NATS server in
