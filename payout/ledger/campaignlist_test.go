@@ -41,14 +41,10 @@ func TestCampaignsInEachOrder(t *testing.T) {
 			up := listed(t, b, ledger.CampaignQuery{Order: order, Upwards: true}, 10)
 			for limit := 1; limit < 7; limit++ {
 				got := listed(t, b, ledger.CampaignQuery{Order: order, Upwards: true}, limit)
-				if !slices.Equal(got, up) {
-					t.Errorf("by %s, %d at once: %v, want %v", order, limit, got, up)
-				}
+				paytest.WantList(t, got, up, fmt.Sprintf("by %s, %d at once", order, limit))
 				down := listed(t, b, ledger.CampaignQuery{Order: order}, limit)
 				slices.Reverse(down)
-				if !slices.Equal(down, up) {
-					t.Errorf("by %s, downwards: %v, upwards %v", order, down, up)
-				}
+				paytest.WantList(t, down, up, fmt.Sprintf("by %s, downwards, upwards", order))
 			}
 		}
 		for order, want := range map[ledger.CampaignOrder]string{
@@ -140,9 +136,7 @@ func TestCampaignsInEachState(t *testing.T) {
 				got := listed(t, b, ledger.CampaignQuery{State: state, Now: at}, 2)
 				slices.SortFunc(want, cmp.Compare)
 				slices.Sort(got)
-				if !slices.Equal(got, want) {
-					t.Errorf("%s after %d ms: %v, want %v", state, at-now, got, want)
-				}
+				paytest.WantList(t, got, want, fmt.Sprintf("%s after %d ms", state, at-now))
 				seen[state] = seen[state] || len(want) > 0
 			}
 		}
@@ -191,9 +185,7 @@ func TestDue(t *testing.T) {
 				}
 			}
 			slices.Sort(got)
-			if !slices.Equal(got, want) {
-				t.Errorf("limit %d: %v, want %v", limit, got, want)
-			}
+			paytest.WantList(t, got, want, fmt.Sprintf("limit %d", limit))
 		}
 		for _, bad := range []string{"x", "9-1-c", "0-x-c", "0-1-", "-"} {
 			testenv.WantErr(t, paytest.Err3(b.Due(ctx, now, bad, 5)), ledger.ErrBadCursor, bad)

@@ -78,14 +78,10 @@ func TestCreateCampaignRefusals(t *testing.T) {
 		for _, budget := range []rain.Money{-1, 0} {
 			c := paytest.FullCampaign("c2")
 			c.Budget = budget
-			if err := b.CreateCampaign(ctx, c); err == nil {
-				t.Errorf("a budget of %d", budget)
-			}
+			paytest.WantFail(t, b.CreateCampaign(ctx, c), fmt.Sprintf("a budget of %d", budget))
 		}
 		for _, id := range []string{"", "a.b", "a b", "a>", "红", strings.Repeat("x", 65)} {
-			if err := b.CreateCampaign(ctx, paytest.FullCampaign(id)); err == nil {
-				t.Errorf("the id %q is taken", id)
-			}
+			paytest.WantFail(t, b.CreateCampaign(ctx, paytest.FullCampaign(id)), fmt.Sprintf("the id %q is taken", id))
 		}
 		b.CheckBooks(t)
 	})
@@ -194,9 +190,7 @@ func TestLive(t *testing.T) {
 			t.Error(idsOf(live), b.AmountsKept(), err)
 		}
 		for _, c := range live {
-			if !slices.Equal(c.Amounts, []rain.Money{1, 1}) {
-				t.Errorf("%s has the amounts %v", c.ID, c.Amounts)
-			}
+			paytest.WantList(t, c.Amounts, []rain.Money{1, 1}, fmt.Sprintf("%s has the amounts", c.ID))
 		}
 	})
 }

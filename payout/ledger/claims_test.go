@@ -103,10 +103,7 @@ func TestClaims(t *testing.T) {
 			{User: "a", After: "5-x"}, {User: "a", After: "x-c1-5"}} {
 			testenv.WantErr(t, paytest.Err3(b.ListClaims(ctx, q)), ledger.ErrBadCursor, fmt.Sprintf("%+v", q))
 		}
-		on, err := b.ClaimsOn(ctx, "c1", []int{3, 5, 6})
-		if err != nil || len(on) != 4 {
-			t.Errorf("on three packets: %+v, %v", on, err)
-		}
+		paytest.Got(b.ClaimsOn(ctx, "c1", []int{3, 5, 6})).Len(t, 4, "on three packets")
 		states, err := b.ClaimStates(ctx, "a", []string{"c1-5", "c1-8", "c2-4", "nonsense"})
 		if err != nil || len(states) != 4 || states["c1-5"] != ledger.StateSettled ||
 			states["c1-8"] != ledger.StateGranted ||

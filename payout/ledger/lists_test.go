@@ -209,7 +209,5 @@ func TestCanonicalMembers(t *testing.T) {
 			t.Errorf("%q: %q, %v", given, got, err)
 		}
 	}
-	if _, err := standing.KindPlayers.Canonical("a\nb"); err == nil {
-		t.Error("a player of two lines")
-	}
+	paytest.WantFail(t, testenv.Err(standing.KindPlayers.Canonical("a\nb")), "a player of two lines")
 }

@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -40,9 +41,7 @@ func TestPlayersAreFound(t *testing.T) {
 						t.Errorf("%+v", p)
 					}
 				}
-				if !slices.Equal(got, want) {
-					t.Errorf("%q, %d at once: %v, want %v", prefix, limit, got, want)
-				}
+				paytest.WantList(t, got, want, fmt.Sprintf("%q, %d at once", prefix, limit))
 			}
 		}
 		verdicts, err := node.Risk.VerdictsOf(ctx, "uc")
@@ -77,9 +76,7 @@ func TestBansThatHold(t *testing.T) {
 					t.Errorf("%+v", one)
 				}
 			}
-			if want := []string{"a", "d"}; !slices.Equal(got, want) {
-				t.Errorf("%d at once: %v, want %v", limit, got, want)
-			}
+			paytest.WantList(t, got, []string{"a", "d"}, fmt.Sprintf("%d at once", limit))
 		}
 	})
 }

@@ -3,7 +3,6 @@ package ledger_test
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"sync"
 	"testing"
 
@@ -27,28 +26,18 @@ func TestRetryAll(t *testing.T) {
 			Reason: "no JSON"})))
 		var told []posting.Settlement
 		tell := func(s []posting.Settlement) { told = append(told, s...) }
-		if r, err := b.RetryAll(ctx, "", tell); err != nil ||
-			!reflect.DeepEqual(r, ledger.Redriven{Retried: n + 2, StillDead: n + 2}) ||
-			len(told) != 0 {
-			t.Errorf("nothing has changed: %+v, %d told, %v", r, len(told), err)
+		want := func(campaign string, r ledger.Redriven, all int, what string) {
+			t.Helper()
+			paytest.Got(b.RetryAll(ctx, campaign, tell)).Want(t, r, what)
+			paytest.Want(t, len(told), all, what, "told")
 		}
+		want("", ledger.Redriven{Retried: n + 2, StillDead: n + 2}, 0, "nothing has changed")
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: n, Packets: n})
 		allow := b.Refuse(t, "u7")
-		if r, err := b.RetryAll(ctx, "c2", tell); err != nil ||
-			!reflect.DeepEqual(r, ledger.Redriven{Retried: 1, StillDead: 1}) ||
-			len(told) != 0 {
-			t.Errorf("only c2: %+v, %d told, %v", r, len(told), err)
-		}
-		if r, err := b.RetryAll(ctx, "", tell); err != nil ||
-			!reflect.DeepEqual(r, ledger.Redriven{Retried: n + 2, Settled: n - 1, StillDead: 3}) || len(told) != n-1 {
-			t.Errorf("all but three: %+v, %d told, %v", r, len(told), err)
-		}
+		want("c2", ledger.Redriven{Retried: 1, StillDead: 1}, 0, "only c2")
+		want("", ledger.Redriven{Retried: n + 2, Settled: n - 1, StillDead: 3}, n-1, "all but three")
 		allow()
-		if r, err := b.RetryAll(ctx, "c1", tell); err != nil ||
-			!reflect.DeepEqual(r, ledger.Redriven{Retried: 1, Settled: 1}) ||
-			len(told) != n {
-			t.Errorf("the last: %+v, %d told, %v", r, len(told), err)
-		}
+		want("c1", ledger.Redriven{Retried: 1, Settled: 1}, n, "the last")
 		b.WantBalance(t, booking.EscrowAccount("c1"), 0)
 		b.CheckBooks(t)
 	})

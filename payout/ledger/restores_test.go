@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -53,9 +54,8 @@ func TestARestoreHoldsWithdrawals(t *testing.T) {
 			"more than there is":   {Withdrawal: "unknown 2", User: "u", Amount: 1000, Receiver: paytest.Bank},
 			"of an unknown player": {Withdrawal: "unknown 2", User: "nobody", Amount: 1, Receiver: paytest.Bank},
 		} {
-			if _, err := restores.Enter(ctx, p); err == nil {
-				t.Errorf("a payment that is %s was entered", why)
-			}
+			paytest.WantFail(t, testenv.Err(restores.Enter(ctx, p)), fmt.Sprintf("a payment that is %s was entered",
+				why))
 		}
 		b.WantBalance(t, booking.UserAccount("u"), 70)
 		b.WantBalance(t, booking.ClearingAccount("u"), 0)

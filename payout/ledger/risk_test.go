@@ -155,9 +155,7 @@ func TestHoldingIsAllOrNothing(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		l, entries := heldBooks(b)
 		b.Statement(t, "ALTER TABLE held RENAME TO elsewhere")
-		if _, err := l.Poster.Post(t.Context(), entries); err == nil {
-			t.Error("posted without the table of held wins")
-		}
+		paytest.WantFail(t, testenv.Err(l.Poster.Post(t.Context(), entries)), "posted without the table of held wins")
 		b.Statement(t, "ALTER TABLE elsewhere RENAME TO held")
 		botsMoney(t, b, 10, 0, sponsorsMoney(b))
 		paytest.Want(t, paytest.Got(l.Poster.Post(t.Context(), entries)).Must(t).Held, 3, "Held")
@@ -189,10 +187,7 @@ func TestVerdictsAtOnce(t *testing.T) {
 		}
 		list := standing.NewVerdicts()
 		for _, want := range []int{all, 0} {
-			fresh, err := l.Risk.Refresh(t.Context(), list)
-			if err != nil || len(fresh) != want {
-				t.Fatalf("%d are new, want %d, %v", len(fresh), want, err)
-			}
+			paytest.Got(l.Risk.Refresh(t.Context(), list)).Len(t, want, "are new")
 			for i := range all {
 				if v, found := list.Of(fmt.Sprint("u", i)); !found || !v.Held() {
 					t.Errorf("u%d: %+v", i, v)

@@ -46,9 +46,8 @@ func TestDepositIsIdempotentByReference(t *testing.T) {
 				t.Errorf("%+v: %d, %v", step, got, err)
 			}
 		}
-		if _, err := b.Deposit(ctx, "no:colon", "r", 1); err == nil {
-			t.Error("a sponsor with a colon could pass for another account")
-		}
+		paytest.WantFail(t, testenv.Err(b.Deposit(ctx, "no:colon", "r", 1)),
+			"a sponsor with a colon could pass for another account")
 		b.Clock.Add(24 * time.Hour.Milliseconds())
 		paytest.Got(b.Deposit(ctx, "acme", "r2", 50)).Want(t, rain.MaxBudget+153, "a day later")
 		b.CheckBooks(t)

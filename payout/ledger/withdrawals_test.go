@@ -54,9 +54,7 @@ func TestWithdraw(t *testing.T) {
 				t.Errorf("%s: a refused request has left something: %v", what, err)
 			}
 		}
-		if _, _, err := b.Withdraw(ctx, "w7", "a\nb", 1); err == nil {
-			t.Error("a user id that is none is taken")
-		}
+		paytest.WantFail(t, paytest.Err3(b.Withdraw(ctx, "w7", "a\nb", 1)), "a user id that is none is taken")
 		// All that is left can be taken; then the account is empty.
 		b.MustWithdraw(t, "w8", "u1", 40)
 		b.WantBalance(t, booking.UserAccount("u1"), 0)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -283,6 +284,22 @@ func Want[V comparable](t testingT, got, want V, what ...string) {
 	t.Helper()
 	if got != want {
 		t.Errorf("%s: %v, want %v", strings.Join(what, " "), got, want)
+	}
+}
+
+// WantList compares a list with the expected one; what says which list.
+func WantList[V comparable](t testingT, got, want []V, what ...string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: %v, want %v", strings.Join(what, " "), got, want)
+	}
+}
+
+// WantFail wants an operation to fail; what says which one.
+func WantFail(t testingT, err error, what ...string) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("%s: it has not failed", strings.Join(what, " "))
 	}
 }
 

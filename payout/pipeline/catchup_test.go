@@ -3,7 +3,6 @@ package pipeline
 import (
 	"context"
 	"errors"
-	"slices"
 	"testing"
 	"time"
 
@@ -91,9 +90,7 @@ func TestCatchUpKnowsTheNewestKey(t *testing.T) {
 	ledger := &keyless{Poster: p.Poster}
 	settler.settlement.ledger = ledger
 	for range 2 {
-		if err := settler.CatchUp(t.Context(), "c1", 0); err == nil {
-			t.Error("caught up without the keys")
-		}
+		paytest.WantFail(t, settler.CatchUp(t.Context(), "c1", 0), "caught up without the keys")
 	}
 	paytest.Must(t, settler.CatchUp(t.Context(), "c1", 0))
 	p.WantBalance(t, booking.UserAccount("u1"), 10)
@@ -126,18 +123,15 @@ func TestPublishWaitsForJetStream(t *testing.T) {
 	server.LoseData()
 	short, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	if err := relay.publisher.Publish(short, paytest.Entry("c1", 2, paytest.Win("u1", 1, 1))); err == nil {
-		t.Error("acknowledged by nobody")
-	}
+	paytest.WantFail(t, relay.publisher.Publish(short, paytest.Entry("c1", 2, paytest.Win("u1", 1, 1))),
+		"acknowledged by nobody")
 	ended := make(chan error, 1)
 	go func() { ended <- relay.publisher.Publish(t.Context(), paytest.Entry("c1", 3, paytest.Win("u1", 2, 1))) }()
 	server.Start()
 	paytest.Must(t, <-ended)
 	paytest.Want(t, p.messages(t), 1, "messages in the new stream")
-	if err := relay.publisher.Publish(t.Context(), paytest.Entry("c1", 4,
-		paytest.Win(string(make([]byte, 2<<20)), 3, 1))); err == nil {
-		t.Error("an entry that no message can hold")
-	}
+	paytest.WantFail(t, relay.publisher.Publish(t.Context(), paytest.Entry("c1", 4, paytest.Win(string(make([]byte,
+		2<<20)), 3, 1))), "an entry that no message can hold")
 }
 
 // TestPoisonDoesNotKeepAShardFromBeingRebuilt: what the ledger refuses is a dead letter when the fence comes up,
@@ -183,7 +177,5 @@ func TestCatchUpPostsInPages(t *testing.T) {
 	var pages []int
 	ledger := &between{p.Poster, func(entries []rain.Entry) error { pages = append(pages, len(entries)); return nil }}
 	paytest.Must(t, p.settlerOn(ledger, SettlerOptions{BatchWins: 4}).CatchUp(t.Context(), "c1", 0))
-	if !slices.Equal(pages, []int{2, 1}) {
-		t.Errorf("pages of %v entries", pages)
-	}
+	paytest.WantList(t, pages, []int{2, 1}, "pages of entries")
 }

@@ -48,12 +48,9 @@ func TestPipeline(t *testing.T) {
 			if p.told.Distinct() != 800 {
 				t.Errorf("%d claims were told", p.told.Distinct())
 			}
-			names, err := testutil.GatherAndCount(reg, "redrain_settled_total", "redrain_settle_seconds",
-				"redrain_payout_failures_total",
-				"redrain_dead_letters", "redrain_outbox_pending")
-			if err != nil || names != 5 {
-				t.Errorf("%d of 5 metrics, %v", names, err)
-			}
+			paytest.Got(testutil.GatherAndCount(reg, "redrain_settled_total", "redrain_settle_seconds",
+				"redrain_payout_failures_total", "redrain_dead_letters", "redrain_outbox_pending")).Want(t, 5,
+				"of 5 metrics")
 			p.CheckBooks(t)
 		})
 	}

@@ -52,10 +52,7 @@ func TestReconcileThroughALife(t *testing.T) {
 		want.Paid, want.Stock = 50, 950
 		check("settled")
 
-		entries, err := f.Oldest("c1", 0, 10)
-		if err != nil || len(entries) != 0 {
-			t.Fatal(entries, err)
-		}
+		paytest.Got(f.Oldest("c1", 0, 10)).Len(t, 0)
 		before = f.Snapshots(c)
 		b.CloseCampaign(t, "c1")
 		for s := range 3 {

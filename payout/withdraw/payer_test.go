@@ -284,7 +284,5 @@ func TestPayerSaysWhatIsWrong(t *testing.T) {
 		Log: paytest.Quiet, OnAlarm: func(_ ledger.Withdrawal, message string) { alarms = append(alarms, message) },
 	})
 	p.record(t.Context(), ledger.Withdrawal{}, p.classify(t.Context(), ledger.Withdrawal{}, Answer{Status: Paid}, nil))
-	if !slices.Equal(alarms, []string{ledger.ErrPaidTwice.Error()}) {
-		t.Errorf("%q", alarms)
-	}
+	paytest.WantList(t, alarms, []string{ledger.ErrPaidTwice.Error()})
 }

@@ -1,6 +1,7 @@
 package posting_test
 
 import (
+	"fmt"
 	"testing"
 
 	"redrain/payout/ledger/booking"
@@ -26,10 +27,8 @@ func TestBookRefusesWhatDoesNotBalance(t *testing.T) {
 			"more than there is":  booking.Move("x", "x", booking.UserAccount("u"), booking.UserAccount("v"), 1),
 			"a negative movement": booking.Move("x", "x", booking.UserAccount("u"), booking.UserAccount("v"), -1),
 		} {
-			if err := b.InTx(t, []booking.Txn{booking.Move("x", "good", booking.World, booking.UserAccount("w"), 1),
-				bad}); err == nil {
-				t.Errorf("%s is booked", what)
-			}
+			paytest.WantFail(t, b.InTx(t, []booking.Txn{booking.Move("x", "good", booking.World,
+				booking.UserAccount("w"), 1), bad}), fmt.Sprintf("%s is booked", what))
 		}
 		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM txn"), 0, "transactions are there")
 		b.CheckBooks(t)

@@ -91,9 +91,7 @@ func TestPlayersAppearEverywhereAtOnce(t *testing.T) {
 			wg.Wait()
 			for user, balances := range told {
 				slices.Sort(balances)
-				if !slices.Equal(balances, []int{5, 10, 15, 20, 25, 30, 35, 40}) {
-					t.Errorf("%s was told %v", user, balances)
-				}
+				paytest.WantList(t, balances, []int{5, 10, 15, 20, 25, 30, 35, 40}, fmt.Sprintf("%s was told", user))
 			}
 		}
 		b.CheckBooks(t)

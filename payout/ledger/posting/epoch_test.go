@@ -128,20 +128,13 @@ func TestALetterThatWaitsOutlivesTheFence(t *testing.T) {
 			{paytest.Win("u1", 0, 10), rain.EntryRef{Campaign: "c1", ID: "1-0"}},
 			{paytest.Win("u2", 1, 10), rain.EntryRef{Campaign: "c1", ID: "2-0"}},
 		}
-		if got := assigned(b, c); !slices.Equal(got, want) {
-			t.Errorf("taken: %+v", got)
-		}
+		paytest.WantList(t, assigned(b, c), want, "taken")
 		testenv.WantErr(t, testenv.Err(b.Retry(t.Context(), "c1-1")), ledger.ErrStillDead,
 			"a retry while the database refuses it")
 		allow()
-		settled, err := b.Retry(t.Context(), "c1-1")
-		if err != nil || len(settled) != 1 {
-			t.Fatalf("%+v, %v", settled, err)
-		}
+		paytest.Got(b.Retry(t.Context(), "c1-1")).Len(t, 1)
 		b.WantBalance(t, booking.UserAccount("u2"), 10)
-		if got := assigned(b, c); !slices.Equal(got, want) {
-			t.Errorf("taken after the retry: %+v", got)
-		}
+		paytest.WantList(t, assigned(b, c), want, "taken after the retry")
 		b.CheckBooks(t)
 	})
 }

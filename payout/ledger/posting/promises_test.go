@@ -99,8 +99,7 @@ func TestAPromiseThatIsPaidMeanwhile(t *testing.T) {
 			}
 			return nil
 		}))
-		if slices.Sort(got); !slices.Equal(got, []int{1, 2, 3}) {
-			t.Errorf("packets %v", got)
-		}
+		slices.Sort(got)
+		paytest.WantList(t, got, []int{1, 2, 3}, "packets")
 	})
 }

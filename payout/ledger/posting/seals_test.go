@@ -2,6 +2,7 @@ package posting_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"redrain/internal/seal"
@@ -183,10 +184,7 @@ func TestAnotherNodeLearnsOfANewKey(t *testing.T) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		other, third := paytest.Node(t, b), paytest.Node(t, b)
 		b.Clock.Add(60_000)
-		number, err := b.Seals.Rotate(ctx)
-		if err != nil || number != 2 {
-			t.Fatal(number, err)
-		}
+		paytest.Got(b.Seals.Rotate(ctx)).Want(t, 2)
 		testenv.WantErr(t, testenv.Err(b.Seals.Rotate(ctx)), posting.ErrRotatedJustNow)
 		e := paytest.SealWith(b.Seals.Ring(), paytest.Entry("c1", 1, paytest.Win("u1", 0, 0)))
 		if posted, err := other.Poster.Post(ctx, []rain.Entry{e}); err != nil || posted.New != 1 ||
@@ -214,9 +212,7 @@ func TestKeysThatAreWrong(t *testing.T) {
 		e := paytest.Entry("c1", 1, paytest.Win("u1", 0, 0))
 		for _, statement := range []string{"UPDATE seal_key SET secret = x'0102'", "DELETE FROM seal_key"} {
 			b.Statement(t, statement)
-			if err := b.Seals.Load(ctx); err == nil {
-				t.Errorf("%s: loaded", statement)
-			}
+			paytest.WantFail(t, b.Seals.Load(ctx), fmt.Sprintf("%s: loaded", statement))
 			if !b.Seals.Ring().CheckTap(e.Wins[0].Seal, "c1", "u1", e.Wins[0].Drop, e.SealedAt) {
 				t.Errorf("%s: the key that was known is gone", statement)
 			}
