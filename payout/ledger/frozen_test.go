@@ -3,7 +3,6 @@ package ledger_test
 import (
 	"database/sql"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -62,20 +61,21 @@ func withdraw(b *paytest.Books, user string) func() error {
 	}
 }
 
+// waited is what came of a want, and when.
+type waited struct {
+	want
+	took time.Duration
+	err  error
+}
+
 // atOnce does everything at the same time, and returns what came of each.
-func atOnce(wants []want) map[string]error {
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	came := map[string]error{}
-	for _, w := range wants {
-		wg.Go(func() {
-			err := w.do()
-			mu.Lock()
-			defer mu.Unlock()
-			came[w.what] = err
-		})
-	}
-	wg.Wait()
+func atOnce(wants []want) []waited {
+	came := make([]waited, len(wants))
+	paytest.Together(len(wants), func(i int) {
+		began := time.Now()
+		err := wants[i].do()
+		came[i] = waited{wants[i], time.Since(began), err}
+	})
 	return came
 }
 
@@ -112,21 +112,15 @@ func TestATransactionThatNeverEndsIsBusy(t *testing.T) {
 			t.Fatalf("%s: %v", query, err)
 		}
 	}
-	for what, err := range atOnce(contended(b)) {
-		if !sqldb.IsBusy(err) {
-			t.Errorf("%s: %v, want busy", what, err)
-		}
+	for _, w := range atOnce(contended(b)) {
+		paytest.Want(t, sqldb.IsBusy(w.err), true, w.what, "busy")
 	}
-	for what, err := range atOnce(append(free(b), payment)) {
-		if err != nil {
-			t.Errorf("%s: %v", what, err)
-		}
+	for _, w := range atOnce(append(free(b), payment)) {
+		paytest.Check(t, w.err, w.what)
 	}
 	paytest.Must(t, holder.Rollback())
-	for what, err := range atOnce(contended(b)) { // whoever tries again
-		if err != nil {
-			t.Errorf("%s afterwards: %v", what, err)
-		}
+	for _, w := range atOnce(contended(b)) { // whoever tries again
+		paytest.Check(t, w.err, w.what, "afterwards")
 	}
 	const stripes = "SELECT COUNT(*) FROM balance WHERE account_id LIKE 'world:%'"
 	rows := b.Count(t, stripes)

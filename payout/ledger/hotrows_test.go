@@ -3,7 +3,6 @@ package ledger_test
 import (
 	"context"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -58,21 +57,15 @@ func TestEachHotRowIsGivenBack(t *testing.T) {
 				return
 			}
 			t.Logf("once more, for these took too long: %v", late)
-			for what, w := range freezeAndRevive(t, query) {
-				t.Errorf("%s took %v, %v; want less than %v", what, w.took, w.err, longestWait)
+			for _, w := range freezeAndRevive(t, query) {
+				t.Errorf("%s took %v, %v; want less than %v", w.what, w.took, w.err, longestWait)
 			}
 		})
 	}
 }
 
-// waited is what came of a want, and when.
-type waited struct {
-	took time.Duration
-	err  error
-}
-
 // freezeAndRevive freezes a node with rows in its hands, and returns who waited for them for too long, or in vain.
-func freezeAndRevive(t *testing.T, query string) (late map[string]waited) {
+func freezeAndRevive(t *testing.T, query string) (late []waited) {
 	t.Helper()
 	dsn := testenv.MySQL(t)
 	b := busyBooks(t, dsn)
@@ -84,17 +77,13 @@ func freezeAndRevive(t *testing.T, query string) (late map[string]waited) {
 		})
 	}})
 	frozen := paytest.Freeze(t, dsn, query)
-	for what, w := range timed(wants) {
+	for _, w := range atOnce(wants) {
 		if w.err != nil && !sqldb.IsBusy(w.err) {
-			t.Errorf("%s: %v", what, w.err)
+			t.Errorf("%s: %v", w.what, w.err)
 		}
-		if w.err == nil && w.took < longestWait {
-			continue
+		if w.err != nil || w.took >= longestWait {
+			late = append(late, w)
 		}
-		if late == nil {
-			late = map[string]waited{}
-		}
-		late[what] = w
 	}
 	// The rows were given to another by now, so the transaction is over, whether its node knows or not.
 	forged := "UPDATE balance SET amount = amount + 1000 WHERE account_id = '" + booking.UserAccount("u1").ID() + "'"
@@ -150,23 +139,4 @@ func hotWants(b *paytest.Books) []want {
 			_, err := b.Seals.Rotate(ctx)
 			return err
 		}})
-}
-
-// timed does everything at the same time, and returns what came of each.
-func timed(wants []want) map[string]waited {
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	came := map[string]waited{}
-	for _, w := range wants {
-		wg.Go(func() {
-			began := time.Now()
-			err := w.do()
-			took := time.Since(began)
-			mu.Lock()
-			defer mu.Unlock()
-			came[w.what] = waited{took, err}
-		})
-	}
-	wg.Wait()
-	return came
 }

@@ -115,9 +115,7 @@ func TestOneHolderAtATime(t *testing.T) {
 			for round := range 30 {
 				holder := fmt.Sprintf("node-%d-%d", i, round)
 				got, err := b.Lease(t.Context(), "job", holder, time.Minute)
-				if err != nil {
-					t.Error(err)
-				}
+				paytest.Check(t, err)
 				if !got.Held() {
 					continue
 				}
@@ -131,9 +129,7 @@ func TestOneHolderAtATime(t *testing.T) {
 					now.Add(time.Minute.Milliseconds())
 					continue
 				}
-				if err := b.ReleaseLease(t.Context(), "job", holder); err != nil {
-					t.Error(err)
-				}
+				paytest.Check(t, b.ReleaseLease(t.Context(), "job", holder))
 			}
 		})
 		if held.Load() < 2 || died.Load() == 0 {

@@ -33,9 +33,7 @@ func TestARatePerReceiverOverAllNodes(t *testing.T) {
 				wg.Go(func() {
 					for range 4 {
 						taken, err := node.LeaseDue(t.Context(), paytest.Bank, 8, 24*time.Hour)
-						if err != nil {
-							t.Error(err)
-						}
+						paytest.Check(t, err)
 						mu.Lock()
 						for _, w := range taken {
 							begins = append(begins, w.NotBefore)
@@ -97,9 +95,7 @@ func TestABudgetOfTriesAtOnce(t *testing.T) {
 				wg.Go(func() {
 					for ended := false; !ended; {
 						taken, err := node.LeaseDue(t.Context(), paytest.Bank, 8, time.Hour)
-						if err != nil {
-							t.Error(err)
-						}
+						paytest.Check(t, err)
 						mu.Lock()
 						underWay += len(taken)
 						peak = max(peak, underWay)
@@ -111,9 +107,7 @@ func TestABudgetOfTriesAtOnce(t *testing.T) {
 							end := ends[tries%len(ends)]
 							tries++
 							mu.Unlock()
-							if err := end(node, w); err != nil {
-								t.Error(err)
-							}
+							paytest.Check(t, end(node, w))
 						}
 					}
 				})

@@ -61,9 +61,7 @@ func TestManyRetryTheSame(t *testing.T) {
 					told[s.Claim]++
 				}
 			})
-			if err != nil {
-				t.Error(err)
-			}
+			paytest.Check(t, err)
 		})
 		for claim, times := range told {
 			if times != 1 {
@@ -103,7 +101,8 @@ func TestAReclaimLeavesWhatLettersWaitFor(t *testing.T) {
 			b.WantBalance(t, booking.EscrowAccount("c1"), 10)
 		}
 		paytest.Want(t, b.Count(t,
-			"SELECT COUNT(*) FROM reclaim_cut WHERE asked = 50 AND (given = 30 AND shard = 0 "+"OR given = 40 AND shard = 1) AND reason <> ''"), 2, "of 2 are on record")
+			"SELECT COUNT(*) FROM reclaim_cut WHERE asked = 50 AND (given = 30 AND shard = 0 "+
+				"OR given = 40 AND shard = 1) AND reason <> ''"), 2, "of 2 are on record")
 		paytest.Got(b.Cleared(ctx, "c1")).Want(t, true, "cleared")
 		b.Drain(t, c.ID)
 		if got := b.Prove(t, c, nil); got.Difference != 0 || got.Dead != 10 || got.Reclaimed != 70 {

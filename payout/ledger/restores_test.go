@@ -40,10 +40,8 @@ func TestARestoreHoldsWithdrawals(t *testing.T) {
 		}
 		for range 2 {
 			for _, id := range []string{"sent", "asked", "unknown"} {
-				if _, err := restores.Enter(ctx, ledger.Payment{Withdrawal: id, User: "u", Amount: 10,
-					Receiver: paytest.Bank, Reference: "r " + id}); err != nil {
-					t.Errorf("%s: %v", id, err)
-				}
+				paytest.Check(t, testenv.Err(restores.Enter(ctx, ledger.Payment{Withdrawal: id, User: "u", Amount: 10,
+					Receiver: paytest.Bank, Reference: "r " + id})), id)
 			}
 		}
 		for why, p := range map[string]ledger.Payment{

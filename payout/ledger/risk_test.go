@@ -181,10 +181,8 @@ func TestVerdictsAtOnce(t *testing.T) {
 		paytest.Together(all, func(i int) { suspect(t, paytest.Node(t, b), fmt.Sprint("u", i)) })
 		l := paytest.Node(t, b)
 		suspect(t, l, "u1")
-		_, err := l.Risk.Give(t.Context(), ledger.ByRules, standing.Verdict{User: "n", Act: standing.Allow})
-		if err != nil {
-			t.Error(err)
-		}
+		paytest.Check(t, testenv.Err(l.Risk.Give(t.Context(), ledger.ByRules, standing.Verdict{User: "n",
+			Act: standing.Allow})))
 		list := standing.NewVerdicts()
 		for _, want := range []int{all, 0} {
 			paytest.Got(l.Risk.Refresh(t.Context(), list)).Len(t, want, "are new")

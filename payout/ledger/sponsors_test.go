@@ -58,9 +58,7 @@ func TestConcurrentDeposits(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		paytest.Together(8, func(int) {
 			for _, reference := range []string{"a", "b", "c"} {
-				if _, err := b.Deposit(t.Context(), "acme", reference, 10); err != nil {
-					t.Error(err)
-				}
+				paytest.Check(t, testenv.Err(b.Deposit(t.Context(), "acme", reference, 10)))
 			}
 		})
 		b.WantBalance(t, booking.SponsorAccount("acme"), 30)

@@ -97,8 +97,7 @@ func TestTwoPeopleEndALetter(t *testing.T) {
 		confirm(back, bob, ledger.ErrChangedMeanwhile)
 		ask("open", ledger.ActPaid, ledger.ErrNotWaiting)
 
-		b.MustWithdraw(t, "back", "u1", 10)
-		late := b.LeaseOne(t)
+		late := b.MustSend(t, "back", "u1", 10)
 		paytest.Must(t, b.RecordDead(ctx, late, "silence"))
 		confirm(ask("back", ledger.ActBack, nil), bob, nil)
 		b.WantWithdrawal(t, "back", ledger.WithdrawalReturned, 1)
@@ -164,8 +163,7 @@ func TestOrdersAndAnswersAtOnce(t *testing.T) {
 		b.Rich(t, "u1", count*10)
 		for i := range count {
 			id := fmt.Sprintf("w%d", i)
-			b.MustWithdraw(t, id, "u1", 10)
-			w := b.LeaseOne(t)
+			w := b.MustSend(t, id, "u1", 10)
 			paytest.Must(t, b.RecordDead(t.Context(), w, "silence"))
 			order := func(what ledger.Act) string {
 				o := paytest.Got(b.Approvals.Do(t.Context(), ledger.Deed{Act: what, Target: id}, ann)).Must(t)

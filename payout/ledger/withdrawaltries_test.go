@@ -20,8 +20,7 @@ import (
 func TestRefusedGivesBackOnce(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.Rich(t, "u1", 100)
-		b.MustWithdraw(t, "w1", "u1", 70)
-		w := b.LeaseOne(t)
+		w := b.MustSend(t, "w1", "u1", 70)
 		paytest.Together(8, func(int) { paytest.Must(t, b.RecordRefused(t.Context(), w, "the account is closed")) })
 		b.WantBalance(t, booking.UserAccount("u1"), 100)
 		paytest.Want(t, b.WantWithdrawal(t, "w1", ledger.WithdrawalRefused, 1).LastError, "the account is closed",
@@ -52,9 +51,7 @@ func TestALeaseIsForOne(t *testing.T) {
 		paytest.Together(6, func(int) {
 			for {
 				taken, err := b.LeaseDue(t.Context(), paytest.Bank, 1+random.IntN(5), time.Hour)
-				if err != nil {
-					t.Error(err)
-				}
+				paytest.Check(t, err)
 				if len(taken) == 0 {
 					return
 				}
@@ -88,8 +85,7 @@ func TestWhoHasLostTheLeaseGivesNothingBack(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		b.Rich(t, "u1", 100)
-		b.MustWithdraw(t, "w1", "u1", 70)
-		first := b.LeaseOne(t)
+		first := b.MustSend(t, "w1", "u1", 70)
 		b.Clock.Add(time.Minute.Milliseconds())
 		second := b.LeaseOne(t)
 		testenv.WantErr(t, b.RecordRefused(ctx, first, "no"), ledger.ErrLeaseLost, "refused")

@@ -276,6 +276,14 @@ func WantOfMany(t testingT, n, succeed int, refused error, do func(i int) error)
 	Want(t, int(done.Load()), succeed, "calls that succeed")
 }
 
+// Check reports an error, also of another goroutine; what says which operation has failed.
+func Check(t testingT, err error, what ...string) {
+	t.Helper()
+	if err != nil {
+		t.Errorf("%s: %v", strings.Join(what, " "), err)
+	}
+}
+
 // Err3 is testenv.Err for calls with two values.
 func Err3[V, W any](_ V, _ W, err error) error { return err }
 

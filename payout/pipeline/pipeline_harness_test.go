@@ -86,9 +86,7 @@ func (p *pipeline) node(t testing.TB, o RelayOptions, so SettlerOptions) (stop f
 	var wg sync.WaitGroup
 	for _, run := range []func(context.Context) error{relay.Run, settler.Run} {
 		wg.Go(func() {
-			if err := run(ctx); err != nil {
-				t.Error(err)
-			}
+			paytest.Check(t, run(ctx))
 		})
 	}
 	var once sync.Once

@@ -149,12 +149,16 @@ var deeds = map[string]deed{
 	"an outbox entry deleted": inRedis(func(sh *paytest.FakeShard) { sh.Entries = nil },
 		"claim c1-3 (packet 3, player u7, amount 50, outbox entry c1.0.",
 		"won in Redis, but neither in an outbox nor in the ledger"),
-	"a win that Redis has forgotten": inRedis(func(sh *paytest.FakeShard) { sh.Wins = slices.Delete(slices.Clone(sh.Wins), 1, 2) },
+	"a win that Redis has forgotten": inRedis(
+		func(sh *paytest.FakeShard) { sh.Wins = slices.Delete(slices.Clone(sh.Wins), 1, 2) },
 		"payout of packet 1 (claim c1-1, player u5, amount 50, transaction 3): in the ledger, but Redis knows no "+
 			"such win"),
 	"a win in the outbox that Redis has forgotten": inRedis(func(sh *paytest.FakeShard) { sh.Wins = sh.Wins[:3] },
 		"claim c1-3 (packet 3, player u7, amount 50, outbox entry c1.0.", "in the outbox, but Redis knows no such win"),
-	"a packet given twice": inRedis(func(sh *paytest.FakeShard) { sh.Wins = append(slices.Clone(sh.Wins), changed(sh.Wins[1], "x", 1)) },
+	"a packet given twice": inRedis(func(sh *paytest.FakeShard) {
+		sh.Wins = append(slices.Clone(sh.Wins),
+			changed(sh.Wins[1], "x", 1))
+	},
 		"player x, amount 50", "won in Redis, but the ledger has paid 50 to player u5 for this packet"),
 	"a packet in the outbox twice": {
 		redis: func(sh *paytest.FakeShard) {
@@ -166,7 +170,10 @@ var deeds = map[string]deed{
 			"in the outbox, but Redis knows no such win", "player y, amount 50",
 			"in the outbox, but the ledger has paid 50 to player u1 for this packet"},
 	},
-	"a win of another shard's packet": inRedis(func(sh *paytest.FakeShard) { sh.Wins = append(slices.Clone(sh.Wins), changed(sh.Wins[1], "x", 15)) },
+	"a win of another shard's packet": inRedis(func(sh *paytest.FakeShard) {
+		sh.Wins = append(slices.Clone(sh.Wins),
+			changed(sh.Wins[1], "x", 15))
+	},
 		"packet 15, player x", "shard 0 has no such packet"),
 }
 

@@ -77,9 +77,7 @@ func TestPlayersAppearEverywhereAtOnce(t *testing.T) {
 					<-start
 					posted, err := b.Post(t.Context(),
 						[]rain.Entry{paytest.Entry(fmt.Sprintf("c%d", c), round+1, wins...)})
-					if err != nil {
-						t.Error(err)
-					}
+					paytest.Check(t, err)
 					mu.Lock()
 					defer mu.Unlock()
 					for _, s := range posted.Settled {

@@ -38,9 +38,7 @@ func TestPostingsMeetAFence(t *testing.T) {
 							win.Drop = paytest.DropOf(0) // that has won before: a dead letter
 						}
 						posted, err := b.Post(t.Context(), []rain.Entry{paytest.Entry(id, packet+1, win)})
-						if err != nil {
-							t.Error(err)
-						}
+						paytest.Check(t, err)
 						mu.Lock()
 						for _, d := range posted.Void {
 							void[d.Packet] = true

@@ -94,9 +94,7 @@ func TestTheEscrowIsTakenLast(t *testing.T) {
 			for i := range wins {
 				list = append(list, paytest.Win(fmt.Sprintf("u%d-%d", w, i), w*wins+i, 1))
 			}
-			if _, err := b.Post(t.Context(), []rain.Entry{paytest.Entry("c1", 1+w, list...)}); err != nil {
-				t.Error(err)
-			}
+			paytest.Check(t, testenv.Err(b.Post(t.Context(), []rain.Entry{paytest.Entry("c1", 1+w, list...)})))
 		})
 	}
 	testenv.Eventually(t, 30*time.Second, "all have written and wait", func() bool {

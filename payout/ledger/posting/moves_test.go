@@ -145,9 +145,7 @@ func TestMovesMeetAFence(t *testing.T) {
 		paytest.Together(nodes+1, func(n int) {
 			if n == nodes {
 				<-some
-				if _, err := b.Fence(context.Background(), "c1", 0, attempt); err != nil {
-					t.Error(err)
-				}
+				paytest.Check(t, testenv.Err(b.Fence(context.Background(), "c1", 0, attempt)))
 				var err error
 				if held, err = b.Holding(context.Background(), c, 0); err != nil {
 					t.Error(err)

@@ -157,9 +157,7 @@ func TestAWinMeetsAReclaimOfItsPacket(t *testing.T) {
 		go func() {
 			posted, err := b.Post(context.Background(),
 				[]rain.Entry{paytest.ReclaimEntry(0, 10, rain.Range{First: 3, Last: 3})})
-			if err != nil {
-				t.Error(err)
-			}
+			paytest.Check(t, err)
 			reclaimed <- posted
 		}()
 		testenv.Eventually(t, 10*time.Second, "the reclaim waits for the escrow", func() bool {
@@ -190,9 +188,7 @@ func TestManyNodesReclaimAndPay(t *testing.T) {
 				if n%2 == 0 {
 					e = paytest.ReclaimEntry(0, 1000*n+i, rain.Range{First: packet, Last: min(packet+3, packets-1)})
 				}
-				if _, err := l.Poster.Post(t.Context(), []rain.Entry{e}); err != nil {
-					t.Error(err)
-				}
+				paytest.Check(t, testenv.Err(l.Poster.Post(t.Context(), []rain.Entry{e})))
 			}
 		})
 		b.WantBalance(t, booking.EscrowAccount("c1"), 0)
