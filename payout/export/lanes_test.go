@@ -29,30 +29,19 @@ func laned(t testing.TB, b *paytest.Books) *paytest.FakeRedis {
 // changed is the file with other values in the rows of a table of which one column has a value.
 func changed(t testing.TB, file, table, column, value string, instead map[string]string) string {
 	t.Helper()
-	lines := strings.Split(strings.TrimSuffix(file, "\n"), "\n")
-	var at struct {
-		Table   string   `json:"table"`
-		Columns []string `json:"columns"`
-	}
+	lines, rows := parsed(t, file)
 	found := false
-	for n, line := range lines {
-		if strings.HasPrefix(line, `{"table"`) {
-			paytest.Must(t, json.Unmarshal([]byte(line), &at))
-		}
-		if !strings.HasPrefix(line, "[") || at.Table != table {
-			continue
-		}
-		var row []any
-		paytest.Must(t, json.Unmarshal([]byte(line), &row))
-		if row[slices.Index(at.Columns, column)] != value {
+	for _, r := range rows {
+		if r.table != table || r.cells[slices.Index(r.columns, column)] != value {
 			continue
 		}
 		found = true
 		for name, is := range instead {
-			row[slices.Index(at.Columns, name)] = is
+			r.cells[slices.Index(r.columns, name)] = is
 		}
-		text := paytest.Got(json.Marshal(row)).Must(t)
-		lines[n] = string(text)
+		text, err := json.Marshal(r.cells)
+		paytest.Must(t, err)
+		lines[r.number] = string(text)
 	}
 	if !found {
 		t.Fatalf("no row of %s has %s %s", table, column, value)

@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -124,14 +125,9 @@ func TestRejectedAndOld(t *testing.T) {
 		old := ask("r3")
 		want := func(state ledger.ApprovalState, ids ...string) {
 			t.Helper()
-			var got []string
-			for _, page := range paytest.Pages(t, func(cursor string) ([]ledger.Approval, string, error) {
+			got := paytest.Map(slices.Concat(paytest.Pages(t, func(cursor string) ([]ledger.Approval, string, error) {
 				return two.ListApprovals(ctx, state, cursor, 1)
-			}) {
-				for _, a := range page {
-					got = append(got, a.ID)
-				}
-			}
+			})...), func(a ledger.Approval) string { return a.ID })
 			if len(got) != len(ids) || len(ids) == 1 && got[0] != ids[0] {
 				t.Errorf("%s: %q, want %q", state, got, ids)
 			}

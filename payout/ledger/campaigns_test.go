@@ -196,11 +196,7 @@ func TestLive(t *testing.T) {
 }
 
 func idsOf(list []*rain.Campaign) []string {
-	ids := make([]string, len(list))
-	for i, c := range list {
-		ids[i] = c.ID
-	}
-	return ids
+	return paytest.Map(list, func(c *rain.Campaign) string { return c.ID })
 }
 
 func TestAbandon(t *testing.T) {

@@ -17,27 +17,20 @@ import (
 	"redrain/rain"
 )
 
-func claimIDs(list []ledger.Claim) []string {
-	ids := make([]string, len(list))
-	for i, c := range list {
-		ids[i] = c.Claim
-		if c.State == ledger.StateDead {
-			ids[i] += "!" + c.User
-		}
-	}
-	return ids
-}
-
-// pages reads all pages of a list of claims.
-func pages(t *testing.T, b *paytest.Books, q ledger.ClaimQuery) (pages [][]string) {
+// pages reads all pages of a list of claims. A dead one has its player's name behind it.
+func pages(t *testing.T, b *paytest.Books, q ledger.ClaimQuery) [][]string {
 	t.Helper()
-	for _, page := range paytest.Pages(t, func(cursor string) ([]ledger.Claim, string, error) {
+	return paytest.Map(paytest.Pages(t, func(cursor string) ([]ledger.Claim, string, error) {
 		q.After = cmp.Or(cursor, q.After)
 		return b.ListClaims(t.Context(), q)
-	}) {
-		pages = append(pages, claimIDs(page))
-	}
-	return pages
+	}), func(page []ledger.Claim) []string {
+		return paytest.Map(page, func(c ledger.Claim) string {
+			if c.State == ledger.StateDead {
+				return c.Claim + "!" + c.User
+			}
+			return c.Claim
+		})
+	})
 }
 
 func TestClaims(t *testing.T) {
@@ -86,10 +79,7 @@ func TestClaims(t *testing.T) {
 			{ledger.ClaimQuery{Campaign: "c1", Limit: 1, After: "5", Only: ledger.ClaimFilter{Packet: new(5)}}, ""},
 			{ledger.ClaimQuery{Campaign: "c1", Limit: 1, Only: ledger.ClaimFilter{Packet: new(6)}}, ""},
 		} {
-			var got []string
-			for _, page := range pages(t, b, tc.q) {
-				got = append(got, strings.Join(page, " "))
-			}
+			got := paytest.Map(pages(t, b, tc.q), func(page []string) string { return strings.Join(page, " ") })
 			paytest.Want(t, strings.Join(got, " | "), tc.want, fmt.Sprintf("%+v", tc.q))
 		}
 		list, _, err := b.ListClaims(ctx, ledger.ClaimQuery{Campaign: "c1", Limit: 1})
@@ -214,10 +204,7 @@ func TestPagesAreStable(t *testing.T) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: packets, Packets: packets})
 		order := rand.New(rand.NewPCG(1, 2)).Perm(packets)
 		post := func(from, to int) {
-			var wins []rain.Win
-			for _, packet := range order[from:to] {
-				wins = append(wins, paytest.Win("u", packet, 1))
-			}
+			wins := paytest.Map(order[from:to], func(packet int) rain.Win { return paytest.Win("u", packet, 1) })
 			b.MustPost(t, paytest.Entry("c1", 1+from, wins...))
 		}
 		there := map[string]bool{}

@@ -10,6 +10,7 @@ import (
 	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
 	"redrain/payout/ledger"
+	"redrain/payout/ledger/posting"
 	"redrain/payout/ledger/standing"
 	"redrain/payout/paytest"
 	"redrain/rain"
@@ -53,10 +54,7 @@ func TestOnlyTheInvitedArePaid(t *testing.T) {
 			"nobody"})))
 		posted := b.MustPost(t, before, win("c", 1, "out"), win("c", 2, "in"), win("c", 3, "stranger"),
 			win("open", 0, "stranger"))
-		var dead []string
-		for _, d := range posted.Dead {
-			dead = append(dead, d.User+": "+d.Reason)
-		}
+		dead := paytest.Map(posted.Dead, func(d posting.DeadLetter) string { return d.User + ": " + d.Reason })
 		slices.Sort(dead)
 		if want := "out: " + standing.NotInvited + "; stranger: " + standing.NotInvited; reasons(dead) != want ||
 			posted.New != 3 {

@@ -120,10 +120,7 @@ func TestWinsAreHeldReleasedAndConfirmed(t *testing.T) {
 			t.Errorf("after the release: %+v, %v", posted, err)
 		}
 		all, _, err := b.ListClaims(ctx, ledger.ClaimQuery{Campaign: "c", Limit: 10})
-		var got []ledger.ClaimState
-		for _, c := range all {
-			got = append(got, c.State)
-		}
+		got := paytest.Map(all, func(c ledger.Claim) ledger.ClaimState { return c.State })
 		if want := []ledger.ClaimState{"settled", "settled", "dead", "settled", "dead", "settled"}; err != nil ||
 			!slices.Equal(got, want) {
 			t.Errorf("claims %v, %v", got, err)

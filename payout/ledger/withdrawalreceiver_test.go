@@ -127,10 +127,8 @@ func TestAWithdrawalHasAHistory(t *testing.T) {
 		}
 		paytest.Must(t, b.RecordPaid(ctx, w, "theirs"))
 		history := paytest.Got(b.WithdrawalHistory(ctx, "w1")).Must(t)
-		var got []string
-		for _, e := range history {
-			got = append(got, string(e.State)+" | "+e.Actor+" | "+e.Reason)
-		}
+		got := paytest.Map(history,
+			func(e ledger.WithdrawalEvent) string { return string(e.State) + " | " + e.Actor + " | " + e.Reason })
 		want := []string{
 			"requested | player:u1 | ", "sent | redrain | sent to bank", "action_required | redrain | confirm it",
 			"sent | redrain | confirmed", "sent | redrain | waits for an operator: silence",

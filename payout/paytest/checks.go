@@ -242,6 +242,15 @@ func Pages[T any](t testing.TB, page func(cursor string) (list []T, next string,
 	}
 }
 
+// Map is what a function makes of each part of a list.
+func Map[V, W any](list []V, of func(V) W) []W {
+	made := make([]W, len(list))
+	for i, v := range list {
+		made[i] = of(v)
+	}
+	return made
+}
+
 // Must fails the test on an error.
 func Must(t testingT, err error) {
 	t.Helper()

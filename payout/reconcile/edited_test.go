@@ -104,7 +104,7 @@ func editColumn(t *testing.T, b *paytest.Books, f *paytest.FakeRedis, table, col
 	if !given {
 		var number int
 		paytest.Must(t, testenv.Err(b.DB.First(t.Context(), []any{&number},
-			fmt.Sprintf("SELECT COUNT(*) FROM %s WHERE %s AND "+"%s + 0 <> 0", table, row, column))))
+			fmt.Sprintf("SELECT COUNT(*) FROM %s WHERE %s AND %s + 0 <> 0", table, row, column))))
 		value = "CONCAT(" + column + ", 'x')"
 		if number > 0 || slices.Contains(strings.Fields("amount txn_id line_no packet shard entry_seq paid_id "+
 			"return_id attempts action_until sent_at waits_since capacity admit_per_second guests_share "+

@@ -41,10 +41,7 @@ func TestMoves(t *testing.T) {
 		wantKnown := func(what string, moves ...int64) {
 			t.Helper()
 			known, err := b.Moves.Known(ctx, c)
-			var got []int64
-			for _, k := range known {
-				got = append(got, k.Moves)
-			}
+			got := paytest.Map(known, func(k posting.Known) int64 { return k.Moves })
 			if err != nil || !slices.Equal(got, moves) {
 				t.Errorf("%s: %v, %v, want %v", what, got, err, moves)
 			}

@@ -52,7 +52,7 @@ func TestPost(t *testing.T) {
 		}
 		// All entries of a campaign are one transaction: the escrow's line and one for each player.
 		paytest.Want(t, b.Count(t,
-			"SELECT COUNT(*) FROM entry e JOIN txn t ON t.id = e.txn_id "+"WHERE t.idem_key = 'pay:c1.0.1-0:0'"), 4,
+			"SELECT COUNT(*) FROM entry e JOIN txn t ON t.id = e.txn_id WHERE t.idem_key = 'pay:c1.0.1-0:0'"), 4,
 			"the transaction has lines")
 		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM txn WHERE kind = 'pay'"), 2, "transactions pay two campaigns")
 		b.CheckBooks(t)

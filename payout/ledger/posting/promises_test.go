@@ -65,10 +65,7 @@ func TestALetterThatCannotBePaidTakesNothing(t *testing.T) {
 		promise(b, paytest.Entry("c1", 12, line(late, 7, 6)))
 		want := func(names []string, packets ...int) {
 			t.Helper()
-			var taken []int
-			for _, a := range assigned(b, c) {
-				taken = append(taken, a.Win.Packet)
-			}
+			taken := paytest.Map(assigned(b, c), func(a posting.Assigned) int { return a.Win.Packet })
 			got, won := winsOf(b, c)
 			if !slices.Equal(got, names) || !slices.Equal(won, packets) || !slices.Equal(taken, packets) {
 				t.Errorf("wins %v, taken %v, want %v", got, taken, names)
