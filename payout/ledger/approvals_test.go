@@ -58,7 +58,7 @@ func TestWhatNeedsTwoPeople(t *testing.T) {
 // TestADepositByTwo: nothing moves until another person with a name has confirmed it, and then it moves once; the audit
 // names both.
 func TestADepositByTwo(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := paytest.As(t, "deposit")
 		two := b.Approvals.Above(new(rain.Money(100)))
 		d := ledger.Deed{Act: ledger.ActDeposit, Target: "acme", Amount: 500, Reference: "r1"}
@@ -98,13 +98,12 @@ func TestADepositByTwo(t *testing.T) {
 			records[1].Target != "approval:"+id {
 			t.Errorf("%+v", records)
 		}
-		b.CheckBooks(t)
 	})
 }
 
 // TestRejectedAndOld: neither can be confirmed; whoever has asked may take it back.
 func TestRejectedAndOld(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := paytest.As(t, "deposit")
 		two := b.Approvals.Above(new(rain.Money(0)))
 		ask := func(reference string) string {
@@ -143,13 +142,12 @@ func TestRejectedAndOld(t *testing.T) {
 		if again := ask("r3"); again == old {
 			t.Error("an order that is too old is given again")
 		}
-		b.CheckBooks(t)
 	})
 }
 
 // TestLettersByTwo: only the letters that were seen, all of them or none, and nothing of what cannot be done stays.
 func TestLettersByTwo(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := paytest.As(t, "payout.dismiss")
 		two := b.Approvals.Above(new(rain.Money(10)))
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 5})
@@ -187,13 +185,12 @@ func TestLettersByTwo(t *testing.T) {
 		if n := b.CountDead(t); err != nil || r.NeedTwo != n || r.Retried != 0 {
 			t.Errorf("%+v with %d letters, %v", r, n, err)
 		}
-		b.CheckBooks(t)
 	})
 }
 
 // TestJoinedTransactions end together: what one of them has written does not stay where another fails.
 func TestJoinedTransactions(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		failed := errors.New("no")
 		for _, end := range []error{failed, nil} {
 			err := b.DB.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
@@ -210,6 +207,5 @@ func TestJoinedTransactions(t *testing.T) {
 				t.Errorf("after %v the balance is %d", end, balance)
 			}
 		}
-		b.CheckBooks(t)
 	})
 }

@@ -86,7 +86,7 @@ func TestChangesAreAudited(t *testing.T) {
 
 // TestNothingHappensUnaudited: where the record cannot be written, neither is the change.
 func TestNothingHappensUnaudited(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		trigger := "CREATE TRIGGER gap BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'the log is full'); END"
 		if b.DB.Dialect() == sqldb.MySQL {
@@ -102,7 +102,6 @@ func TestNothingHappensUnaudited(t *testing.T) {
 		if c, err := b.Campaign(t.Context(), "c1"); err != nil || c.Status != rain.Open || c.Revision != 2 {
 			t.Errorf("%+v, %v", c, err)
 		}
-		b.CheckBooks(t)
 	})
 }
 

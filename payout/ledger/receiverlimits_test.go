@@ -16,7 +16,7 @@ import (
 // apart as the rate says, none is far in the future, and another receiver has a rate of its own.
 func TestARatePerReceiverOverAllNodes(t *testing.T) {
 	const count, rate = 60, 15
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		b.Rich(t, "u1", count)
 		for i := range count {
 			b.MustWithdraw(t, fmt.Sprintf("w%02d", i), "u1", 1)
@@ -60,7 +60,6 @@ func TestARatePerReceiverOverAllNodes(t *testing.T) {
 		if len(begins) != count {
 			t.Errorf("%d tries, want %d: the rate is not used", len(begins), count)
 		}
-		b.CheckBooks(t)
 	})
 }
 
@@ -68,7 +67,7 @@ func TestARatePerReceiverOverAllNodes(t *testing.T) {
 // room, however it ends.
 func TestABudgetOfTriesAtOnce(t *testing.T) {
 	const count, most = 40, 3
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		b.Rich(t, "u1", count)
 		for i := range count {
 			b.MustWithdraw(t, fmt.Sprintf("w%02d", i), "u1", 1)
@@ -117,14 +116,13 @@ func TestABudgetOfTriesAtOnce(t *testing.T) {
 		if peak > most || tries != count {
 			t.Errorf("%d at once, want %d at most; %d tries, want %d", peak, most, tries, count)
 		}
-		b.CheckBooks(t)
 	})
 }
 
 // TestWhatIsDatedFarAheadKeepsNobodyFromAReceiver: a turn, and a try, that lie further ahead than any does were dated
 // by hand, and the next who asks goes on as if they were not there. As far ahead as there may be any, they hold.
 func TestWhatIsDatedFarAheadKeepsNobodyFromAReceiver(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		b.Rich(t, "u1", 9)
 		for i := range 9 {
 			b.MustWithdraw(t, fmt.Sprintf("w%d", i), "u1", 1)
@@ -160,6 +158,5 @@ func TestWhatIsDatedFarAheadKeepsNobodyFromAReceiver(t *testing.T) {
 		lease("no turn is as far away", 1)
 		b.Clock.Add(2 * time.Minute.Milliseconds())
 		lease("mended", 1)
-		b.CheckBooks(t)
 	})
 }

@@ -130,7 +130,7 @@ func TestWinsAreHeldReleasedAndConfirmed(t *testing.T) {
 
 // People who decide at once about the same wins decide about each of them once.
 func TestDecisionsAtOnce(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		l, entries := heldBooks(b)
 		paytest.Must(t, testenv.Err(l.Poster.Post(t.Context(), entries)))
 		paytest.Together(6, func(i int) {
@@ -143,31 +143,28 @@ func TestDecisionsAtOnce(t *testing.T) {
 			}
 		})
 		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM held WHERE state = 'held'"), 0, "wins are still held")
-		b.CheckBooks(t)
 	})
 }
 
 // A posting that fails at any statement leaves nothing behind, and the next one holds what it should.
 func TestHoldingIsAllOrNothing(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		l, entries := heldBooks(b)
 		b.Statement(t, "ALTER TABLE held RENAME TO elsewhere")
 		paytest.WantFail(t, testenv.Err(l.Poster.Post(t.Context(), entries)), "posted without the table of held wins")
 		b.Statement(t, "ALTER TABLE elsewhere RENAME TO held")
 		botsMoney(t, b, 10, 0, sponsorsMoney(b))
 		paytest.Want(t, paytest.Got(l.Poster.Post(t.Context(), entries)).Must(t).Held, 3, "Held")
-		b.CheckBooks(t)
 	})
 }
 
 // Whoever does not hold wins pays them, whatever verdicts there are; and a person who retries a dead letter pays it.
 func TestVerdictsAreOnlyWritten(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		_, entries := heldBooks(b)
 		if posted := b.MustPost(t, entries...); posted.Held != 0 || len(posted.Settled) != 4 {
 			t.Errorf("%+v", posted)
 		}
-		b.CheckBooks(t)
 	})
 }
 

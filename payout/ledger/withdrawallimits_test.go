@@ -28,7 +28,7 @@ func limitOf(err error) ledger.Limit {
 // and what was made is found under its id whatever the limits say by then.
 func TestPlayersAreHeldToLimits(t *testing.T) {
 	const guest = "guest-0123456789abcdef0123"
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		b.Rich(t, "u1", 1000)
 		b.Rich(t, guest, 1000)
 		strict := b.Within(ledger.PlayerLimits{Least: 10, PerDay: 100, PerHour: 3, NoGuests: true})
@@ -68,7 +68,6 @@ func TestPlayersAreHeldToLimits(t *testing.T) {
 		}
 		paytest.Must(t, paytest.Err3(b.Withdraw(t.Context(), "free", guest, 1)))
 		b.WantBalance(t, booking.UserAccount("u1"), 1000-110)
-		b.CheckBooks(t)
 	})
 }
 
@@ -85,7 +84,7 @@ func TestWhatCameBackIsNotTheDays(t *testing.T) {
 
 // TestLimitsHoldOnThreeNodes: a player asks on three nodes at once, thirty times.
 func TestLimitsHoldOnThreeNodes(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		b.Rich(t, "hour", 1000)
 		b.Rich(t, "day", 1000)
 		for user, limits := range map[string]ledger.PlayerLimits{"hour": {PerHour: 4}, "day": {PerDay: 45}} {
@@ -113,14 +112,13 @@ func TestLimitsHoldOnThreeNodes(t *testing.T) {
 			}
 			b.WantBalance(t, booking.ClearingAccount(user), 40)
 		}
-		b.CheckBooks(t)
 	})
 }
 
 // TestWithdrawHeld: nobody is asked to pay it before an operator has released it, also where it is asked for again; its
 // history says who has held it and why, and the books prove it. One that was there before is not held any more.
 func TestWithdrawHeld(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := paytest.As(t, "withdrawal.release")
 		b.Rich(t, "u1", 100)
 		for range 2 {
@@ -145,7 +143,6 @@ func TestWithdrawHeld(t *testing.T) {
 			t.Errorf("held after it was sent: %+v, %v", again, err)
 		}
 		paytest.Must(t, b.RecordPaid(ctx, w, "x"))
-		b.CheckBooks(t)
 	})
 }
 

@@ -22,7 +22,7 @@ var (
 
 // TestHeldWithdrawalsAreNotPaid until they are released; what was sent cannot be held.
 func TestHeldWithdrawalsAreNotPaid(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := paytest.As(t, "withdrawal.hold")
 		b.Rich(t, "u1", 100)
 		b.MustWithdraw(t, "w1", "u1", 60)
@@ -39,14 +39,13 @@ func TestHeldWithdrawalsAreNotPaid(t *testing.T) {
 		testenv.WantErr(t, b.Hold(ctx, "w1", ann), ledger.ErrAlreadySent, "held after it was sent")
 		paytest.Must(t, b.RecordPaid(ctx, w, "x"))
 		testenv.WantErr(t, b.Hold(ctx, "w0", ann), ledger.ErrUnknownWithdrawal)
-		b.CheckBooks(t)
 	})
 }
 
 // TestTwoPeopleEndALetter: one asks, another confirms; after anything has happened to the withdrawal, or a day later,
 // it has to be asked for anew.
 func TestTwoPeopleEndALetter(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := paytest.As(t, "withdrawal.paid")
 		b.Rich(t, "u1", 100)
 		ask := func(id string, what ledger.Act, want error) string {
@@ -110,7 +109,6 @@ func TestTwoPeopleEndALetter(t *testing.T) {
 		b.WantBalance(t, booking.UserAccount("u1"), 90)
 		b.WantBalance(t, booking.ClearingAccount("u1"), 0)
 		paytest.Want(t, b.CountDead(t), 0, "letters wait")
-		b.CheckBooks(t)
 	})
 }
 
@@ -158,7 +156,7 @@ func TestPendingOrders(t *testing.T) {
 // TestOrdersAndAnswersAtOnce: two orders, a retry and the receiver's late answer come at the same time. The money goes
 // one way.
 func TestOrdersAndAnswersAtOnce(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		const count = 8
 		b.Rich(t, "u1", count*10)
 		for i := range count {
@@ -198,6 +196,5 @@ func TestOrdersAndAnswersAtOnce(t *testing.T) {
 			}
 		}
 		b.WantBalance(t, booking.ClearingAccount("u1"), 0)
-		b.CheckBooks(t)
 	})
 }

@@ -17,7 +17,7 @@ import (
 // TestAnotherReceiverIsNeverAsked: what was sent to one receiver is not for another, however long it stays unanswered;
 // after a minute without anybody who asks the first, it waits for an operator, who has it tried with the first again.
 func TestAnotherReceiverIsNeverAsked(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		b.Rich(t, "u1", 100)
 		first := b.MustSend(t, "w1", "u1", 60)
@@ -49,7 +49,6 @@ func TestAnotherReceiverIsNeverAsked(t *testing.T) {
 		b.WantBalance(t, booking.ClearingAccount("u1"), 60)
 		paytest.Must(t, b.RecordPaid(ctx, again, "theirs"))
 		b.WantBalance(t, booking.ClearingAccount("u1"), 0)
-		b.CheckBooks(t)
 	})
 }
 
@@ -61,7 +60,7 @@ func w1Attempts(t *testing.T, b *paytest.Books) int {
 
 // TestOneOfTwoReceiversGetsIt: payers with two receivers look for work at once; each withdrawal goes to one of them.
 func TestOneOfTwoReceiversGetsIt(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		const count = 30
 		b.Rich(t, "u1", count)
 		for i := range count {
@@ -92,13 +91,12 @@ func TestOneOfTwoReceiversGetsIt(t *testing.T) {
 				t.Errorf("%s was sent to %v", id, by)
 			}
 		}
-		b.CheckBooks(t)
 	})
 }
 
 // TestAWithdrawalHasAHistory: each change of its state with who and why; a receiver that waits is asked again.
 func TestAWithdrawalHasAHistory(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		b.Rich(t, "u1", 100)
 		w := b.MustSend(t, "w1", "u1", 60)
@@ -137,7 +135,6 @@ func TestAWithdrawalHasAHistory(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("the history is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
-		b.CheckBooks(t)
 	})
 }
 
@@ -158,7 +155,7 @@ func wantLeased(t *testing.T, b *paytest.Books, receiver string, ids ...string) 
 // TestAnotherReceiverIsConfirmedFirst: the first receiver is confirmed by itself. The next one gets nothing new until a
 // person confirms it, once for all nodes; what was sent before stays with the first, which gets nothing new afterwards.
 func TestAnotherReceiverIsConfirmedFirst(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		first, other := "http https://a.example key1", "http https://"+strings.Repeat("b", 300)+" key2"
 		b.Rich(t, "u1", 100)
@@ -214,14 +211,13 @@ func TestAnotherReceiverIsConfirmedFirst(t *testing.T) {
 			!strings.Contains(string(records[0].Detail), order) || records[0].Actor != "ann" {
 			t.Errorf("%+v", records)
 		}
-		b.CheckBooks(t)
 	})
 }
 
 // TestARejectedReceiver gets nothing, and what is due goes on with the one before; an order is void once another
 // receiver was confirmed.
 func TestARejectedReceiver(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		b.Rich(t, "u1", 100)
 		orders := map[string]string{}
@@ -246,7 +242,6 @@ func TestARejectedReceiver(t *testing.T) {
 			wantLeased(t, b, receiver)
 		}
 		wantLeased(t, b, "c", "w1")
-		b.CheckBooks(t)
 	})
 }
 

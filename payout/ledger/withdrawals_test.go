@@ -15,7 +15,7 @@ import (
 )
 
 func TestWithdraw(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		b.Rich(t, "u1", 100)
 		w, balance, err := b.Withdraw(ctx, "w1", "u1", 60)
@@ -58,13 +58,12 @@ func TestWithdraw(t *testing.T) {
 		// All that is left can be taken; then the account is empty.
 		b.MustWithdraw(t, "w8", "u1", 40)
 		b.WantBalance(t, booking.UserAccount("u1"), 0)
-		b.CheckBooks(t)
 	})
 }
 
 // TestWithdrawalsNeverOverdraw: many at once want more together than the account holds.
 func TestWithdrawalsNeverOverdraw(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		const players, each, amount = 3, 24, 10
 		for p := range players {
 			b.Rich(t, fmt.Sprintf("u%d", p), 105) // for ten, and a rest
@@ -98,7 +97,6 @@ func TestWithdrawalsNeverOverdraw(t *testing.T) {
 			b.WantBalance(t, booking.UserAccount(fmt.Sprintf("u%d", p)), 5)
 		}
 		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM withdrawal"), players*10, "rows")
-		b.CheckBooks(t)
 	})
 }
 

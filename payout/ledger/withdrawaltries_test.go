@@ -18,7 +18,7 @@ import (
 
 // TestRefusedGivesBackOnce: whoever says so how often, the money comes back once.
 func TestRefusedGivesBackOnce(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		b.Rich(t, "u1", 100)
 		w := b.MustSend(t, "w1", "u1", 70)
 		paytest.Together(8, func(int) { paytest.Must(t, b.RecordRefused(t.Context(), w, "the account is closed")) })
@@ -33,7 +33,6 @@ func TestRefusedGivesBackOnce(t *testing.T) {
 			again.State != ledger.WithdrawalRefused {
 			t.Errorf("the request again: %+v, %d, %v", again, balance, err)
 		}
-		b.CheckBooks(t)
 	})
 }
 
@@ -82,7 +81,7 @@ func TestALeaseIsForOne(t *testing.T) {
 // second will hear, so the first may put nothing off, bury nothing, and give no money back. That it was paid is
 // true all the same.
 func TestWhoHasLostTheLeaseGivesNothingBack(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		b.Rich(t, "u1", 100)
 		first := b.MustSend(t, "w1", "u1", 70)
@@ -103,14 +102,13 @@ func TestWhoHasLostTheLeaseGivesNothingBack(t *testing.T) {
 			t.Errorf("%+v", w)
 		}
 		b.WantBalance(t, booking.UserAccount("u1"), 30)
-		b.CheckBooks(t)
 	})
 }
 
 // TestDeadWithdrawal: it stays pending for the player, is listed with the other dead letters, disturbs no
 // campaign's books, and is tried again when an operator says so, as often as it takes.
 func TestDeadWithdrawal(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		b.Rich(t, "u1", 100)
 		b.MustWithdraw(t, "w1", "u1", 70)
@@ -167,7 +165,6 @@ func TestDeadWithdrawal(t *testing.T) {
 		paytest.Want(t, b.WantWithdrawal(t, "w1", ledger.WithdrawalPaid, 1).Dead, false, "Dead")
 		paytest.Want(t, b.CountDead(t), 0, "dead")
 		testenv.WantErr(t, testenv.Err(b.Retry(ctx, "w1")), ledger.ErrUnknownClaim, "a retry of what is paid")
-		b.CheckBooks(t)
 	})
 }
 

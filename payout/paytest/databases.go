@@ -15,6 +15,15 @@ func OnEach(t *testing.T, test func(t *testing.T, b *Books)) {
 	onAll(t, Databases, test)
 }
 
+// OnEachChecked is OnEach for tests that leave the books in order: CheckBooks ends each.
+func OnEachChecked(t *testing.T, test func(t *testing.T, b *Books)) {
+	t.Helper()
+	OnEach(t, func(t *testing.T, b *Books) {
+		test(t, b)
+		b.CheckBooks(t)
+	})
+}
+
 // OnBoth is OnEach for long tests: on SQLite in memory, and on MySQL.
 func OnBoth(t *testing.T, test func(t *testing.T, b *Books)) {
 	t.Helper()

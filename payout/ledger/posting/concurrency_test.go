@@ -15,7 +15,7 @@ import (
 // TestManyWorkersPostTheSame is redelivery at its worst: eight workers, the same entries in other batches and in
 // another order.
 func TestManyWorkersPostTheSame(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		const campaigns, entries, wins, users = 3, 40, 5, 25
 		var all []rain.Entry
 		paid := map[string]rain.Money{}
@@ -51,14 +51,13 @@ func TestManyWorkersPostTheSame(t *testing.T) {
 			b.WantBalance(t, booking.UserAccount(user), want)
 		}
 		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM payout"), campaigns*entries*wins, "payouts")
-		b.CheckBooks(t)
 	})
 }
 
 // TestPlayersAppearEverywhereAtOnce: eight campaigns pay the same new players at the same moment. Each posting
 // tells a player another balance, and all of them together are the whole way from nothing to the last one.
 func TestPlayersAppearEverywhereAtOnce(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		const campaigns, rounds, users = 8, 6, 12
 		for c := range campaigns {
 			b.OpenCampaign(t, fmt.Sprintf("c%d", c), rain.Spec{Budget: 5 * rounds * users, Packets: rounds * users})
@@ -92,6 +91,5 @@ func TestPlayersAppearEverywhereAtOnce(t *testing.T) {
 				paytest.WantList(t, balances, []int{5, 10, 15, 20, 25, 30, 35, 40}, fmt.Sprintf("%s was told", user))
 			}
 		}
-		b.CheckBooks(t)
 	})
 }

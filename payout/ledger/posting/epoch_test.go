@@ -59,7 +59,7 @@ func TestOnlyTheNewestAttemptFences(t *testing.T) {
 
 // TestWhatComesAfterTheFenceIsVoid, unless the ledger had it, and unless it is of the life after.
 func TestWhatComesAfterTheFenceIsVoid(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 2})
 		u := func(n, shard int) string { return paytest.Home(fmt.Sprint("u", n), shard, 2) }
 		known := paytest.Entry("c1", 5, paytest.Win(u(1, 0), 0, 10), paytest.Win(u(2, 0), 1, 10))
@@ -109,13 +109,12 @@ func TestWhatComesAfterTheFenceIsVoid(t *testing.T) {
 		if !got.Balanced || got.Difference != 0 || got.Dead != 0 || got.Paid != 50 || got.Stock != 50 {
 			t.Errorf("the books: %+v", got)
 		}
-		b.CheckBooks(t)
 	})
 }
 
 // TestALetterThatWaitsOutlivesTheFence: its packet counts as taken, so a retry may pay it whenever it comes.
 func TestALetterThatWaitsOutlivesTheFence(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 30, Packets: 3})
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u1", 0, 10)))
 		allow := b.Refuse(t, "u2")
@@ -135,7 +134,6 @@ func TestALetterThatWaitsOutlivesTheFence(t *testing.T) {
 		paytest.Got(b.Retry(t.Context(), "c1-1")).Len(t, 1)
 		b.WantBalance(t, booking.UserAccount("u2"), 10)
 		paytest.WantList(t, assigned(b, c), want, "taken after the retry")
-		b.CheckBooks(t)
 	})
 }
 

@@ -19,7 +19,7 @@ import (
 func TestMain(m *testing.M) { testenv.Main(m) }
 
 func TestPost(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Split: rain.List,
 			Amounts: paytest.Amounts(10, 20, 5, 10, 10, 10, 10, 10, 14, 1)})
 		b.OpenCampaign(t, "c2", rain.Spec{Budget: 70, Packets: 10, Sponsor: "other"})
@@ -55,13 +55,12 @@ func TestPost(t *testing.T) {
 			"SELECT COUNT(*) FROM entry e JOIN txn t ON t.id = e.txn_id WHERE t.idem_key = 'pay:c1.0.1-0:0'"), 4,
 			"the transaction has lines")
 		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM txn WHERE kind = 'pay'"), 2, "transactions pay two campaigns")
-		b.CheckBooks(t)
 	})
 }
 
 // TestNobodySaysWhatAPacketHolds: an amount that comes with a win or a reclaim is looked at by nobody.
 func TestNobodySaysWhatAPacketHolds(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u1", 0, 99), paytest.Win("u2", 1, -5),
 			paytest.Win("u3", 2, 1<<60)))
@@ -73,7 +72,6 @@ func TestNobodySaysWhatAPacketHolds(t *testing.T) {
 			b.WantBalance(t, booking.UserAccount(user), 10)
 		}
 		b.WantBalance(t, booking.SponsorAccount("acme"), 70)
-		b.CheckBooks(t)
 	})
 }
 
@@ -124,7 +122,7 @@ func TestPostingAgainPaysOnce(t *testing.T) {
 
 // TestContradictionsDoNotBlockTheRest puts every kind of nonsense between two good wins.
 func TestContradictionsDoNotBlockTheRest(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 2})
 		user := paytest.Home("u", 0, 2)
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win(user, 0, 10)))
@@ -194,13 +192,12 @@ func TestContradictionsDoNotBlockTheRest(t *testing.T) {
 			t.Errorf("another campaign: %d, %d, %v", letters, paying, err)
 		}
 		b.WantBalance(t, booking.EscrowAccount("c1"), 70)
-		b.CheckBooks(t)
 	})
 }
 
 // TestTheEscrowIsTheLimit: whatever is wrong with the books, what the campaign does not have is not paid.
 func TestTheEscrowIsTheLimit(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 150, Packets: 3, Split: rain.List,
 			Amounts: paytest.Amounts(60, 60, 30)})
 		b.OpenCampaign(t, "c2", rain.Spec{Budget: 100, Packets: 1})
@@ -233,7 +230,6 @@ func TestTheEscrowIsTheLimit(t *testing.T) {
 			t.Errorf("%+v", posted)
 		}
 		b.WantBalance(t, booking.UserAccount("u2"), 60)
-		b.CheckBooks(t)
 	})
 }
 

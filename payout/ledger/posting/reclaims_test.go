@@ -17,7 +17,7 @@ import (
 )
 
 func TestReclaim(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 2})
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win(paytest.Home("u1", 0, 2), 0, 10)))
 		early := paytest.ReclaimEntry(0, 2, rain.Range{First: 1, Last: 4})
@@ -41,14 +41,13 @@ func TestReclaim(t *testing.T) {
 			b.WantBalance(t, booking.EscrowAccount("c1"), 0)
 		}
 		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM reclaim"), 4, "reclaims are kept")
-		b.CheckBooks(t)
 	})
 }
 
 // TestAReclaimGetsWhatIsNobodys: not what is paid, what waits in a dead letter, what was given back before or what it
 // names twice. It says so once.
 func TestAReclaimGetsWhatIsNobodys(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 55, Packets: 10, Split: rain.List,
 			Amounts: paytest.Amounts(1, 2, 3, 4, 5, 6, 7, 8, 9, 10)})
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u1", 0, 0), paytest.Win("u2", 5, 0)))
@@ -69,13 +68,12 @@ func TestAReclaimGetsWhatIsNobodys(t *testing.T) {
 		b.WantBalance(t, booking.EscrowAccount("c1"), 4) // for the one that waits
 		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM reclaim_cut WHERE asked = 57 AND given = 28"), 1,
 			"cuts are kept")
-		b.CheckBooks(t)
 	})
 }
 
 // TestAReclaimIsOfTheCampaign: numbers that it does not have, none, and those of another campaign's seal.
 func TestAReclaimIsOfTheCampaign(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 2})
 		b.CloseCampaign(t, "c1")
 		for what, e := range map[string]rain.Entry{
@@ -95,14 +93,13 @@ func TestAReclaimIsOfTheCampaign(t *testing.T) {
 		elsewhere.Ref.Shard = 1
 		wantDead(t, "another shard's seal", b.MustPost(t, elsewhere), posting.LetterForged, "seal")
 		b.WantBalance(t, booking.SponsorAccount("acme"), 0)
-		b.CheckBooks(t)
 	})
 }
 
 // TestWhatWasGivenBackIsNotWon: Redis had forgotten a win, and its packet went back to the sponsor. What is left in the
 // escrow is of others.
 func TestWhatWasGivenBackIsNotWon(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 40, Packets: 4})
 		b.CloseCampaign(t, "c1")
 		b.MustPost(t, paytest.ReclaimEntry(0, 9, rain.Range{First: 1, Last: 2}))
@@ -115,7 +112,6 @@ func TestWhatWasGivenBackIsNotWon(t *testing.T) {
 		for user, want := range map[string]rain.Money{"u1": 0, "u2": 10, "u3": 10} {
 			b.WantBalance(t, booking.UserAccount(user), want)
 		}
-		b.CheckBooks(t)
 	})
 }
 
