@@ -90,8 +90,7 @@ func TestADepositByTwo(t *testing.T) {
 		d.Amount = 600
 		testenv.WantErr(t, testenv.Err(two.Do(ctx, d, ann)), ledger.ErrReferenceReused,
 			"its reference for another amount")
-		records, _, err := b.ListAudit(ctx, "", 10)
-		paytest.Must(t, err)
+		records := paytest.Got3(b.ListAudit(ctx, "", 10)).Must(t)
 		if len(records) != 2 || records[0].Action != "deposit" || records[1].Action != "deposit.ask" ||
 			!strings.Contains(string(records[0].Detail), `"asked_by":"ann"`) ||
 			!strings.Contains(string(records[0].Detail), `"approval":"`+id) ||

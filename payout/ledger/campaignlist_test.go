@@ -122,8 +122,7 @@ func TestCampaignsInEachState(t *testing.T) {
 		update("closed", func(c *rain.Campaign) error { return c.Close(now) })
 		update("drained", func(c *rain.Campaign) error { c.Drained = true; return c.Close(now) })
 
-		all, _, err := b.ListCampaigns(ctx, ledger.CampaignQuery{Limit: 100})
-		paytest.Must(t, err)
+		all := paytest.Got3(b.ListCampaigns(ctx, ledger.CampaignQuery{Limit: 100})).Must(t)
 		seen := map[string]bool{}
 		for _, at := range []int64{now, now + 2999, now + 3000, now + 4999, now + 5000, now + 16_999, now + 17_000} {
 			for _, state := range []string{"loading", "ready", "raining", "paused", "closed"} {

@@ -121,9 +121,7 @@ func TestCampaignsAndTheirLists(t *testing.T) {
 		paytest.Must(t, lists.Delete(ctx, "barred"))
 		makeList(t, lists, "barred", standing.PurposeDeny)
 		wantProved(t, b)
-		if m, _, err := lists.Members(ctx, "barred", "", 10); err != nil || len(m) != 0 {
-			t.Errorf("made anew it has %v, %v", m, err)
-		}
+		paytest.Got3(lists.Members(ctx, "barred", "", 10)).Len(t, 0, "made anew it has")
 		testenv.WantErr(t, lists.Delete(ctx, "none"), ledger.ErrUnknownList)
 		testenv.WantErr(t, testenv.Err(lists.Add(ctx, "none", []string{"u"})), ledger.ErrUnknownList)
 	})

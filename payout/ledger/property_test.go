@@ -276,7 +276,7 @@ func (m *model) followReclaims(rt *rapid.T, b *paytest.Books, batch []rain.Entry
 		found := paytest.Got(b.DB.First(rt.Context(), []any{&packets, (*int64)(&amount), &sponsor},
 			"SELECT r.packets, r.amount, c.sponsor FROM reclaim r JOIN campaign c ON c.id = r.campaign_id "+
 				"WHERE r.campaign_id = ? AND r.shard = ? AND r.closed_at = ?", id, e.Ref.Shard, seqOf(rt,
-					e.Ref))).Must(rt)
+				e.Ref))).Must(rt)
 		last := e.Reclaim.Numbers[0].Last
 		first, n := rain.ShardRange(10, 2, e.Ref.Shard) // nothing has moved, so a shard has its part of the split
 		own := func(packet int) bool { return packet >= first && packet < first+n }
@@ -312,7 +312,6 @@ func (m *model) followReclaims(rt *rapid.T, b *paytest.Books, batch []rain.Entry
 }
 
 func seqOf(rt *rapid.T, ref rain.EntryRef) int64 {
-	ms, _, err := ref.Position()
-	paytest.Must(rt, err)
+	ms := paytest.Got3(ref.Position()).Must(rt)
 	return ms
 }

@@ -88,9 +88,7 @@ func TestWinsAreHeldReleasedAndConfirmed(t *testing.T) {
 			{User: "bot"}: 3, {User: "person"}: 0, {Campaign: "c"}: 3, {Campaign: "d"}: 0,
 		} {
 			q.State, q.Limit = ledger.HeldOpen, 10
-			if list, _, err := l.Risk.ListHeld(ctx, q); err != nil || len(list) != want {
-				t.Errorf("held of %+v: %+v, %v", q, list, err)
-			}
+			paytest.Got3(l.Risk.ListHeld(ctx, q)).Len(t, want, "held of")
 		}
 		shown, _, err := b.ListClaims(ctx, ledger.ClaimQuery{Campaign: "c", Limit: 10})
 		if err != nil || len(shown) != 5 || shown[0].Held || shown[1].State != ledger.StateGranted || !shown[1].Held {

@@ -203,8 +203,7 @@ func TestAnotherReceiverIsConfirmedFirst(t *testing.T) {
 		if p, err := b.Approvals.StartProvider(ctx, other, true); err != nil || p.Before != "" || p.Pending != nil {
 			t.Errorf("a restart: %+v, %v", p, err)
 		}
-		records, _, err := b.ListAudit(ctx, "", 10)
-		paytest.Must(t, err)
+		records := paytest.Got3(b.ListAudit(ctx, "", 10)).Must(t)
 		if len(records) != 3 || records[0].Action != "provider" || records[1].Action != "provider.ask" ||
 			records[1].Actor != "redrain" || records[2].Action != "provider" || records[2].Target != first ||
 			!strings.Contains(string(records[0].Detail), `"asked_by":"redrain"`) ||
@@ -260,8 +259,7 @@ func TestNobodyToConfirmAReceiver(t *testing.T) {
 	b.MustWithdraw(t, "w1", "u1", 10)
 	wantLeased(t, b, "a")
 	wantLeased(t, b, "b", "w1")
-	records, _, err := b.ListAudit(t.Context(), "", 10)
-	paytest.Must(t, err)
+	records := paytest.Got3(b.ListAudit(t.Context(), "", 10)).Must(t)
 	if len(records) != 4 || records[0].Action != "provider" || records[0].Actor != "redrain" ||
 		records[0].Target != "b" ||
 		!strings.Contains(string(records[0].Detail), `"before":{"provider":"a"}`) {

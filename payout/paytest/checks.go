@@ -329,6 +329,9 @@ type Result[V any] struct {
 // Got is the result of a call.
 func Got[V any](value V, err error) Result[V] { return Result[V]{value, err} }
 
+// Got3 is Got for calls with two values, of which the first counts.
+func Got3[V, W any](value V, _ W, err error) Result[V] { return Result[V]{value, err} }
+
 // Must is the value. An error ends the test.
 func (r Result[V]) Must(t testingT) V {
 	t.Helper()

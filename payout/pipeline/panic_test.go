@@ -115,8 +115,7 @@ func TestPanicBecomesADeadLetter(t *testing.T) {
 				p.run(t, p.settlerOn(&torn{p.Poster, attempts}, SettlerOptions{Workers: 1, Attempts: 3}))
 				testenv.Eventually(t, ackWait/2, "a dead letter", func() bool { return len(p.dead) > 0 })
 				letter := <-p.dead
-				paid, _, err := p.Paid(t.Context(), "c1")
-				paytest.Must(t, err)
+				paid := paytest.Got3(p.Paid(t.Context(), "c1")).Must(t)
 				if paid != 2 || !strings.Contains(letter.Reason, "a fault of the program: torn") {
 					t.Errorf("%d are paid; the letter is %+v", paid, letter)
 				}

@@ -54,8 +54,7 @@ func TestARealRedis(t *testing.T) {
 		paytest.Want(t, prove(what), "", what)
 	}
 	settle := func(shard int) {
-		entries, _, err := gm.G.Page(t.Context(), gm.C.ID, shard, "", 5)
-		paytest.Must(t, err)
+		entries := paytest.Got3(gm.G.Page(t.Context(), gm.C.ID, shard, "", 5)).Must(t)
 		b.MustPost(t, entries...)
 		balanced("settled, and still in the outbox")
 		paytest.Must(t, gm.G.Remove(t.Context(), grabtest.Refs(entries)))

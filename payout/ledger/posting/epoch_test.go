@@ -65,8 +65,7 @@ func TestWhatComesAfterTheFenceIsVoid(t *testing.T) {
 		known := paytest.Entry("c1", 5, paytest.Win(u(1, 0), 0, 10), paytest.Win(u(2, 0), 1, 10))
 		b.MustPost(t, known)
 		barrier := b.MustFence(t, 0)
-		ms, _, err := barrier.Position()
-		paytest.Must(t, err)
+		ms := paytest.Got3(barrier.Position()).Must(t)
 		// packet 0 is somebody else's
 		late := paytest.Entry("c1", 6, paytest.Win(u(3, 0), 2, 10), paytest.Win(u(4, 0), 0, 10))
 		posted := b.MustPost(t, known, late, late, paytest.Entry("c1", int(ms), paytest.Win(u(5, 0), 3, 10)),

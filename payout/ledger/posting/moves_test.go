@@ -57,8 +57,7 @@ func TestMoves(t *testing.T) {
 		paytest.Must(t, b.Moves.Write(ctx, "c1", 0, first))
 		paytest.Got(b.Moves.Open(ctx, "c1")).Len(t, 1)
 		paytest.Must(t, b.Moves.Done(ctx, "of nobody", 1))
-		epoch, _, err := b.MustFence(t, 0).Position()
-		paytest.Must(t, err)
+		epoch := paytest.Got3(b.MustFence(t, 0).Position()).Must(t)
 		wantKnown("once the first is fenced", epoch, 5, 0) // its epoch counts from there
 		for shard, want := range []posting.Holding{
 			{Numbers: rain.Numbers{{First: 1, Last: 2}}, Borrowed: []string{"m2"}, Moves: 1},
@@ -87,8 +86,7 @@ func TestAMoveAndARebuild(t *testing.T) {
 		paytest.Must(t, b.Moves.Write(ctx, "c1", 0, written))
 		paytest.Must(t, b.Moves.Write(ctx, "c1", 1, lent("m3", 0, 1, rain.Range{First: 7, Last: 7}))) // not cut off
 		paytest.Want(t, paytest.Got(b.Holding(ctx, c, 0)).Must(t).Numbers.String(), "0-2 7-7", "Numbers.String()")
-		ms, _, err := barrier.Position()
-		paytest.Must(t, err)
+		ms := paytest.Got3(barrier.Position()).Must(t)
 		next := lent("m4", 1, ms+3, rain.Range{First: 2, Last: 2})
 		for _, epoch := range []int64{0, ms - 1, ms + 1} {
 			next.Epoch = epoch
