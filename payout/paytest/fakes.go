@@ -101,7 +101,10 @@ func (f *FakeRedis) WinAtMost(campaign string, shard, most int, users ...string)
 func (f *FakeRedis) Entries(of FakeKey) []rain.Entry {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return Copies(f.Shards[of].Entries)
+	if sh := f.Shards[of]; sh != nil {
+		return Copies(sh.Entries)
+	}
+	return nil
 }
 
 // record notes an entry's wins for their players.

@@ -59,7 +59,7 @@ func (f *FakeRedis) Snapshot(_ context.Context, c *rain.Campaign) ([]rain.ShardS
 // EachEntry implements Hot.
 func (f *FakeRedis) EachEntry(_ context.Context, c *rain.Campaign, shard int, upTo string,
 	fn func(rain.Entry, error) error) error {
-	for _, e := range f.entries(c, shard) {
+	for _, e := range f.Entries(FakeKey{c.ID, shard}) {
 		last := rain.EntryRef{ID: upTo}
 		if _, _, err := last.Position(); err == nil && later(e.Ref, last) {
 			continue
@@ -67,15 +67,6 @@ func (f *FakeRedis) EachEntry(_ context.Context, c *rain.Campaign, shard int, up
 		if err := fn(e, nil); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-func (f *FakeRedis) entries(c *rain.Campaign, shard int) []rain.Entry {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if sh := f.Shards[FakeKey{c.ID, shard}]; sh != nil {
-		return Copies(sh.Entries)
 	}
 	return nil
 }
