@@ -38,7 +38,7 @@ func lived(t testing.TB, b *paytest.Books) *paytest.FakeRedis {
 	// A win that was refused too often, and is paid after all; and one that is another's.
 	f.Win("c1", 1, "w")
 	refused := f.Entries(paytest.FakeKey{Campaign: "c1", Shard: 1})[0]
-	paytest.Want(t, paytest.Got(b.Attempt(ctx, refused, errors.New("refused"), 1)).Must(t).GivenUp, true, "GivenUp")
+	paytest.Want(t, paytest.Got(b.Attempt(ctx, refused, errors.New("refused"), 1)).Must(t).GivenUp, true, "given up")
 	paytest.Must(t, f.Remove(ctx, []rain.EntryRef{refused.Ref}))
 	paytest.Must(t, testenv.Err(b.RetryAll(ctx, "c1", func([]posting.Settlement) {})))
 	b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("x", 0, 0)))
@@ -62,7 +62,7 @@ func cut(t testing.TB, b *paytest.Books) {
 	b.CloseCampaign(t, "cut")
 	back := paytest.Seal(rain.Entry{Ref: rain.EntryRef{Campaign: "cut", ID: "9-0"},
 		Reclaim: &rain.Reclaim{Numbers: paytest.Packets(1, 3)}})
-	paytest.Want(t, len(b.MustPost(t, back).Cut), 1, "Cut")
+	paytest.Want(t, len(b.MustPost(t, back).Cut), 1, "cuts")
 	b.Drain(t, "cut")
 }
 
@@ -78,7 +78,7 @@ func dismissed(t testing.TB, b *paytest.Books, f *paytest.FakeRedis, id string, 
 	again := won.Wins[0]
 	again.Packet = 9 // which is the guests', where they have some of their own
 	b.MustPost(t, won)
-	paytest.Want(t, len(b.MustPost(t, paytest.Entry(id, int(b.Clock.Now()), again)).Dead), 1, "Dead")
+	paytest.Want(t, len(b.MustPost(t, paytest.Entry(id, int(b.Clock.Now()), again)).Dead), 1, "dead")
 	paytest.Must(t, f.Remove(t.Context(), []rain.EntryRef{won.Ref}))
 	b.CloseCampaign(t, id)
 	for shard := range c.Shards {
@@ -87,7 +87,7 @@ func dismissed(t testing.TB, b *paytest.Books, f *paytest.FakeRedis, id string, 
 	}
 	b.Drain(t, id)
 	paytest.Want(t, paytest.Got(b.Dismiss(paytest.As(t, "payout.dismiss"), id+"-9", 0, "nobody's")).Must(t).Reclaimed,
-		10, "Reclaimed")
+		10, "given back")
 }
 
 // givenUp makes a campaign that was given up before it was stocked.

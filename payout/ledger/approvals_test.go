@@ -137,7 +137,7 @@ func TestRejectedAndOld(t *testing.T) {
 		want(ledger.ApprovalRejected, own, other)
 		want("", own, other, old)
 		testenv.WantErr(t, paytest.Err3(two.Confirm(ctx, old, bob)), ledger.ErrApprovalOver, "confirmed after a day")
-		paytest.Want(t, paytest.Got(two.Approval(ctx, old)).Must(t).State, ledger.ApprovalExpired, "State")
+		paytest.Want(t, paytest.Got(two.Approval(ctx, old)).Must(t).State, ledger.ApprovalExpired, "its state")
 		if again := ask("r3"); again == old {
 			t.Error("an order that is too old is given again")
 		}

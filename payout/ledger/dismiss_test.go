@@ -58,7 +58,7 @@ func TestWhatIsSomebodysIsNotDismissed(t *testing.T) {
 		keeps(t, b, "c1.0.2-0", "until campaign c1 is over")
 		b.CloseCampaign(t, "c1")
 		keeps(t, b, "c1.0.2-0", "retry it")
-		paytest.Want(t, paytest.Got(b.RetryAll(ctx, "", func([]posting.Settlement) {})).Must(t).Settled, 2, "Settled")
+		paytest.Want(t, paytest.Got(b.RetryAll(ctx, "", func([]posting.Settlement) {})).Must(t).Settled, 2, "settled")
 		b.MustWithdraw(t, "w1", "promised", 10)
 		paytest.Must(t, b.RecordDead(ctx, b.LeaseOne(t), "no answer"))
 		keeps(t, b, "w1", "withdrawal")
@@ -108,7 +108,7 @@ func TestWhatKeepsNothingIsDismissedAtOnce(t *testing.T) {
 		post := func() posting.Posted {
 			return b.MustPost(t, append(forged, paytest.Entry("c1", 5, paytest.Win("winner", 7, 0)), another)...)
 		}
-		paytest.Want(t, len(post().Dead), 5, "Dead")
+		paytest.Want(t, len(post().Dead), 5, "dead")
 		paytest.Must(t, testenv.Err(b.BuryMessage(t.Context(), posting.Message{Name: "message-1", Campaign: "c1",
 			Payload: []byte("{"), Reason: "noise"})))
 		paytest.Want(t, len(b.Prove(t, c, winnersOnly(b, c)).Letters), 6, "named are")

@@ -63,7 +63,7 @@ func TestOnlyTheInvitedArePaid(t *testing.T) {
 		paytest.Must(t, testenv.Err(lists.Add(t.Context(), "vip", []string{"back"})))
 		paytest.Want(t, b.MustPost(t, win("c", 4, "back")).New, 1, "who is on it again")
 		paytest.Got(b.Retry(t.Context(), rain.ClaimID("c", 3))).Len(t, 1, "a person pays it")
-		paytest.Want(t, paytest.Got(lists.List(t.Context(), "vip")).Must(t).Members, 2, "Members")
+		paytest.Want(t, paytest.Got(lists.List(t.Context(), "vip")).Must(t).Members, 2, "members")
 	})
 }
 
@@ -116,7 +116,7 @@ func TestCampaignsAndTheirLists(t *testing.T) {
 			}
 		}
 		b.OpenCampaign(t, "c", rain.Spec{Budget: 10, Packets: 10, Players: &rain.Players{List: "vip"}})
-		paytest.Want(t, paytest.Got(b.Campaign(ctx, "c")).Must(t).Invited(), "vip", "Invited()")
+		paytest.Want(t, paytest.Got(b.Campaign(ctx, "c")).Must(t).Invited(), "vip", "its list")
 		testenv.WantErr(t, lists.Delete(ctx, "vip"), ledger.ErrListInUse, "deleted while a campaign needs it")
 		paytest.Must(t, lists.Delete(ctx, "barred"))
 		makeList(t, lists, "barred", standing.PurposeDeny)

@@ -32,7 +32,7 @@ func heldBooks(b *paytest.Books) (l *ledger.Ledger, entries []rain.Entry) {
 	win := func(number int, user string) rain.Entry {
 		return paytest.Entry("c", int(b.Clock.Now()), paytest.Win(user, number, 10))
 	}
-	paytest.Want(t, paytest.Got(l.Poster.Post(t.Context(), []rain.Entry{win(0, "bot")})).Must(t).Held, 0, "Held")
+	paytest.Want(t, paytest.Got(l.Poster.Post(t.Context(), []rain.Entry{win(0, "bot")})).Must(t).Held, 0, "held")
 	suspect(t, l, "bot")
 	return l, []rain.Entry{win(1, "bot"), win(2, "bot"), win(3, "person"), win(4, "bot")}
 }
@@ -152,7 +152,7 @@ func TestHoldingIsAllOrNothing(t *testing.T) {
 		paytest.WantFail(t, testenv.Err(l.Poster.Post(t.Context(), entries)), "posted without the table of held wins")
 		b.Statement(t, "ALTER TABLE elsewhere RENAME TO held")
 		botsMoney(t, b, 10, 0, sponsorsMoney(b))
-		paytest.Want(t, paytest.Got(l.Poster.Post(t.Context(), entries)).Must(t).Held, 3, "Held")
+		paytest.Want(t, paytest.Got(l.Poster.Post(t.Context(), entries)).Must(t).Held, 3, "held")
 	})
 }
 

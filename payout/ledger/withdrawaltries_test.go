@@ -24,7 +24,7 @@ func TestRefusedGivesBackOnce(t *testing.T) {
 		paytest.Together(8, func(int) { paytest.Must(t, b.RecordRefused(t.Context(), w, "the account is closed")) })
 		b.WantBalance(t, booking.UserAccount("u1"), 100)
 		paytest.Want(t, b.WantWithdrawal(t, "w1", ledger.WithdrawalRefused, 1).LastError, "the account is closed",
-			"LastError")
+			"its last error")
 		testenv.WantErr(t, b.RecordPaid(t.Context(), w, "x"), ledger.ErrPaidTwice, "paid after all")
 		b.WantWithdrawal(t, "w1", ledger.WithdrawalRefused, 1)
 		paytest.Must(t, b.RecordRetry(t.Context(), w, 0, "x"))
@@ -124,7 +124,7 @@ func TestDeadWithdrawal(t *testing.T) {
 			testenv.WantErr(t, b.RecordRefused(ctx, w, "late"), ledger.ErrLeaseLost, "a dead one is refused")
 			b.Clock.Add(time.Hour.Milliseconds())
 			paytest.Got(b.LeaseDue(ctx, paytest.Bank, 10, time.Minute)).Len(t, 0, "a dead one is tried")
-			paytest.Want(t, b.WantWithdrawal(t, "w1", ledger.WithdrawalSent, 1).Dead, true, "Dead")
+			paytest.Want(t, b.WantWithdrawal(t, "w1", ledger.WithdrawalSent, 1).Dead, true, "dead")
 			b.WantBalance(t, booking.UserAccount("u1"), 30)
 			letters, _, err := b.ListDeadLetters(ctx, "", 10)
 			if err != nil || len(letters) != 1 {
@@ -145,7 +145,7 @@ func TestDeadWithdrawal(t *testing.T) {
 				after["state"] != "failed" {
 				t.Errorf("%s: %s", r.Target, r.Detail)
 			}
-			paytest.Want(t, b.WantWithdrawal(t, "w1", ledger.WithdrawalSent, 0).Dead, false, "Dead")
+			paytest.Want(t, b.WantWithdrawal(t, "w1", ledger.WithdrawalSent, 0).Dead, false, "dead")
 		}
 		c := paytest.Got(b.Campaign(ctx, "for-u1")).Must(t)
 		redis := paytest.NewFakeRedis(b.Clock.Now, c)
@@ -162,7 +162,7 @@ func TestDeadWithdrawal(t *testing.T) {
 		// The provider's answer comes at last: paid, and nothing waits any more.
 		late := paytest.Got(b.Withdrawal(ctx, "w1")).Must(t)
 		paytest.Must(t, b.RecordPaid(ctx, late, "bank"))
-		paytest.Want(t, b.WantWithdrawal(t, "w1", ledger.WithdrawalPaid, 1).Dead, false, "Dead")
+		paytest.Want(t, b.WantWithdrawal(t, "w1", ledger.WithdrawalPaid, 1).Dead, false, "dead")
 		paytest.Want(t, b.CountDead(t), 0, "dead")
 		testenv.WantErr(t, testenv.Err(b.Retry(ctx, "w1")), ledger.ErrUnknownClaim, "a retry of what is paid")
 	})

@@ -50,11 +50,11 @@ func fillCampaigns(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 	b.SettleAll(t, f, 1)
 	f.Win("c1", 1, "w")
 	e := f.Entries(paytest.FakeKey{Campaign: "c1", Shard: 1})[0]
-	paytest.Want(t, paytest.Got(b.Attempt(ctx, e, errors.New("refused"), 1)).Must(t).GivenUp, true, "GivenUp")
+	paytest.Want(t, paytest.Got(b.Attempt(ctx, e, errors.New("refused"), 1)).Must(t).GivenUp, true, "given up")
 	paytest.Must(t, f.Remove(ctx, []rain.EntryRef{e.Ref}))
 	f.Win("c1", 0, "late")
 	waits := f.Entries(paytest.FakeKey{Campaign: "c1"})[0]
-	paytest.Want(t, paytest.Got(b.Attempt(ctx, waits, errors.New("refused"), 5)).Must(t).GivenUp, false, "GivenUp")
+	paytest.Want(t, paytest.Got(b.Attempt(ctx, waits, errors.New("refused"), 5)).Must(t).GivenUp, false, "given up")
 
 	f.Open(b.OpenCampaign(t, "c4", rain.Spec{Budget: 10, Packets: 1}))
 	attempt := paytest.Got(b.BeginRebuild(ctx, "c4", 0)).Must(t)
@@ -76,7 +76,7 @@ func fillDrained(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 	b.CloseCampaign(t, "c3")
 	back := paytest.Seal(rain.Entry{Ref: rain.EntryRef{Campaign: "c3", ID: "9-0"},
 		Reclaim: &rain.Reclaim{Numbers: paytest.Packets(1, 3)}})
-	paytest.Want(t, len(b.MustPost(t, back).Cut), 1, "Cut")
+	paytest.Want(t, len(b.MustPost(t, back).Cut), 1, "cuts")
 	paytest.Must(t, testenv.Err(b.Update(paytest.As(t, "campaign.close"), "c3", func(c *rain.Campaign) error {
 		c.Drained = true
 		return c.Close(b.Clock.Now())
@@ -99,14 +99,14 @@ func fillWaiting(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 		b.CloseCampaign(t, id)
 		f.Close(id, 0)
 		for _, e := range f.Entries(paytest.FakeKey{Campaign: id}) {
-			paytest.Want(t, paytest.Got(b.Attempt(ctx, e, errors.New("refused"), 1)).Must(t).GivenUp, true, "GivenUp")
+			paytest.Want(t, paytest.Got(b.Attempt(ctx, e, errors.New("refused"), 1)).Must(t).GivenUp, true, "given up")
 			if id == "c7" {
 				paytest.Must(t, f.Remove(ctx, []rain.EntryRef{e.Ref}))
 			}
 		}
 		drain(id)
 	}
-	paytest.Want(t, paytest.Got(b.RetryAll(ctx, "c7", func([]posting.Settlement) {})).Must(t).Settled, 2, "Settled")
+	paytest.Want(t, paytest.Got(b.RetryAll(ctx, "c7", func([]posting.Settlement) {})).Must(t).Settled, 2, "settled")
 	loading := b.LoadingCampaign(t, "c8")
 	loading.Name = "Gala" // MariaDB explains no statement with a name beyond ASCII as JSON
 	paytest.Must(t, b.CreateCampaign(ctx, loading))
@@ -168,7 +168,7 @@ func fillHeld(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 	b.HoldWins()
 	f.Win("h1", 0, "bot", "bot", "bot", "person")
 	entries := f.Entries(paytest.FakeKey{Campaign: "h1"})
-	paytest.Want(t, b.MustPost(t, entries...).Held, 3, "Held")
+	paytest.Want(t, b.MustPost(t, entries...).Held, 3, "held")
 	b.MustPost(t, f.Entries(paytest.FakeKey{Campaign: "h1"})...) // a copy
 	paytest.Must(t, f.Remove(t.Context(), []rain.EntryRef{entries[0].Ref}))
 	by := ledger.Person{Name: "ann", ID: "token:ann", Reason: "looked at"}

@@ -62,7 +62,7 @@ func TestWhatIsInHandIsNotGivenUp(t *testing.T) {
 		paytest.Want(t, b.CountDead(t), 0, "letters")
 		unlock()
 		paytest.Want(t, paytest.Got(b.Attempt(t.Context(), e, errors.New("refused"), 1)).Must(t).GivenUp, true,
-			"GivenUp")
+			"given up")
 		if b.Locked() != 0 {
 			t.Errorf("%d entries are left in hand", b.Locked())
 		}

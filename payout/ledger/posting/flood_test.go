@@ -69,7 +69,7 @@ func TestWhatOnlySeemsHopelessIsKept(t *testing.T) {
 		}
 		b.Statement(t, "UPDATE winner SET wins = 1 WHERE user_id = 'u1'")
 		paytest.Want(t, paytest.Got(b.RetryAll(t.Context(), "", func([]posting.Settlement) {})).Must(t).Settled, wins,
-			"Settled")
+			"settled")
 		b.WantBalance(t, booking.EscrowAccount("c1"), 0)
 	})
 }

@@ -89,7 +89,7 @@ func TestAMoveThatCannotBe(t *testing.T) {
 		paytest.Must(t, b.Moves.Write(ctx, "c1", 1, lent("m2", 2, 300, one(2), one(6))))
 		paytest.Must(t, b.Moves.Write(ctx, "c1", 2, lent("m3", 0, 1, one(2))))
 		paytest.Must(t, b.Moves.Write(ctx, "c1", 0, lent("m4", 2, 2, one(2))))
-		paytest.Want(t, paytest.Got(b.Holding(ctx, c, 2)).Must(t).Numbers.String(), "2-2 6-6 8-11", "Numbers.String()")
+		paytest.Want(t, paytest.Got(b.Holding(ctx, c, 2)).Must(t).Numbers.String(), "2-2 6-6 8-11", "its packets")
 	})
 }
 
@@ -171,7 +171,7 @@ func TestAReclaimOfAnotherShardsPackets(t *testing.T) {
 		testenv.WantErr(t, testenv.Err(b.Retry(t.Context(), foreign.Ref.String())), ledger.ErrStillDead)
 		// A win on shard 1, of a packet that shard 0 named, was on its way.
 		paytest.Want(t, b.MustPost(t, paytest.ShardEntry("c1", 1, 1, paytest.Win(paytest.Home("u", 1, 3), 3, 0))).New,
-			1, "New")
+			1, "new")
 		b.MustPost(t, paytest.ReclaimEntry(1, 2, rain.Range{First: 4, Last: 7}, one(2)),
 			paytest.ReclaimEntry(2, 2, rain.Range{First: 8, Last: 11}))
 		b.WantBalance(t, booking.SponsorAccount("acme"), 110)

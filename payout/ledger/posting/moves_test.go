@@ -85,7 +85,7 @@ func TestAMoveAndARebuild(t *testing.T) {
 		testenv.WantErr(t, b.Moves.Write(ctx, "c1", 0, late), posting.ErrCutOff, "without a row")
 		paytest.Must(t, b.Moves.Write(ctx, "c1", 0, written))
 		paytest.Must(t, b.Moves.Write(ctx, "c1", 1, lent("m3", 0, 1, rain.Range{First: 7, Last: 7}))) // not cut off
-		paytest.Want(t, paytest.Got(b.Holding(ctx, c, 0)).Must(t).Numbers.String(), "0-2 7-7", "Numbers.String()")
+		paytest.Want(t, paytest.Got(b.Holding(ctx, c, 0)).Must(t).Numbers.String(), "0-2 7-7", "its packets")
 		ms := paytest.Got3(barrier.Position()).Must(t)
 		next := lent("m4", 1, ms+3, rain.Range{First: 2, Last: 2})
 		for _, epoch := range []int64{0, ms - 1, ms + 1} {
@@ -94,7 +94,7 @@ func TestAMoveAndARebuild(t *testing.T) {
 		}
 		next.Epoch = ms
 		paytest.Must(t, b.Moves.Write(ctx, "c1", 0, next))
-		paytest.Want(t, paytest.Got(b.Holding(ctx, c, 0)).Must(t).Numbers.String(), "0-1 7-7", "Numbers.String()")
+		paytest.Want(t, paytest.Got(b.Holding(ctx, c, 0)).Must(t).Numbers.String(), "0-1 7-7", "its packets")
 	})
 }
 
