@@ -328,12 +328,19 @@ func (p *payoutCheck) checkLimits(ctx context.Context, q sqldb.Querier, users []
 // checkAddedWinners names rows of the table winner whose players were paid nothing: such a row would refuse an honest
 // win. The rows of all others agree with their payouts, or were named, so the sums differ only where a row was added.
 func (p *payoutCheck) checkAddedWinners(ctx context.Context, q sqldb.Querier) error {
-	var wins int64
-	var amount rain.Money
-	_, err := q.First(ctx, []any{&wins, &amount}, "SELECT COALESCE(SUM(ABS(wins)), 0), COALESCE(SUM(ABS(amount)), 0) "+
-		"FROM winner WHERE campaign_id = ?", p.campaign.ID)
-	if err != nil || wins == p.all.Paid && amount == p.all.AmountPaid {
-		return err
+	var wins, pageWins int64
+	var amount, pageAmount rain.Money
+	for after, more := "", true; more; wins, amount = wins+pageWins, amount+pageAmount {
+		_, err := q.First(ctx, []any{&after, &pageWins, &pageAmount}, "SELECT COALESCE(MAX(user_id), ''), "+
+			"COALESCE(SUM(ABS(wins)), 0), COALESCE(SUM(ABS(amount)), 0) FROM (SELECT user_id, wins, amount FROM winner "+
+			"WHERE campaign_id = ? AND user_id > ? ORDER BY user_id LIMIT ?) page", p.campaign.ID, after, sqldb.Chunk)
+		if err != nil {
+			return err
+		}
+		more = after != ""
+	}
+	if wins == p.all.Paid && amount == p.all.AmountPaid {
+		return nil
 	}
 	return q.Each(ctx, func(scan sqldb.Scan) error {
 		var user string

@@ -30,7 +30,7 @@ func allOf(table string) string {
 }
 
 // bookTables are the tables that an accountant trusts.
-var bookTables = []string{"txn", "entry", "balance", "payout", "reclaim", "campaign", "campaign_tally",
+var bookTables = []string{"txn", "entry", "balance", "payout", "winner", "reclaim", "campaign", "campaign_tally",
 	"dead_letter", "withdrawal", "withdrawal_event", "deposit", "move", "shard_epoch"}
 
 // keep makes copies of the books; restore brings them back.
