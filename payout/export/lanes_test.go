@@ -14,8 +14,7 @@ import (
 // laned makes a finished campaign with guests' and players' lanes, and wins in both.
 func laned(t testing.TB, b *paytest.Books) *paytest.FakeRedis {
 	t.Helper()
-	f := paytest.NewFakeRedis(b.Clock.Now)
-	f.Open(b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 4, GuestsShare: 400_000}))
+	f, _ := b.Stocked(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 4, GuestsShare: 400_000})
 	f.Win("c1", 0, "p")
 	f.Win("c1", 2, "g")
 	b.CloseCampaign(t, "c1")
@@ -23,39 +22,26 @@ func laned(t testing.TB, b *paytest.Books) *paytest.FakeRedis {
 		f.Close("c1", shard)
 		b.SettleAll(t, f, shard)
 	}
-	_, err := b.Update(t.Context(), "c1", func(c *rain.Campaign) error { c.Drained = true; return nil })
-	paytest.Must(t, err)
+	b.Drain(t, "c1")
 	return f
 }
 
 // changed returns the file with other values in some rows of a table.
 func changed(t testing.TB, file, table, column, value string, instead map[string]string) string {
 	t.Helper()
-	lines := strings.Split(strings.TrimSuffix(file, "\n"), "\n")
-	var at struct {
-		Table   string   `json:"table"`
-		Columns []string `json:"columns"`
-	}
+	lines, rows := parsed(t, file)
 	found := false
-	for n, line := range lines {
-		if strings.HasPrefix(line, `{"table"`) {
-			paytest.Must(t, json.Unmarshal([]byte(line), &at))
-		}
-		if !strings.HasPrefix(line, "[") || at.Table != table {
-			continue
-		}
-		var row []any
-		paytest.Must(t, json.Unmarshal([]byte(line), &row))
-		if row[slices.Index(at.Columns, column)] != value {
+	for _, r := range rows {
+		if r.table != table || r.cells[slices.Index(r.columns, column)] != value {
 			continue
 		}
 		found = true
 		for name, is := range instead {
-			row[slices.Index(at.Columns, name)] = is
+			r.cells[slices.Index(r.columns, name)] = is
 		}
-		text, err := json.Marshal(row)
+		text, err := json.Marshal(r.cells)
 		paytest.Must(t, err)
-		lines[n] = string(text)
+		lines[r.number] = string(text)
 	}
 	if !found {
 		t.Fatalf("no row of %s has %s %s", table, column, value)

@@ -49,38 +49,55 @@ func forge(lines []string) string {
 	return text + fmt.Sprintf(`{"rows":%d,"sha256":%q}`, rows, hex.EncodeToString(sum[:])) + "\n"
 }
 
-// rowsOfEach is the number of forged rows of each table.
+// line is a row of a file.
+type line struct {
+	number  int
+	table   string
+	columns []string
+	cells   []any
+}
+
+// parsed are the lines of a file, and those of them that are rows.
+func parsed(t testing.TB, file string) (lines []string, rows []line) {
+	t.Helper()
+	lines = strings.Split(strings.TrimSuffix(file, "\n"), "\n")
+	var at struct {
+		Table   string   `json:"table"`
+		Columns []string `json:"columns"`
+	}
+	for n, text := range lines {
+		switch {
+		case strings.HasPrefix(text, `{"table"`):
+			paytest.Must(t, json.Unmarshal([]byte(text), &at))
+		case strings.HasPrefix(text, "["):
+			r := line{number: n, table: at.Table, columns: slices.Clone(at.Columns)}
+			paytest.Must(t, json.Unmarshal([]byte(text), &r.cells))
+			rows = append(rows, r)
+		}
+	}
+	return lines, rows
+}
+
+// rowsOfEach is how many rows of each table are forged.
 const rowsOfEach = 2
 
 // forgeries calls try with every file in which one value is changed, one row is missing, or one is repeated.
 func forgeries(t *testing.T, file string, try func(table, what, forged string)) {
 	t.Helper()
-	lines := strings.Split(strings.TrimSuffix(file, "\n"), "\n")
-	var at struct {
-		Table   string   `json:"table"`
-		Columns []string `json:"columns"`
-	}
+	lines, rows := parsed(t, file)
 	done := map[string]int{}
-	for n, line := range lines {
-		if strings.HasPrefix(line, `{"table"`) {
-			paytest.Must(t, json.Unmarshal([]byte(line), &at))
-		}
-		if !strings.HasPrefix(line, "[") {
+	for _, r := range rows {
+		if done[r.table]++; done[r.table] > rowsOfEach {
 			continue
 		}
-		if done[at.Table]++; done[at.Table] > rowsOfEach {
-			continue
-		}
-		var row []any
-		paytest.Must(t, json.Unmarshal([]byte(line), &row))
 		with := func(what string, instead ...string) {
-			try(at.Table, what, forge(slices.Concat(lines[:n], instead, lines[n+1:])))
+			try(r.table, what, forge(slices.Concat(lines[:r.number], instead, lines[r.number+1:])))
 		}
 		with(removed)
-		with(twice, line, line)
-		for i, column := range at.Columns {
-			for _, other := range others(row[i]) {
-				changed := slices.Clone(row)
+		with(twice, lines[r.number], lines[r.number])
+		for i, column := range r.columns {
+			for _, other := range others(r.cells[i]) {
+				changed := slices.Clone(r.cells)
 				changed[i] = other
 				text, err := json.Marshal(changed)
 				paytest.Must(t, err)
@@ -138,30 +155,21 @@ func TestTheEscrowTellsOfATransactionThatIsMissing(t *testing.T) {
 	t.Parallel()
 	b := paytest.OnSQLite(t)
 	file, _ := exported(t, b, "c1", lived(t, b))
-	var table, fund string
-	left := []string{}
-	for line := range strings.Lines(file) {
-		line = strings.TrimSuffix(line, "\n")
-		if head := (struct {
-			Table string `json:"table"`
-		}{}); strings.HasPrefix(line, `{"table"`) {
-			paytest.Must(t, json.Unmarshal([]byte(line), &head))
-			table = head.Table
+	left, rows := parsed(t, file)
+	var fund any // the number of the transaction, which comes first, and of its lines too
+	for _, r := range rows {
+		if r.table == "txn" && slices.Contains(r.cells, any("fund:c1")) {
+			fund = r.cells[0]
 		}
-		if table == "txn" && strings.Contains(line, `"fund:c1"`) {
-			fund = strings.Split(line, ",")[0] + "," // its number comes first, as in its lines
-			continue
+		if (r.table == "txn" || r.table == "entry") && r.cells[0] == fund {
+			left[r.number] = ""
 		}
-		if table == "entry" && fund != "" && strings.HasPrefix(line, fund) {
-			continue
-		}
-		left = append(left, line)
 	}
-	v, err := export.Verify(strings.NewReader(forge(left)))
-	paytest.Must(t, err)
+	left = slices.DeleteFunc(left, func(line string) bool { return line == "" })
+	v := paytest.Got(export.Verify(strings.NewReader(forge(left)))).Must(t)
 	want := []string{fmt.Sprintf("the transactions leave %d in the campaign's escrow", -v.Budget)}
-	if v.Proved || fund == "" || v.Budget == 0 || !slices.Equal(v.Findings, want) {
-		t.Errorf("%s: %q, want %q", fund, v.Findings, want)
+	if v.Proved || fund == nil || v.Budget == 0 || !slices.Equal(v.Findings, want) {
+		t.Errorf("%v: %q, want %q", fund, v.Findings, want)
 	}
 }
 

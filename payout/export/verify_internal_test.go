@@ -9,7 +9,13 @@ import (
 	"redrain/rain"
 )
 
-// rowOf makes a row of a file.
+// Value is for tests.
+type Value = value
+
+// Known is for tests.
+var Known = known
+
+// rowOf is a row as a file has it.
 func rowOf(table string, cells ...string) row {
 	r := row{table: table}
 	for i := 0; i < len(cells); i += 2 {

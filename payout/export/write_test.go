@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/payout/export"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/posting"
@@ -15,7 +16,9 @@ import (
 	"redrain/rain"
 )
 
-// lived makes a finished campaign with a long history: c1, with c1-2 beside it.
+func TestMain(m *testing.M) { testenv.Main(m) }
+
+// lived makes a campaign that is over and has been through everything: c1, with c1-2 beside it.
 func lived(t testing.TB, b *paytest.Books) *paytest.FakeRedis {
 	t.Helper()
 	ctx := t.Context()
@@ -35,24 +38,18 @@ func lived(t testing.TB, b *paytest.Books) *paytest.FakeRedis {
 	// A win that was refused too often, and is paid after a retry; and one of another player's packet.
 	f.Win("c1", 1, "w")
 	refused := f.Entries(paytest.FakeKey{Campaign: "c1", Shard: 1})[0]
-	if tried, err := b.Attempt(ctx, refused, errors.New("refused"), 1); err != nil || !tried.GivenUp {
-		t.Fatal(tried, err)
-	}
+	paytest.Want(t, paytest.Got(b.Attempt(ctx, refused, errors.New("refused"), 1)).Must(t).GivenUp, true, "given up")
 	paytest.Must(t, f.Remove(ctx, []rain.EntryRef{refused.Ref}))
-	_, err := b.RetryAll(ctx, "c1", func([]posting.Settlement) {})
-	paytest.Must(t, err)
+	paytest.Must(t, testenv.Err(b.RetryAll(ctx, "c1", func([]posting.Settlement) {})))
 	b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("x", 0, 0)))
-	_, err = b.Dismiss(paytest.As(t, "payout.dismiss"), "c1-0", 0, "nobody's")
-	paytest.Must(t, err)
+	paytest.Must(t, testenv.Err(b.Dismiss(paytest.As(t, "payout.dismiss"), "c1-0", 0, "nobody's")))
 	closed := paytest.As(t, "campaign.close")
-	_, err = b.Update(closed, "c1", func(c *rain.Campaign) error { return c.Close(b.Clock.Now()) })
-	paytest.Must(t, err)
+	paytest.Must(t, testenv.Err(b.Update(closed, "c1", func(c *rain.Campaign) error { return c.Close(b.Clock.Now()) })))
 	for shard := range 2 {
 		f.Close("c1", shard)
 		b.SettleAll(t, f, shard)
 	}
-	_, err = b.Update(closed, "c1", func(c *rain.Campaign) error { c.Drained = true; return nil })
-	paytest.Must(t, err)
+	paytest.Must(t, testenv.Err(b.Update(closed, "c1", func(c *rain.Campaign) error { c.Drained = true; return nil })))
 	paytest.Must(t, b.Audit(ctx, ledger.AuditRecord{Actor: "ann", Action: "of another", Target: "claim:c1-2-0"}))
 	return f
 }
@@ -65,11 +62,8 @@ func cut(t testing.TB, b *paytest.Books) {
 	b.CloseCampaign(t, "cut")
 	back := paytest.Seal(rain.Entry{Ref: rain.EntryRef{Campaign: "cut", ID: "9-0"},
 		Reclaim: &rain.Reclaim{Numbers: paytest.Packets(1, 3)}})
-	if posted := b.MustPost(t, back); len(posted.Cut) != 1 {
-		t.Fatalf("%+v", posted)
-	}
-	_, err := b.Update(t.Context(), "cut", func(c *rain.Campaign) error { c.Drained = true; return nil })
-	paytest.Must(t, err)
+	paytest.Want(t, len(b.MustPost(t, back).Cut), 1, "cuts")
+	b.Drain(t, "cut")
 }
 
 // dismissed makes a finished campaign with a packet that was returned last. A won line was replayed for the packet,
@@ -84,30 +78,24 @@ func dismissed(t testing.TB, b *paytest.Books, f *paytest.FakeRedis, id string, 
 	again := won.Wins[0]
 	again.Packet = 9 // the guests', if they have a lane
 	b.MustPost(t, won)
-	if posted := b.MustPost(t, paytest.Entry(id, int(b.Clock.Now()), again)); len(posted.Dead) != 1 {
-		t.Fatalf("%+v", posted)
-	}
+	paytest.Want(t, len(b.MustPost(t, paytest.Entry(id, int(b.Clock.Now()), again)).Dead), 1, "dead")
 	paytest.Must(t, f.Remove(t.Context(), []rain.EntryRef{won.Ref}))
 	b.CloseCampaign(t, id)
 	for shard := range c.Shards {
 		f.Close(id, shard)
 		b.MustPost(t, f.Entries(paytest.FakeKey{Campaign: id, Shard: shard})...)
 	}
-	_, err := b.Update(t.Context(), id, func(c *rain.Campaign) error { c.Drained = true; return nil })
-	paytest.Must(t, err)
-	if d, err := b.Dismiss(paytest.As(t, "payout.dismiss"), id+"-9", 0, "nobody's"); err != nil || d.Reclaimed != 10 {
-		t.Fatalf("%+v, %v", d, err)
-	}
+	b.Drain(t, id)
+	paytest.Want(t, paytest.Got(b.Dismiss(paytest.As(t, "payout.dismiss"), id+"-9", 0, "nobody's")).Must(t).Reclaimed,
+		10, "given back")
 }
 
 // givenUp makes a campaign that was abandoned before it was stocked.
 func givenUp(t testing.TB, b *paytest.Books) {
 	t.Helper()
 	paytest.Must(t, b.CreateCampaign(t.Context(), b.LoadingCampaign(t, "given-up")))
-	_, err := b.Abandon(t.Context(), "given-up")
-	paytest.Must(t, err)
-	_, err = b.Update(t.Context(), "given-up", func(c *rain.Campaign) error { c.Drained = true; return nil })
-	paytest.Must(t, err)
+	paytest.Must(t, testenv.Err(b.Abandon(t.Context(), "given-up")))
+	b.Drain(t, "given-up")
 }
 
 // exported returns the export of a campaign.
@@ -118,8 +106,7 @@ func exported(t testing.TB, b *paytest.Books, campaign string, f *paytest.FakeRe
 		t.Fatalf("%+v, %v", proof, err)
 	}
 	var file bytes.Buffer
-	trailer, err := export.New(b.DB, b.Clock.Now).Write(t.Context(), campaign, "ann", proof, &file)
-	paytest.Must(t, err)
+	trailer := paytest.Got(export.New(b.DB, b.Clock.Now).Write(t.Context(), campaign, "ann", proof, &file)).Must(t)
 	return file.String(), trailer
 }
 
@@ -150,9 +137,7 @@ func TestAnExportIsProved(t *testing.T) {
 		dismissed(t, b, f, "late-lanes", rain.Spec{Shards: 4, GuestsShare: 400_000})
 		for _, campaign := range []string{"cut", "given-up", "late", "late-lanes"} {
 			file, _ := exported(t, b, campaign, f)
-			if v, err := export.Verify(strings.NewReader(file)); err != nil || !v.Proved {
-				t.Errorf("%s: %+v, %v", campaign, v, err)
-			}
+			paytest.Want(t, paytest.Got(export.Verify(strings.NewReader(file))).Must(t).Proved, true, campaign)
 		}
 	})
 }

@@ -3,9 +3,8 @@ package ledger_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"redrain/internal/sqldb"
@@ -59,12 +58,11 @@ func TestWhatNeedsTwoPeople(t *testing.T) {
 // TestADepositByTwo: no money moves until another named person has confirmed it, and then it moves once. The audit
 // names both.
 func TestADepositByTwo(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := paytest.As(t, "deposit")
 		two := b.Approvals.Above(new(rain.Money(100)))
 		d := ledger.Deed{Act: ledger.ActDeposit, Target: "acme", Amount: 500, Reference: "r1"}
-		o, err := two.Do(ctx, d, ann)
-		paytest.Must(t, err)
+		o := paytest.Got(two.Do(ctx, d, ann)).Must(t)
 		testenv.WantErr(t, testenv.Err(b.SponsorBalance(ctx, "acme")), ledger.ErrUnknownSponsor, "it has moved")
 		id := o.Pending.ID
 		for who, by := range map[string]ledger.Person{
@@ -75,58 +73,41 @@ func TestADepositByTwo(t *testing.T) {
 			if by.Nameless {
 				want = ledger.ErrNeedsName
 			}
-			if _, _, err := two.Confirm(ctx, id, by); !errors.Is(err, want) {
-				t.Errorf("%s: %v", who, err)
+			testenv.WantErr(t, paytest.Err3(two.Confirm(ctx, id, by)), want, who)
+		}
+		testenv.WantErr(t, paytest.Err3(two.Confirm(ctx, "a0", bob)), ledger.ErrUnknownApproval)
+		paytest.WantOfMany(t, 4, 1, ledger.ErrApprovalOver, func(int) error {
+			_, o, err := two.Confirm(ctx, id, bob)
+			if err == nil {
+				paytest.Want(t, o.Balance, 500, "the balance")
 			}
-		}
-		if _, _, err := two.Confirm(ctx, "a0", bob); !errors.Is(err, ledger.ErrUnknownApproval) {
-			t.Error(err)
-		}
-		var done atomic.Int64
-		var wg sync.WaitGroup
-		for range 4 {
-			wg.Go(func() {
-				switch _, o, err := two.Confirm(ctx, id, bob); {
-				case err == nil && o.Balance == 500:
-					done.Add(1)
-				case !errors.Is(err, ledger.ErrApprovalOver):
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
+			return err
+		})
 		b.WantBalance(t, booking.SponsorAccount("acme"), 500)
-		if done.Load() != 1 {
-			t.Errorf("confirmed %d times", done.Load())
-		}
 		if o, err := two.Do(ctx, d, ann); err != nil || o.Pending != nil || o.Balance != 500 {
 			t.Errorf("the same deposit again: %+v, %v", o, err)
 		}
 		d.Amount = 600
-		if _, err := two.Do(ctx, d, ann); !errors.Is(err, ledger.ErrReferenceReused) {
-			t.Errorf("its reference for another amount: %v", err)
-		}
-		records, _, err := b.ListAudit(ctx, "", 10)
-		paytest.Must(t, err)
+		testenv.WantErr(t, testenv.Err(two.Do(ctx, d, ann)), ledger.ErrReferenceReused,
+			"its reference for another amount")
+		records := paytest.Got3(b.ListAudit(ctx, "", 10)).Must(t)
 		if len(records) != 2 || records[0].Action != "deposit" || records[1].Action != "deposit.ask" ||
 			!strings.Contains(string(records[0].Detail), `"asked_by":"ann"`) ||
 			!strings.Contains(string(records[0].Detail), `"approval":"`+id) ||
 			records[1].Target != "approval:"+id {
 			t.Errorf("%+v", records)
 		}
-		b.CheckBooks(t)
 	})
 }
 
 // TestRejectedAndOld: neither can be confirmed. The requester may reject the order, too.
 func TestRejectedAndOld(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := paytest.As(t, "deposit")
 		two := b.Approvals.Above(new(rain.Money(0)))
 		ask := func(reference string) string {
-			o, err := two.Do(ctx, ledger.Deed{Act: ledger.ActDeposit, Target: "acme", Amount: 5,
-				Reference: reference}, ann)
-			paytest.Must(t, err)
+			o := paytest.Got(two.Do(ctx, ledger.Deed{Act: ledger.ActDeposit, Target: "acme", Amount: 5,
+				Reference: reference}, ann)).Must(t)
 			return o.Pending.ID
 		}
 		own, other := ask("r1"), ask("r2")
@@ -136,21 +117,15 @@ func TestRejectedAndOld(t *testing.T) {
 			if err != nil || a.State != ledger.ApprovalRejected || a.Decided.Name != by.Name {
 				t.Errorf("%+v, %v", a, err)
 			}
-			if _, _, err := two.Confirm(ctx, id, bob); !errors.Is(err, ledger.ErrApprovalOver) {
-				t.Errorf("confirmed after it was rejected: %v", err)
-			}
+			testenv.WantErr(t, paytest.Err3(two.Confirm(ctx, id, bob)), ledger.ErrApprovalOver,
+				"confirmed after it was rejected")
 		}
 		old := ask("r3")
 		want := func(state ledger.ApprovalState, ids ...string) {
 			t.Helper()
-			var got []string
-			for _, page := range paytest.Pages(t, func(cursor string) ([]ledger.Approval, string, error) {
+			got := paytest.Map(slices.Concat(paytest.Pages(t, func(cursor string) ([]ledger.Approval, string, error) {
 				return two.ListApprovals(ctx, state, cursor, 1)
-			}) {
-				for _, a := range page {
-					got = append(got, a.ID)
-				}
-			}
+			})...), func(a ledger.Approval) string { return a.ID })
 			if len(got) != len(ids) || len(ids) == 1 && got[0] != ids[0] {
 				t.Errorf("%s: %q, want %q", state, got, ids)
 			}
@@ -161,31 +136,25 @@ func TestRejectedAndOld(t *testing.T) {
 		want(ledger.ApprovalExpired, old)
 		want(ledger.ApprovalRejected, own, other)
 		want("", own, other, old)
-		if _, _, err := two.Confirm(ctx, old, bob); !errors.Is(err, ledger.ErrApprovalOver) {
-			t.Errorf("confirmed after a day: %v", err)
-		}
-		if a, err := two.Approval(ctx, old); err != nil || a.State != ledger.ApprovalExpired {
-			t.Errorf("%+v, %v", a, err)
-		}
+		testenv.WantErr(t, paytest.Err3(two.Confirm(ctx, old, bob)), ledger.ErrApprovalOver, "confirmed after a day")
+		paytest.Want(t, paytest.Got(two.Approval(ctx, old)).Must(t).State, ledger.ApprovalExpired, "its state")
 		if again := ask("r3"); again == old {
 			t.Error("an order that is too old is given again")
 		}
-		b.CheckBooks(t)
 	})
 }
 
 // TestLettersByTwo: an order covers only the dead letters at its request, all of them or none. A failed operation
 // leaves no writes.
 func TestLettersByTwo(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := paytest.As(t, "payout.dismiss")
 		two := b.Approvals.Above(new(rain.Money(10)))
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 5})
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u", 0, 20)))
 		forged := func(seq int) posting.DeadLetter { // for two players with a claim to one packet
 			e := paytest.Entry("c1", seq, paytest.Win("v", 0, 20))
-			_, err := b.Attempt(ctx, e, errors.New("no"), 1)
-			paytest.Must(t, err)
+			paytest.Must(t, testenv.Err(b.Attempt(ctx, e, errors.New("no"), 1)))
 			letters, _, err := b.ListDeadLetters(ctx, "", 10)
 			if err != nil || len(letters) == 0 {
 				t.Fatalf("%+v, %v", letters, err)
@@ -202,9 +171,8 @@ func TestLettersByTwo(t *testing.T) {
 			return o.Pending.ID
 		}
 		retry, dismiss := act(ledger.ActRetry), act(ledger.ActDismiss)
-		if _, _, err := two.Confirm(ctx, retry, bob); !errors.Is(err, ledger.ErrStillDead) {
-			t.Errorf("a letter of what is paid to another: %v", err)
-		}
+		testenv.WantErr(t, paytest.Err3(two.Confirm(ctx, retry, bob)), ledger.ErrStillDead,
+			"a letter of what is paid to another")
 		_, o, err := two.Confirm(ctx, dismiss, bob)
 		if errors.Is(err, ledger.ErrNotDismissed) != (len(o.Dismissed.Kept) > 0) ||
 			err != nil && !errors.Is(err, ledger.ErrNotDismissed) {
@@ -217,13 +185,12 @@ func TestLettersByTwo(t *testing.T) {
 		if n := b.CountDead(t); err != nil || r.NeedTwo != n || r.Retried != 0 {
 			t.Errorf("%+v with %d letters, %v", r, n, err)
 		}
-		b.CheckBooks(t)
 	})
 }
 
 // TestJoinedTransactions end together: if one fails, the writes of the others are rolled back.
 func TestJoinedTransactions(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		failed := errors.New("no")
 		for _, end := range []error{failed, nil} {
 			err := b.DB.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
@@ -240,6 +207,5 @@ func TestJoinedTransactions(t *testing.T) {
 				t.Errorf("after %v the balance is %d", end, balance)
 			}
 		}
-		b.CheckBooks(t)
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
-	"sync"
 	"testing"
 
 	"redrain/internal/sqldb"
@@ -76,9 +75,7 @@ func TestChangesAreAudited(t *testing.T) {
 		b.MustPost(t, paytest.Entry("c2", 1, paytest.Win("u1", 0, 10)))
 		testenv.WantErr(t, testenv.Err(b.Retry(paytest.As(t, "payout.retry"), "c2-0")), ledger.ErrStillDead)
 		b.OpenCampaign(t, "c2", rain.Spec{Budget: 100, Packets: 10})
-		if _, err := b.Retry(paytest.As(t, "payout.retry"), "c2-0"); err != nil {
-			t.Error(err)
-		}
+		paytest.Must(t, testenv.Err(b.Retry(paytest.As(t, "payout.retry"), "c2-0")))
 		r, before, after, n = b.LastAudit(t)
 		if n != 5 || r.Target != "claim:c2-0" || before["state"] != "dead" || after["state"] != "settled" ||
 			after["user"] != "u1" || after["amount"] != 10.0 {
@@ -89,7 +86,7 @@ func TestChangesAreAudited(t *testing.T) {
 
 // TestNothingHappensUnaudited: if the record cannot be written, the change is not written either.
 func TestNothingHappensUnaudited(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		trigger := "CREATE TRIGGER gap BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'the log is full'); END"
 		if b.DB.Dialect() == sqldb.MySQL {
@@ -97,17 +94,14 @@ func TestNothingHappensUnaudited(t *testing.T) {
 				"SET MESSAGE_TEXT = 'the log is full'"
 		}
 		b.Statement(t, trigger)
-		if _, err := b.Deposit(paytest.As(t, "deposit"), "acme", "more", 500); err == nil {
-			t.Error("a deposit without a record")
-		}
-		if _, err := b.Update(paytest.As(t, "campaign.pause"), "c1", (*rain.Campaign).Pause); err == nil {
-			t.Error("a pause without a record")
-		}
+		paytest.WantFail(t, testenv.Err(b.Deposit(paytest.As(t, "deposit"), "acme", "more", 500)),
+			"a deposit without a record")
+		paytest.WantFail(t, testenv.Err(b.Update(paytest.As(t, "campaign.pause"), "c1", (*rain.Campaign).Pause)),
+			"a pause without a record")
 		b.WantBalance(t, booking.SponsorAccount("acme"), 0)
 		if c, err := b.Campaign(t.Context(), "c1"); err != nil || c.Status != rain.Open || c.Revision != 2 {
 			t.Errorf("%+v, %v", c, err)
 		}
-		b.CheckBooks(t)
 	})
 }
 
@@ -115,9 +109,7 @@ func TestIdempotencyKeys(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		begin := func(key, body string) (*ledger.Answer, error) { return b.Begin(ctx, key, []byte(body)) }
-		if a, err := begin("k", "body"); a != nil || err != nil {
-			t.Fatal(a, err)
-		}
+		paytest.Got(begin("k", "body")).Want(t, nil)
 		testenv.WantErr(t, testenv.Err(begin("k", "body")), ledger.ErrIdempotencyBusy)
 		testenv.WantErr(t, testenv.Err(begin("k", "other")), ledger.ErrIdempotencyUnequal)
 		paytest.Must(t, b.Finish(ctx, "k", ledger.Answer{Status: 201, Body: []byte("{\"a\":\x00\xff}")}))
@@ -128,9 +120,7 @@ func TestIdempotencyKeys(t *testing.T) {
 			}
 		}
 		testenv.WantErr(t, testenv.Err(begin("k", "other")), ledger.ErrIdempotencyUnequal)
-		if err := b.Forget(ctx, "k"); err != nil {
-			t.Error(err)
-		}
+		paytest.Must(t, b.Forget(ctx, "k"))
 		if a, err := begin("k", "body"); err != nil || a == nil {
 			t.Errorf("a success was forgotten: %v, %v", a, err)
 		}
@@ -155,9 +145,7 @@ func TestIdempotencyKeys(t *testing.T) {
 		want("k", "body", true)
 		b.Clock.Add(ledger.AnswerKept)
 		want("k", "another", false)
-		if n := b.Count(t, "SELECT COUNT(*) FROM idempotency"); n != 1 {
-			t.Errorf("%d keys are kept", n)
-		}
+		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM idempotency"), 1, "keys are kept")
 		want(strings.Repeat("long ", 1000), "", false)
 		paytest.Must(t, b.Finish(ctx, strings.Repeat("long ", 1000), ledger.Answer{Status: 204}))
 	})
@@ -165,24 +153,8 @@ func TestIdempotencyKeys(t *testing.T) {
 
 func TestOneOfManyEqualRequestsBegins(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
-		var wg sync.WaitGroup
-		errs := make([]error, 8)
-		for i := range errs {
-			wg.Go(func() { _, errs[i] = b.Begin(t.Context(), "k", nil) })
-		}
-		wg.Wait()
-		began := 0
-		for _, err := range errs {
-			switch {
-			case err == nil:
-				began++
-			case !errors.Is(err, ledger.ErrIdempotencyBusy):
-				t.Error(err)
-			}
-		}
-		if began != 1 {
-			t.Errorf("%d of them began", began)
-		}
+		paytest.WantOfMany(t, 8, 1, ledger.ErrIdempotencyBusy,
+			func(int) error { return testenv.Err(b.Begin(t.Context(), "k", nil)) })
 	})
 }
 
@@ -210,8 +182,6 @@ func TestAudit(t *testing.T) {
 		if err != nil || len(list) != 1 || next != "" || list[0].Action != "one" {
 			t.Errorf("%+v, %q, %v", list, next, err)
 		}
-		if _, _, err := b.ListAudit(ctx, "x", 3); !errors.Is(err, ledger.ErrBadCursor) {
-			t.Error(err)
-		}
+		testenv.WantErr(t, paytest.Err3(b.ListAudit(ctx, "x", 3)), ledger.ErrBadCursor)
 	})
 }

@@ -79,9 +79,7 @@ func TestRetrySaysTheDatabasesError(t *testing.T) {
 		if len(settled) != 1 || !errors.Is(err, context.Canceled) {
 			t.Errorf("settled %+v, error %v, want one settlement and the error", settled, err)
 		}
-		if settled, err := b.Retry(t.Context(), "c1-0"); len(settled) != 1 || err != nil {
-			t.Errorf("the other letter: %+v, %v", settled, err)
-		}
+		paytest.Got(b.Retry(t.Context(), "c1-0")).Len(t, 1, "the other letter")
 		b.WantBalance(t, booking.UserAccount("u1"), 10)
 	})
 }
@@ -97,18 +95,15 @@ func TestALetterHoldsTheMoneyOfItsOwnPacket(t *testing.T) {
 			t.Fatalf("%+v, %v", tried, err)
 		}
 		allow()
-		if cleared, err := b.Cleared(t.Context(), c.ID); !cleared || err != nil {
-			t.Errorf("the escrow holds what the letter waits for, and nothing else: %v, %v", cleared, err)
-		}
-		if emptied, err := b.Emptied(t.Context(), c.ID); emptied || err != nil {
-			t.Errorf("the escrow is empty: %v, %v", emptied, err)
-		}
+		paytest.Got(b.Cleared(t.Context(), c.ID)).Want(t, true,
+			"the escrow holds what the letter waits for, and nothing else")
+		paytest.Got(b.Emptied(t.Context(), c.ID)).Want(t, false, "the escrow is empty")
 	})
 }
 
 // A key belongs to one movement: another amount, account or number of lines is refused, and no money moves.
 func TestBookOnce(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		deposit := func(key, sponsor string, amount rain.Money) booking.Txn {
 			return booking.Move(booking.KindDeposit, key, booking.World, booking.SponsorAccount(sponsor), amount)
 		}
@@ -140,6 +135,5 @@ func TestBookOnce(t *testing.T) {
 			}
 		}
 		b.WantBalance(t, booking.SponsorAccount("a"), 20)
-		b.CheckBooks(t)
 	})
 }

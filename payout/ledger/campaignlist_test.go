@@ -42,14 +42,10 @@ func TestCampaignsInEachOrder(t *testing.T) {
 			up := listed(t, b, ledger.CampaignQuery{Order: order, Upwards: true}, 10)
 			for limit := 1; limit < 7; limit++ {
 				got := listed(t, b, ledger.CampaignQuery{Order: order, Upwards: true}, limit)
-				if !slices.Equal(got, up) {
-					t.Errorf("by %s, %d at once: %v, want %v", order, limit, got, up)
-				}
+				paytest.WantList(t, got, up, fmt.Sprintf("by %s, %d at once", order, limit))
 				down := listed(t, b, ledger.CampaignQuery{Order: order}, limit)
 				slices.Reverse(down)
-				if !slices.Equal(down, up) {
-					t.Errorf("by %s, downwards: %v, upwards %v", order, down, up)
-				}
+				paytest.WantList(t, down, up, fmt.Sprintf("by %s, downwards, upwards", order))
 			}
 		}
 		for order, want := range map[ledger.CampaignOrder]string{
@@ -127,8 +123,7 @@ func TestCampaignsInEachState(t *testing.T) {
 		update("closed", func(c *rain.Campaign) error { return c.Close(now) })
 		update("drained", func(c *rain.Campaign) error { c.Drained = true; return c.Close(now) })
 
-		all, _, err := b.ListCampaigns(ctx, ledger.CampaignQuery{Limit: 100})
-		paytest.Must(t, err)
+		all := paytest.Got3(b.ListCampaigns(ctx, ledger.CampaignQuery{Limit: 100})).Must(t)
 		seen := map[string]bool{}
 		for _, at := range []int64{now, now + 2999, now + 3000, now + 4999, now + 5000, now + 16_999, now + 17_000} {
 			for _, state := range []string{"loading", "ready", "raining", "paused", "closed"} {
@@ -141,9 +136,7 @@ func TestCampaignsInEachState(t *testing.T) {
 				got := listed(t, b, ledger.CampaignQuery{State: state, Now: at}, 2)
 				slices.SortFunc(want, cmp.Compare)
 				slices.Sort(got)
-				if !slices.Equal(got, want) {
-					t.Errorf("%s after %d ms: %v, want %v", state, at-now, got, want)
-				}
+				paytest.WantList(t, got, want, fmt.Sprintf("%s after %d ms", state, at-now))
 				seen[state] = seen[state] || len(want) > 0
 			}
 		}
@@ -161,8 +154,8 @@ func TestDue(t *testing.T) {
 		for i := range 12 {
 			id := fmt.Sprintf("c%02d", i)
 			b.OpenCampaign(t, id, rain.Spec{Budget: 10, Packets: 1})
-			_, err := b.Update(ctx, id, func(c *rain.Campaign) error {
-				c.ExpiresAt = int64(1_000 * (1 + i/2)) // in pairs: 1,000 to 6,000
+			paytest.Must(t, testenv.Err(b.Update(ctx, id, func(c *rain.Campaign) error {
+				c.ExpiresAt = int64(1_000 * (1 + i/2)) // two at a time: 1,000 to 6,000
 				switch i % 3 {
 				case 1:
 					c.Status = rain.Paused
@@ -171,8 +164,7 @@ func TestDue(t *testing.T) {
 					c.Drained = i == 5
 				}
 				return nil
-			})
-			paytest.Must(t, err)
+			})))
 			if i%3 == 2 && i != 5 || i%3 != 2 && i < 10 {
 				want = append(want, id)
 			}
@@ -193,14 +185,10 @@ func TestDue(t *testing.T) {
 				}
 			}
 			slices.Sort(got)
-			if !slices.Equal(got, want) {
-				t.Errorf("limit %d: %v, want %v", limit, got, want)
-			}
+			paytest.WantList(t, got, want, fmt.Sprintf("limit %d", limit))
 		}
 		for _, bad := range []string{"x", "9-1-c", "0-x-c", "0-1-", "-"} {
-			if _, _, err := b.Due(ctx, now, bad, 5); !errors.Is(err, ledger.ErrBadCursor) {
-				t.Errorf("%q: %v", bad, err)
-			}
+			testenv.WantErr(t, paytest.Err3(b.Due(ctx, now, bad, 5)), ledger.ErrBadCursor, bad)
 		}
 	})
 }

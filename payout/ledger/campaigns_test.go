@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,8 +17,10 @@ import (
 	"redrain/rain"
 )
 
+func TestMain(m *testing.M) { paytest.Main(m) }
+
 func TestCampaignComesBackAsItWas(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		want := paytest.FullCampaign("c1")
 		paytest.Must(t, testenv.Err(b.Deposit(ctx, "acme", "r", 130)))
@@ -35,9 +36,7 @@ func TestCampaignComesBackAsItWas(t *testing.T) {
 				"c1"); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(want, got, cmp.Comparer(func(x, y rain.Seed) bool { return x == y })); diff != "" {
-				t.Errorf("%s: %s", what, diff)
-			}
+			paytest.Want(t, cmp.Diff(want, got, cmp.Comparer(func(x, y rain.Seed) bool { return x == y })), "", what)
 		}
 		check("as created")
 
@@ -56,12 +55,11 @@ func TestCampaignComesBackAsItWas(t *testing.T) {
 		want.Revision = 3
 		paytest.Must(t, testenv.Err(b.Update(ctx, "c1", change)))
 		check("with the rain stopped")
-		b.CheckBooks(t)
 	})
 }
 
 func TestCreateCampaignRefusals(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		testenv.WantErr(t, b.CreateCampaign(ctx, paytest.FullCampaign("c1")), ledger.ErrUnknownSponsor)
 		paytest.Must(t, testenv.Err(b.Deposit(ctx, "acme", "r", 99)))
@@ -69,56 +67,32 @@ func TestCreateCampaignRefusals(t *testing.T) {
 			errors.Is(err, ledger.ErrUnknownSponsor) {
 			t.Error(err)
 		}
-		if _, err := b.Campaign(ctx, "c1"); !errors.Is(err, posting.ErrUnknownCampaign) {
-			t.Errorf("the refused campaign is there: %v", err)
-		}
+		testenv.WantErr(t, testenv.Err(b.Campaign(ctx, "c1")), posting.ErrUnknownCampaign,
+			"the refused campaign is there")
 		b.WantBalance(t, booking.SponsorAccount("acme"), 99)
 		paytest.Must(t, testenv.Err(b.Deposit(ctx, "acme", "r2", 200)))
-		if err := b.CreateCampaign(ctx, paytest.FullCampaign("c1")); err != nil {
-			t.Error(err)
-		}
+		paytest.Must(t, b.CreateCampaign(ctx, paytest.FullCampaign("c1")))
 		testenv.WantErr(t, b.CreateCampaign(ctx, paytest.FullCampaign("c1")), ledger.ErrCampaignExists)
 		b.WantBalance(t, booking.SponsorAccount("acme"), 199)
 		for _, budget := range []rain.Money{-1, 0} {
 			c := paytest.FullCampaign("c2")
 			c.Budget = budget
-			if err := b.CreateCampaign(ctx, c); err == nil {
-				t.Errorf("a budget of %d", budget)
-			}
+			paytest.WantFail(t, b.CreateCampaign(ctx, c), fmt.Sprintf("a budget of %d", budget))
 		}
 		for _, id := range []string{"", "a.b", "a b", "a>", "红", strings.Repeat("x", 65)} {
-			if err := b.CreateCampaign(ctx, paytest.FullCampaign(id)); err == nil {
-				t.Errorf("the id %q is taken", id)
-			}
+			paytest.WantFail(t, b.CreateCampaign(ctx, paytest.FullCampaign(id)), fmt.Sprintf("the id %q is taken", id))
 		}
-		b.CheckBooks(t)
 	})
 }
 
 // TestOneBudgetForOneOfMany: concurrent new campaigns cannot spend the same money.
 func TestOneBudgetForOneOfMany(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		paytest.Must(t, testenv.Err(b.Deposit(t.Context(), "acme", "r", 250)))
-		var wg sync.WaitGroup
-		errs := make([]error, 8)
-		for i := range errs {
-			wg.Go(func() { errs[i] = b.CreateCampaign(t.Context(), paytest.FullCampaign(fmt.Sprintf("c%d", i))) })
-		}
-		wg.Wait()
-		made := 0
-		for _, err := range errs {
-			switch {
-			case err == nil:
-				made++
-			case !errors.Is(err, booking.ErrInsufficientFunds):
-				t.Error(err)
-			}
-		}
-		if made != 2 {
-			t.Errorf("250 were enough for %d campaigns of 100", made)
-		}
+		paytest.WantOfMany(t, 8, 2, booking.ErrInsufficientFunds, func(i int) error {
+			return b.CreateCampaign(t.Context(), paytest.FullCampaign(fmt.Sprintf("c%d", i)))
+		})
 		b.WantBalance(t, booking.SponsorAccount("acme"), 50)
-		b.CheckBooks(t)
 	})
 }
 
@@ -175,21 +149,17 @@ func TestConcurrentUpdatesDoNotOverwriteEachOther(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		before := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		const workers, rounds = 8, 10
-		var wg sync.WaitGroup
 		revisions := make([][]int64, workers)
-		for w := range workers {
-			wg.Go(func() {
-				for range rounds {
-					c, err := b.Update(t.Context(), "c1", func(c *rain.Campaign) error { c.ExpiresAt++; return nil })
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					revisions[w] = append(revisions[w], c.Revision)
+		paytest.Together(workers, func(w int) {
+			for range rounds {
+				c, err := b.Update(t.Context(), "c1", func(c *rain.Campaign) error { c.ExpiresAt++; return nil })
+				if err != nil {
+					t.Error(err)
+					return
 				}
-			})
-		}
-		wg.Wait()
+				revisions[w] = append(revisions[w], c.Revision)
+			}
+		})
 		after, err := b.Campaign(t.Context(), "c1")
 		if err != nil || after.ExpiresAt != before.ExpiresAt+workers*rounds ||
 			after.Revision != before.Revision+workers*rounds {
@@ -210,30 +180,24 @@ func TestLive(t *testing.T) {
 		for _, id := range []string{"a", "b", "c", "d"} {
 			b.OpenCampaign(t, id, rain.Spec{Budget: 2, Packets: 2, Split: rain.List, Amounts: []rain.Money{1, 1}})
 		}
-		_, err := b.Update(ctx, "c", func(c *rain.Campaign) error { c.Drained = true; return c.Close(1) })
-		paytest.Must(t, err)
+		paytest.Must(t, testenv.Err(b.Update(ctx, "c",
+			func(c *rain.Campaign) error { c.Drained = true; return c.Close(1) })))
 		live, err := b.Live(ctx)
 		if err != nil || !slices.Equal(idsOf(live), []string{"a", "b", "d"}) || b.AmountsKept() != 3 {
 			t.Error(idsOf(live), b.AmountsKept(), err)
 		}
 		for _, c := range live {
-			if !slices.Equal(c.Amounts, []rain.Money{1, 1}) {
-				t.Errorf("%s has the amounts %v", c.ID, c.Amounts)
-			}
+			paytest.WantList(t, c.Amounts, []rain.Money{1, 1}, fmt.Sprintf("%s has the amounts", c.ID))
 		}
 	})
 }
 
 func idsOf(list []*rain.Campaign) []string {
-	ids := make([]string, len(list))
-	for i, c := range list {
-		ids[i] = c.ID
-	}
-	return ids
+	return paytest.Map(list, func(c *rain.Campaign) string { return c.ID })
 }
 
 func TestAbandon(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		paytest.Must(t, testenv.Err(b.Deposit(ctx, "acme", "r", 100)))
 		paytest.Must(t, b.CreateCampaign(ctx, paytest.FullCampaign("c1")))
@@ -244,9 +208,7 @@ func TestAbandon(t *testing.T) {
 			}
 			b.WantBalance(t, booking.SponsorAccount("acme"), 100)
 			b.WantBalance(t, booking.EscrowAccount("c1"), 0)
-			if cleared, err := b.Cleared(ctx, "c1"); err != nil || !cleared {
-				t.Errorf("cleared: %v, %v", cleared, err)
-			}
+			paytest.Got(b.Cleared(ctx, "c1")).Want(t, true, "cleared")
 			if n, amount, err := b.GivenBack(ctx, "c1"); err != nil || n != int64(c.Packets) || amount != c.Budget {
 				t.Errorf("%d packets and %d went back, %v", n, amount, err)
 			}
@@ -260,6 +222,5 @@ func TestAbandon(t *testing.T) {
 		b.OpenCampaign(t, "c2", rain.Spec{Budget: 5, Packets: 5})
 		testenv.WantErr(t, testenv.Err(b.Abandon(ctx, "c2")), ledger.ErrCampaignStocked)
 		testenv.WantErr(t, testenv.Err(b.Abandon(ctx, "c9")), posting.ErrUnknownCampaign)
-		b.CheckBooks(t)
 	})
 }

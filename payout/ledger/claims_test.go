@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -16,27 +17,20 @@ import (
 	"redrain/rain"
 )
 
-func claimIDs(list []ledger.Claim) []string {
-	ids := make([]string, len(list))
-	for i, c := range list {
-		ids[i] = c.Claim
-		if c.State == ledger.StateDead {
-			ids[i] += "!" + c.User
-		}
-	}
-	return ids
-}
-
-// pages reads all pages of a list of claims.
-func pages(t *testing.T, b *paytest.Books, q ledger.ClaimQuery) (pages [][]string) {
+// pages reads all pages of a list of claims. A dead one has its player's name behind it.
+func pages(t *testing.T, b *paytest.Books, q ledger.ClaimQuery) [][]string {
 	t.Helper()
-	for _, page := range paytest.Pages(t, func(cursor string) ([]ledger.Claim, string, error) {
+	return paytest.Map(paytest.Pages(t, func(cursor string) ([]ledger.Claim, string, error) {
 		q.After = cmp.Or(cursor, q.After)
 		return b.ListClaims(t.Context(), q)
-	}) {
-		pages = append(pages, claimIDs(page))
-	}
-	return pages
+	}), func(page []ledger.Claim) []string {
+		return paytest.Map(page, func(c ledger.Claim) string {
+			if c.State == ledger.StateDead {
+				return c.Claim + "!" + c.User
+			}
+			return c.Claim
+		})
+	})
 }
 
 func TestClaims(t *testing.T) {
@@ -54,50 +48,39 @@ func TestClaims(t *testing.T) {
 		)
 		for _, tc := range []struct {
 			q    ledger.ClaimQuery
-			want [][]string
+			want string // pages are separated by |
 		}{
-			{ledger.ClaimQuery{Campaign: "c1", Limit: 10},
-				[][]string{{"c1-3", "c1-5", "c1-5!x", "c1-5!y", "c1-7", "c1-11"}}},
-			{ledger.ClaimQuery{Campaign: "c1", Limit: 6},
-				[][]string{{"c1-3", "c1-5", "c1-5!x", "c1-5!y", "c1-7", "c1-11"}}},
-			{ledger.ClaimQuery{Campaign: "c1", Limit: 5},
-				[][]string{{"c1-3", "c1-5", "c1-5!x", "c1-5!y", "c1-7"}, {"c1-11"}}},
-			{ledger.ClaimQuery{Campaign: "c1", Limit: 2},
-				[][]string{{"c1-3", "c1-5", "c1-5!x", "c1-5!y"}, {"c1-7", "c1-11"}}},
-			{ledger.ClaimQuery{Campaign: "c1", Limit: 1}, [][]string{{"c1-3"}, {"c1-5", "c1-5!x", "c1-5!y"}, {"c1-7"},
-				{"c1-11"}}},
-			{ledger.ClaimQuery{User: "a", Limit: 10}, [][]string{{"c1-7", "c2-5", "c2-4", "c1-5", "c1-3"}}},
-			{ledger.ClaimQuery{User: "a", Limit: 2}, [][]string{{"c1-7", "c2-5"}, {"c2-4", "c1-5"}, {"c1-3"}}},
-			{ledger.ClaimQuery{User: "a", Limit: 1}, [][]string{{"c1-7"}, {"c2-5"}, {"c2-4"}, {"c1-5"}, {"c1-3"}}},
-			{ledger.ClaimQuery{User: "a", Campaign: "c1", Limit: 2}, [][]string{{"c1-7", "c1-5"}, {"c1-3"}}},
-			{ledger.ClaimQuery{User: "x", Limit: 2}, [][]string{{"c1-5!x"}}},
-			{ledger.ClaimQuery{User: "nobody", Limit: 2}, [][]string{{}}},
-			{ledger.ClaimQuery{Campaign: "nix", Limit: 2}, [][]string{{}}},
-			{ledger.ClaimQuery{Campaign: "c1", Limit: 2, Only: ledger.ClaimFilter{User: "a"}},
-				[][]string{{"c1-3", "c1-5"}, {"c1-7"}}},
-			{ledger.ClaimQuery{Campaign: "c1", Limit: 1,
-				Only: ledger.ClaimFilter{User: "a", State: ledger.StateSettled}},
-				[][]string{{"c1-3"}, {"c1-5"}, {"c1-7"}}},
+			{ledger.ClaimQuery{Campaign: "c1", Limit: 10}, "c1-3 c1-5 c1-5!x c1-5!y c1-7 c1-11"},
+			{ledger.ClaimQuery{Campaign: "c1", Limit: 6}, "c1-3 c1-5 c1-5!x c1-5!y c1-7 c1-11"},
+			{ledger.ClaimQuery{Campaign: "c1", Limit: 5}, "c1-3 c1-5 c1-5!x c1-5!y c1-7 | c1-11"},
+			{ledger.ClaimQuery{Campaign: "c1", Limit: 2}, "c1-3 c1-5 c1-5!x c1-5!y | c1-7 c1-11"},
+			{ledger.ClaimQuery{Campaign: "c1", Limit: 1}, "c1-3 | c1-5 c1-5!x c1-5!y | c1-7 | c1-11"},
+			{ledger.ClaimQuery{User: "a", Limit: 10}, "c1-7 c2-5 c2-4 c1-5 c1-3"},
+			{ledger.ClaimQuery{User: "a", Limit: 2}, "c1-7 c2-5 | c2-4 c1-5 | c1-3"},
+			{ledger.ClaimQuery{User: "a", Limit: 1}, "c1-7 | c2-5 | c2-4 | c1-5 | c1-3"},
+			{ledger.ClaimQuery{User: "a", Campaign: "c1", Limit: 2}, "c1-7 c1-5 | c1-3"},
+			{ledger.ClaimQuery{User: "x", Limit: 2}, "c1-5!x"},
+			{ledger.ClaimQuery{User: "nobody", Limit: 2}, ""},
+			{ledger.ClaimQuery{Campaign: "nix", Limit: 2}, ""},
+			{ledger.ClaimQuery{Campaign: "c1", Limit: 2, Only: ledger.ClaimFilter{User: "a"}}, "c1-3 c1-5 | c1-7"},
+			{ledger.ClaimQuery{Campaign: "c1", Limit: 1, Only: ledger.ClaimFilter{User: "a",
+				State: ledger.StateSettled}}, "c1-3 | c1-5 | c1-7"},
 			{ledger.ClaimQuery{Campaign: "c1", Limit: 9, Only: ledger.ClaimFilter{User: "a", State: ledger.StateDead}},
-				[][]string{{}}},
+				""},
 			{ledger.ClaimQuery{Campaign: "c1", Limit: 1, Only: ledger.ClaimFilter{State: ledger.StateDead}},
-				[][]string{{"c1-5!x", "c1-5!y"}}},
+				"c1-5!x c1-5!y"},
 			{ledger.ClaimQuery{Campaign: "c1", Limit: 2, Only: ledger.ClaimFilter{State: ledger.StateSettled}},
-				[][]string{{"c1-3", "c1-5"}, {"c1-7", "c1-11"}}},
-			{ledger.ClaimQuery{Campaign: "c1", Limit: 9, Only: ledger.ClaimFilter{State: ledger.StateGranted}},
-				[][]string{{}}},
+				"c1-3 c1-5 | c1-7 c1-11"},
+			{ledger.ClaimQuery{Campaign: "c1", Limit: 9, Only: ledger.ClaimFilter{State: ledger.StateGranted}}, ""},
 			{ledger.ClaimQuery{Campaign: "c1", Limit: 1, Only: ledger.ClaimFilter{Packet: new(5)}},
-				[][]string{{"c1-5", "c1-5!x", "c1-5!y"}}},
+				"c1-5 c1-5!x c1-5!y"},
 			{ledger.ClaimQuery{Campaign: "c1", Limit: 1, Only: ledger.ClaimFilter{Packet: new(5), User: "x"}},
-				[][]string{{"c1-5!x"}}},
-			{ledger.ClaimQuery{Campaign: "c1", Limit: 1, After: "5", Only: ledger.ClaimFilter{Packet: new(5)}},
-				[][]string{{}}},
-			{ledger.ClaimQuery{Campaign: "c1", Limit: 1, Only: ledger.ClaimFilter{Packet: new(6)}}, [][]string{{}}},
+				"c1-5!x"},
+			{ledger.ClaimQuery{Campaign: "c1", Limit: 1, After: "5", Only: ledger.ClaimFilter{Packet: new(5)}}, ""},
+			{ledger.ClaimQuery{Campaign: "c1", Limit: 1, Only: ledger.ClaimFilter{Packet: new(6)}}, ""},
 		} {
-			got := pages(t, b, tc.q)
-			if !slices.EqualFunc(got, tc.want, slices.Equal[[]string]) {
-				t.Errorf("%+v:\ngot  %v\nwant %v", tc.q, got, tc.want)
-			}
+			got := paytest.Map(pages(t, b, tc.q), func(page []string) string { return strings.Join(page, " ") })
+			paytest.Want(t, strings.Join(got, " | "), tc.want, fmt.Sprintf("%+v", tc.q))
 		}
 		list, _, err := b.ListClaims(ctx, ledger.ClaimQuery{Campaign: "c1", Limit: 1})
 		want := ledger.Claim{Claim: "c1-3", Campaign: "c1", User: "a", Packet: 3, Amount: 1, WonAt: 10,
@@ -108,14 +91,9 @@ func TestClaims(t *testing.T) {
 		for _, q := range []ledger.ClaimQuery{{Campaign: "c1", After: "x"},
 			{Campaign: "c1", After: "x", Only: ledger.ClaimFilter{State: ledger.StateGranted}}, {User: "a", After: "x"},
 			{User: "a", After: "5-x"}, {User: "a", After: "x-c1-5"}} {
-			if _, _, err := b.ListClaims(ctx, q); !errors.Is(err, ledger.ErrBadCursor) {
-				t.Errorf("%+v: %v", q, err)
-			}
+			testenv.WantErr(t, paytest.Err3(b.ListClaims(ctx, q)), ledger.ErrBadCursor, fmt.Sprintf("%+v", q))
 		}
-		on, err := b.ClaimsOn(ctx, "c1", []int{3, 5, 6})
-		if err != nil || len(on) != 4 {
-			t.Errorf("on three packets: %+v, %v", on, err)
-		}
+		paytest.Got(b.ClaimsOn(ctx, "c1", []int{3, 5, 6})).Len(t, 4, "on three packets")
 		states, err := b.ClaimStates(ctx, "a", []string{"c1-5", "c1-8", "c2-4", "nonsense"})
 		if err != nil || len(states) != 4 || states["c1-5"] != ledger.StateSettled ||
 			states["c1-8"] != ledger.StateGranted ||
@@ -189,16 +167,14 @@ func TestEachClaim(t *testing.T) {
 }
 
 func TestDeadLetterPages(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		for i := range 5 {
 			b.MustPost(t, paytest.Entry("nix", i, paytest.Win("u", i, 1)))
 		}
 		for range 2 {
-			if _, err := b.BuryMessage(ctx, posting.Message{Name: "message-1", Payload: []byte{0xff, 0},
-				Reason: "no JSON"}); err != nil {
-				t.Fatal(err)
-			}
+			paytest.Must(t, testenv.Err(b.BuryMessage(ctx, posting.Message{Name: "message-1", Payload: []byte{0xff, 0},
+				Reason: "no JSON"})))
 		}
 		paytest.Must(t, testenv.Err(b.BuryMessage(ctx, posting.Message{Name: "message-2", Reason: "empty"})))
 		var got []string
@@ -212,14 +188,9 @@ func TestDeadLetterPages(t *testing.T) {
 			want) || len(pages) != 3 {
 			t.Errorf("%v in %d pages", got, len(pages))
 		}
-		if _, _, err := b.ListDeadLetters(ctx, "x", 3); !errors.Is(err, ledger.ErrBadCursor) {
-			t.Error(err)
-		}
+		testenv.WantErr(t, paytest.Err3(b.ListDeadLetters(ctx, "x", 3)), ledger.ErrBadCursor)
 		testenv.WantErr(t, testenv.Err(b.Retry(ctx, "message-1")), ledger.ErrStillDead)
-		if n := b.CountDead(t); n != 7 {
-			t.Error(n)
-		}
-		b.CheckBooks(t)
+		paytest.Want(t, b.CountDead(t), 7)
 	})
 }
 
@@ -230,10 +201,7 @@ func TestPagesAreStable(t *testing.T) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: packets, Packets: packets})
 		order := rand.New(rand.NewPCG(1, 2)).Perm(packets)
 		post := func(from, to int) {
-			var wins []rain.Win
-			for _, packet := range order[from:to] {
-				wins = append(wins, paytest.Win("u", packet, 1))
-			}
+			wins := paytest.Map(order[from:to], func(packet int) rain.Win { return paytest.Win("u", packet, 1) })
 			b.MustPost(t, paytest.Entry("c1", 1+from, wins...))
 		}
 		there := map[string]bool{}
@@ -267,8 +235,6 @@ func TestPagesAreStable(t *testing.T) {
 			}
 		}
 		settling.Wait()
-		if got := len(pages(t, b, ledger.ClaimQuery{Campaign: "c1", Limit: 500})); got != packets/500 {
-			t.Errorf("%s", fmt.Sprint(got))
-		}
+		paytest.Want(t, len(pages(t, b, ledger.ClaimQuery{Campaign: "c1", Limit: 500})), packets/500)
 	})
 }

@@ -25,9 +25,7 @@ func keeps(t *testing.T, b *paytest.Books, claim, why string) {
 	if !errors.Is(err, ledger.ErrNotDismissed) || !strings.Contains(err.Error(), why) || d.Letters != 0 {
 		t.Errorf("%s: %+v, %v, want %q", claim, d, err, why)
 	}
-	if after := b.CountDead(t); after != before {
-		t.Errorf("%s: %d letters wait, before %d", claim, after, before)
-	}
+	paytest.Want(t, b.CountDead(t), before, claim, "letters wait, before")
 }
 
 // ends fails the test unless a claim's dead letter is dismissed, and returns no money.
@@ -37,12 +35,9 @@ func ends(t *testing.T, b *paytest.Books, claim string) {
 	if err != nil || d.Letters != 1 || d.Reclaimed != 0 || len(d.Kept) != 0 {
 		t.Errorf("%s: %+v, %v", claim, d, err)
 	}
-	if _, err := b.Dismiss(t.Context(), claim, 0, "nobody's"); !errors.Is(err, ledger.ErrUnknownClaim) {
-		t.Errorf("%s once more: %v", claim, err)
-	}
-	if _, err := b.Retry(t.Context(), claim); !errors.Is(err, ledger.ErrUnknownClaim) {
-		t.Errorf("%s, a retry: %v", claim, err)
-	}
+	testenv.WantErr(t, testenv.Err(b.Dismiss(t.Context(), claim, 0, "nobody's")), ledger.ErrUnknownClaim,
+		claim, "once more")
+	testenv.WantErr(t, testenv.Err(b.Retry(t.Context(), claim)), ledger.ErrUnknownClaim, claim, "a retry")
 }
 
 // stolen makes an entry with a line that was sealed for another packet of the same player.
@@ -56,18 +51,14 @@ func TestWhatIsSomebodysIsNotDismissed(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
-		if _, err := b.Attempt(ctx, paytest.Entry("c1", 1, paytest.Win("promised", 0, 10)), errors.New("refused"),
-			1); err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, testenv.Err(b.Attempt(ctx, paytest.Entry("c1", 1, paytest.Win("promised", 0, 10)),
+			errors.New("refused"), 1)))
 		keeps(t, b, "c1-0", "retry it")
 		b.MustPost(t, paytest.ReclaimEntry(0, 2, rain.Range{First: 5, Last: 9}))
 		keeps(t, b, "c1.0.2-0", "until campaign c1 is over")
 		b.CloseCampaign(t, "c1")
 		keeps(t, b, "c1.0.2-0", "retry it")
-		if r, err := b.RetryAll(ctx, "", func([]posting.Settlement) {}); err != nil || r.Settled != 2 {
-			t.Errorf("%+v, %v", r, err)
-		}
+		paytest.Want(t, paytest.Got(b.RetryAll(ctx, "", func([]posting.Settlement) {})).Must(t).Settled, 2, "settled")
 		b.MustWithdraw(t, "w1", "promised", 10)
 		paytest.Must(t, b.RecordDead(ctx, b.LeaseOne(t), "no answer"))
 		keeps(t, b, "w1", "withdrawal")
@@ -97,16 +88,14 @@ func TestALetterOfAnUnreadableCampaign(t *testing.T) {
 		keeps(t, b, "c1-0", posting.Unreadable)
 		keeps(t, b, "c1.0.2-0", posting.Unreadable)
 		b.Statement(t, "UPDATE campaign SET revision = revision + 1, split_seed = (SELECT seed FROM kept)")
-		if _, err := b.Retry(t.Context(), "c1-0"); err != nil {
-			t.Error(err)
-		}
+		paytest.Must(t, testenv.Err(b.Retry(t.Context(), "c1-0")))
 	})
 }
 
 // TestWhatKeepsNothingIsDismissedAtOnce: forged entries, messages, and wins of another player's packet. The audit has
 // it, and the same input makes no second dead letter.
 func TestWhatKeepsNothingIsDismissedAtOnce(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		stranger := seal.NewRing(seal.Secret{66})
 		forged := []rain.Entry{
@@ -119,16 +108,10 @@ func TestWhatKeepsNothingIsDismissedAtOnce(t *testing.T) {
 		post := func() posting.Posted {
 			return b.MustPost(t, append(forged, paytest.Entry("c1", 5, paytest.Win("winner", 7, 0)), another)...)
 		}
-		if posted := post(); len(posted.Dead) != 5 {
-			t.Fatalf("%+v", posted)
-		}
-		if _, err := b.BuryMessage(t.Context(), posting.Message{Name: "message-1", Campaign: "c1",
-			Payload: []byte("{"), Reason: "noise"}); err != nil {
-			t.Fatal(err)
-		}
-		if r := b.Prove(t, c, winnersOnly(b, c)); len(r.Letters) != 6 {
-			t.Errorf("named are %q", r.Letters)
-		}
+		paytest.Want(t, len(post().Dead), 5, "dead")
+		paytest.Must(t, testenv.Err(b.BuryMessage(t.Context(), posting.Message{Name: "message-1", Campaign: "c1",
+			Payload: []byte("{"), Reason: "noise"})))
+		paytest.Want(t, len(b.Prove(t, c, winnersOnly(b, c)).Letters), 6, "named are")
 		ends(t, b, "c1-3")
 		ends(t, b, "c1.0.4-0")
 		ends(t, b, "message-1")
@@ -138,15 +121,12 @@ func TestWhatKeepsNothingIsDismissedAtOnce(t *testing.T) {
 			t.Fatalf("%+v, %v", letters, err)
 		}
 		ctx := ledger.WithAudit(t.Context(), ledger.AuditRecord{Actor: "op", Action: "payout.dismiss"})
-		if d, err := b.Dismiss(ctx, "c1-4", letters[1].ID, "made up"); err != nil || d.Letters != 1 {
-			t.Errorf("one of two: %+v, %v", d, err)
-		}
+		paytest.Want(t, paytest.Got(b.Dismiss(ctx, "c1-4", letters[1].ID, "made up")).Must(t).Letters, 1, "one of two")
 		ends(t, b, "c1-4")
 		wantDismissalOnRecord(t, b)
 		if posted := post(); len(posted.Dead)+posted.New != 0 || b.CountDead(t) != 0 {
 			t.Errorf("the same once more: %+v, %d letters", posted, b.CountDead(t))
 		}
-		b.CheckBooks(t)
 	})
 }
 
@@ -173,8 +153,7 @@ func wantDismissalOnRecord(t *testing.T, b *paytest.Books) {
 
 // winnersOnly makes a Redis without wins.
 func winnersOnly(b *paytest.Books, c *rain.Campaign) *paytest.FakeRedis {
-	f := paytest.NewFakeRedis(b.Clock.Now)
-	f.Open(c)
+	f := paytest.NewFakeRedis(b.Clock.Now, c)
 	return f
 }
 
@@ -200,8 +179,7 @@ func TestWhatALetterKeepsGoesBack(t *testing.T) {
 				b.MustPost(t, paytest.ReclaimEntry(0, 9, asked...))
 				b.WantBalance(t, booking.EscrowAccount("c1"), 10)
 				keeps(t, b, "c1-5", "until campaign c1 is over")
-				c, err := b.Update(t.Context(), c.ID, func(c *rain.Campaign) error { c.Drained = true; return nil })
-				paytest.Must(t, err)
+				c = b.Drain(t, c.ID)
 				b.MustPost(t, stolen(4, 5, won))
 				var all sync.WaitGroup
 				var mu sync.Mutex
@@ -228,9 +206,8 @@ func TestWhatALetterKeepsGoesBack(t *testing.T) {
 				if r := b.Prove(t, c, nil); !r.Balanced || r.Reclaimed != 90 || len(r.Letters) != 0 {
 					t.Errorf("%+v", r)
 				}
-				if posted := b.MustPost(t, paytest.Entry("c1", 7, paytest.Win("late", 5, 10))); posted.New != 0 {
-					t.Errorf("what went back is paid: %+v", posted)
-				}
+				paytest.Want(t, b.MustPost(t, paytest.Entry("c1", 7, paytest.Win("late", 5, 10))).New, 0,
+					"what went back is paid")
 				b.CheckBooks(t)
 			})
 		})

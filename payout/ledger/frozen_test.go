@@ -3,7 +3,6 @@ package ledger_test
 import (
 	"database/sql"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -62,20 +61,21 @@ func withdraw(b *paytest.Books, user string) func() error {
 	}
 }
 
-// atOnce does all operations concurrently, and returns their errors.
-func atOnce(wants []want) map[string]error {
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	came := map[string]error{}
-	for _, w := range wants {
-		wg.Go(func() {
-			err := w.do()
-			mu.Lock()
-			defer mu.Unlock()
-			came[w.what] = err
-		})
-	}
-	wg.Wait()
+// waited is what came of a want, and when.
+type waited struct {
+	want
+	took time.Duration
+	err  error
+}
+
+// atOnce does everything at the same time, and returns what came of each.
+func atOnce(wants []want) []waited {
+	came := make([]waited, len(wants))
+	paytest.Together(len(wants), func(i int) {
+		began := time.Now()
+		err := wants[i].do()
+		came[i] = waited{wants[i], time.Since(began), err}
+	})
 	return came
 }
 
@@ -99,14 +99,11 @@ func TestATransactionThatNeverEndsIsBusy(t *testing.T) {
 	t.Parallel()
 	b, dsn := frozenBooks(t, 1)
 	b.MustWithdraw(t, "leased", "u2", 1)
-	leased, err := b.LeaseDue(t.Context(), paytest.Bank, 1, time.Hour)
-	paytest.Must(t, err)
+	leased := paytest.Got(b.LeaseDue(t.Context(), paytest.Bank, 1, time.Hour)).Must(t)
 	payment := want{"a payment", func() error { return b.RecordPaid(t.Context(), leased[0], "x") }}
-	beside, err := sql.Open("mysql", dsn)
-	paytest.Must(t, err)
+	beside := paytest.Got(sql.Open("mysql", dsn)).Must(t)
 	defer func() { paytest.Must(t, beside.Close()) }()
-	holder, err := beside.BeginTx(t.Context(), nil)
-	paytest.Must(t, err)
+	holder := paytest.Got(beside.BeginTx(t.Context(), nil)).Must(t)
 	for _, query := range held {
 		// Only the lock matters; the first row of the answer is enough.
 		var first string
@@ -114,21 +111,15 @@ func TestATransactionThatNeverEndsIsBusy(t *testing.T) {
 			t.Fatalf("%s: %v", query, err)
 		}
 	}
-	for what, err := range atOnce(contended(b)) {
-		if !sqldb.IsBusy(err) {
-			t.Errorf("%s: %v, want busy", what, err)
-		}
+	for _, w := range atOnce(contended(b)) {
+		paytest.Want(t, sqldb.IsBusy(w.err), true, w.what, "busy")
 	}
-	for what, err := range atOnce(append(free(b), payment)) {
-		if err != nil {
-			t.Errorf("%s: %v", what, err)
-		}
+	for _, w := range atOnce(append(free(b), payment)) {
+		paytest.Check(t, w.err, w.what)
 	}
 	paytest.Must(t, holder.Rollback())
-	for what, err := range atOnce(contended(b)) { // a second try
-		if err != nil {
-			t.Errorf("%s afterwards: %v", what, err)
-		}
+	for _, w := range atOnce(contended(b)) { // whoever tries again
+		paytest.Check(t, w.err, w.what, "afterwards")
 	}
 	const stripes = "SELECT COUNT(*) FROM balance WHERE account_id LIKE 'world:%'"
 	rows := b.Count(t, stripes)

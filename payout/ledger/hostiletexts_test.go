@@ -1,7 +1,7 @@
 package ledger_test
 
 import (
-	"errors"
+	"fmt"
 	"strconv"
 	"testing"
 	"unicode/utf8"
@@ -16,7 +16,7 @@ import (
 // TestWhateverAProviderSays can be stored, and so can operators' texts. Otherwise a payment would be tried forever
 // because its answer cannot be recorded.
 func TestWhateverAProviderSays(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		texts := testenv.HostileTexts()
 		b.Rich(t, "u", rain.Money(len(texts)))
@@ -25,17 +25,14 @@ func TestWhateverAProviderSays(t *testing.T) {
 			b.MustWithdraw(t, id, "u", 1)
 			write := func(what string, err error) {
 				t.Helper()
-				if err != nil {
-					t.Errorf("%s %.40q: %v", what, text, err)
-				}
+				paytest.Check(t, err, fmt.Sprintf("%s %.40q", what, text))
 			}
 			by := ledger.Person{Name: text, Reason: text}
 			write("held", b.Hold(ctx, id, by))
 			o, err := b.Approvals.Do(ctx, ledger.Deed{Act: ledger.ActBack, Target: id, Reference: text}, by)
 			write("asked for", err)
-			if _, _, err := b.Approvals.Confirm(ctx, o.Pending.ID, by); !errors.Is(err, ledger.ErrSamePerson) {
-				t.Errorf("%.40q alone gives back: %v", text, err)
-			}
+			testenv.WantErr(t, paytest.Err3(b.Approvals.Confirm(ctx, o.Pending.ID, by)), ledger.ErrSamePerson,
+				fmt.Sprintf("%.40q alone gives back", text))
 			_, err = b.Approvals.Reject(ctx, o.Pending.ID, by)
 			write("rejected", err)
 			write("released", b.Release(ctx, id, by))
@@ -58,34 +55,26 @@ func TestWhateverAProviderSays(t *testing.T) {
 				t.Errorf("%.40q is read as %+v, %v", text, is, err)
 			}
 		}
-		b.CheckBooks(t)
 	})
 }
 
 // TestWhateverTheStreamSays can be stored as a dead letter. Otherwise a message would come again forever.
 func TestWhateverTheStreamSays(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		c := b.OpenCampaign(t, "c1", paytest.FullCampaign("c1").Spec)
 		for i, text := range testenv.HostileTexts() {
 			_, err := b.BuryMessage(ctx, posting.Message{Name: strconv.Itoa(i) + text, Campaign: text,
 				Payload: []byte(text), Reason: text})
-			if err != nil {
-				t.Errorf("a message %.40q: %v", text, err)
-			}
+			paytest.Check(t, err, fmt.Sprintf("a message %.40q", text))
 			for _, e := range []rain.Entry{
 				{Ref: rain.EntryRef{Campaign: text, ID: "1-0"}, Wins: []rain.Win{{User: text, Drop: text, Seal: text}}},
 				{Ref: rain.EntryRef{Campaign: c.ID, ID: text}, Wins: []rain.Win{{User: text, Drop: text, Seal: text}}},
 				{Ref: rain.EntryRef{Campaign: text, ID: text}, Reclaim: &rain.Reclaim{Seal: text}},
 			} {
-				if _, err := b.Post(ctx, []rain.Entry{e}); err != nil {
-					t.Errorf("an entry of %.40q: %v", text, err)
-				}
+				paytest.Check(t, testenv.Err(b.Post(ctx, []rain.Entry{e})), fmt.Sprintf("an entry of %.40q", text))
 			}
 		}
-		if _, _, err := b.ListDeadLetters(ctx, "", 500); err != nil {
-			t.Error(err)
-		}
-		b.CheckBooks(t)
+		paytest.Must(t, paytest.Err3(b.ListDeadLetters(ctx, "", 500)))
 	})
 }

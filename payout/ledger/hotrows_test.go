@@ -3,7 +3,6 @@ package ledger_test
 import (
 	"context"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -57,21 +56,15 @@ func TestEachHotRowIsGivenBack(t *testing.T) {
 				return
 			}
 			t.Logf("once more, for these took too long: %v", late)
-			for what, w := range freezeAndRevive(t, query) {
-				t.Errorf("%s took %v, %v; want less than %v", what, w.took, w.err, longestWait)
+			for _, w := range freezeAndRevive(t, query) {
+				t.Errorf("%s took %v, %v; want less than %v", w.what, w.took, w.err, longestWait)
 			}
 		})
 	}
 }
 
-// waited is the result of an operation, and its duration.
-type waited struct {
-	took time.Duration
-	err  error
-}
-
-// freezeAndRevive freezes a node with locked rows, and returns the operations that failed or took too long.
-func freezeAndRevive(t *testing.T, query string) (late map[string]waited) {
+// freezeAndRevive freezes a node with rows in its hands, and returns who waited for them for too long, or in vain.
+func freezeAndRevive(t *testing.T, query string) (late []waited) {
 	t.Helper()
 	dsn := testenv.MySQL(t)
 	b := busyBooks(t, dsn)
@@ -83,17 +76,13 @@ func freezeAndRevive(t *testing.T, query string) (late map[string]waited) {
 		})
 	}})
 	frozen := paytest.Freeze(t, dsn, query)
-	for what, w := range timed(wants) {
+	for _, w := range atOnce(wants) {
 		if w.err != nil && !sqldb.IsBusy(w.err) {
-			t.Errorf("%s: %v", what, w.err)
+			t.Errorf("%s: %v", w.what, w.err)
 		}
-		if w.err == nil && w.took < longestWait {
-			continue
+		if w.err != nil || w.took >= longestWait {
+			late = append(late, w)
 		}
-		if late == nil {
-			late = map[string]waited{}
-		}
-		late[what] = w
 	}
 	// Another node has the locks by now, so the transaction is over, even if its node does not know it.
 	forged := "UPDATE balance SET amount = amount + 1000 WHERE account_id = '" + booking.UserAccount("u1").ID() + "'"
@@ -117,10 +106,8 @@ func busyBooks(t *testing.T, dsn string) *paytest.Books {
 	b.MustPost(t, paytest.Entry("c1", 2, paytest.Win("v", 2, 1)))
 	b.MustWithdraw(t, "under way", "u1", 1)
 	b.MustWithdraw(t, "due", "u1", 1)
-	_, err := paced(b).LeaseDue(t.Context(), paytest.Bank, 1, time.Minute)
-	paytest.Must(t, err)
-	_, err = b.Lease(t.Context(), "job", "x", time.Minute)
-	paytest.Must(t, err)
+	paytest.Must(t, testenv.Err(paced(b).LeaseDue(t.Context(), paytest.Bank, 1, time.Minute)))
+	paytest.Must(t, testenv.Err(b.Lease(t.Context(), "job", "x", time.Minute)))
 	return b
 }
 
@@ -151,23 +138,4 @@ func hotWants(b *paytest.Books) []want {
 			_, err := b.Seals.Rotate(ctx)
 			return err
 		}})
-}
-
-// timed does all operations concurrently, and returns their results.
-func timed(wants []want) map[string]waited {
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	came := map[string]waited{}
-	for _, w := range wants {
-		wg.Go(func() {
-			began := time.Now()
-			err := w.do()
-			took := time.Since(began)
-			mu.Lock()
-			defer mu.Unlock()
-			came[w.what] = waited{took, err}
-		})
-	}
-	wg.Wait()
-	return came
 }

@@ -3,10 +3,8 @@ package ledger_test
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -40,10 +38,8 @@ func TestLease(t *testing.T) {
 		lease("job", "b", true) // expired
 		lease("job", "a", false)
 		for _, holder := range []string{"a", "b"} {
-			if err := b.ReleaseLease(t.Context(), "job", holder); err != nil {
-				t.Error(err)
-			}
-			lease("job", "c", holder == "b") // only the holder can release it
+			paytest.Must(t, b.ReleaseLease(t.Context(), "job", holder))
+			lease("job", "c", holder == "b") // who does not hold it cannot give it away
 		}
 	})
 }
@@ -92,22 +88,16 @@ func TestAFrozenHolderWakesUp(t *testing.T) {
 			return err
 		}
 		frozen := take("a")
-		if err := writes(frozen); err != nil {
-			t.Errorf("under its lease: %v", err)
-		}
+		paytest.Must(t, writes(frozen))
 		b.Clock.Add(time.Minute.Milliseconds())
 		other := take("b")
 		testenv.WantErr(t, writes(frozen), ledger.ErrLeaseTaken, "after another has taken over")
 		paytest.Must(t, b.ReleaseLease(ctx, "job", "b"))
 		again := take("a")
 		for who, work := range map[string]context.Context{"the frozen one": frozen, "one that was released": other} {
-			if err := writes(work); !errors.Is(err, ledger.ErrLeaseTaken) {
-				t.Errorf("%s, while the first has it again: %v", who, err)
-			}
+			testenv.WantErr(t, writes(work), ledger.ErrLeaseTaken, who, "while the first has it again")
 		}
-		if err := writes(again); err != nil {
-			t.Errorf("under its new lease: %v", err)
-		}
+		paytest.Must(t, writes(again))
 		b.Statement(t, "DELETE FROM lease")
 		testenv.WantErr(t, writes(again), ledger.ErrLeaseTaken, "under a lease that is gone")
 	})
@@ -121,39 +111,27 @@ func TestOneHolderAtATime(t *testing.T) {
 		now.Store(1_763_712_000_000)
 		b.Leases = ledger.New(b.DB, now.Load, rain.NewAmountsCache()).Leases
 		var inside, held, died atomic.Int64
-		var wg sync.WaitGroup
-		for i := range 8 {
-			wg.Go(func() {
-				for round := range 30 {
-					holder := fmt.Sprintf("node-%d-%d", i, round)
-					got, err := b.Lease(t.Context(), "job", holder, time.Minute)
-					if err != nil {
-						t.Error(err)
-					}
-					if !got.Held() {
-						continue
-					}
-					held.Add(1)
-					if n := inside.Add(1); n != 1 {
-						t.Errorf("%d holders at one time", n)
-					}
-					if again, err := b.Lease(t.Context(), "job", holder, time.Minute); again != got || err != nil {
-						t.Errorf("it cannot be renewed: %v, %v", again, err)
-					}
-					inside.Add(-1)
-					if round%2 == 0 {
-						died.Add(1)
-						// no other holder: this moves only its own time
-						now.Add(time.Minute.Milliseconds())
-						continue
-					}
-					if err := b.ReleaseLease(t.Context(), "job", holder); err != nil {
-						t.Error(err)
-					}
+		paytest.Together(8, func(i int) {
+			for round := range 30 {
+				holder := fmt.Sprintf("node-%d-%d", i, round)
+				got, err := b.Lease(t.Context(), "job", holder, time.Minute)
+				paytest.Check(t, err)
+				if !got.Held() {
+					continue
 				}
-			})
-		}
-		wg.Wait()
+				held.Add(1)
+				paytest.Want(t, inside.Add(1), 1, "holders at one time")
+				paytest.Got(b.Lease(t.Context(), "job", holder, time.Minute)).Want(t, got, "it cannot be renewed")
+				inside.Add(-1)
+				if round%2 == 0 {
+					died.Add(1)
+					// nobody else holds it: this moves nobody's time but its own
+					now.Add(time.Minute.Milliseconds())
+					continue
+				}
+				paytest.Check(t, b.ReleaseLease(t.Context(), "job", holder))
+			}
+		})
 		if held.Load() < 2 || died.Load() == 0 {
 			t.Errorf("held %d times, %d of them died: the test has tested nothing", held.Load(), died.Load())
 		}
@@ -198,7 +176,6 @@ func TestWhoFreezesBeforeItLooks(t *testing.T) {
 			must(err)
 		}
 	}
-	if _, err := frozen.Answers.Begin(t.Context(), "key", nil); !errors.Is(err, ledger.ErrIdempotencyBusy) {
-		t.Errorf("the request of others: %v", err)
-	}
+	testenv.WantErr(t, testenv.Err(frozen.Answers.Begin(t.Context(), "key", nil)), ledger.ErrIdempotencyBusy,
+		"the request of others")
 }

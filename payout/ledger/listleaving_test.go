@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
@@ -26,8 +27,7 @@ func halfGone(t testing.TB, b *paytest.Books, lists *ledger.Lists, name string, 
 		who = append(who, fmt.Sprintf("u%04d", i))
 	}
 	makeList(t, lists, name, purpose)
-	_, err := lists.Import(t.Context(), name, false, slices.Values([][]string{who}))
-	paytest.Must(t, err)
+	paytest.Must(t, testenv.Err(lists.Import(t.Context(), name, false, slices.Values([][]string{who}))))
 	allow = b.RefuseRemoval(t, who[sqldb.Chunk+100])
 	if err := lists.Delete(t.Context(), name); err == nil {
 		t.Fatal("it did not break off")
@@ -40,8 +40,7 @@ func opens(t testing.TB, b *paytest.Books, id, list string) error {
 	t.Helper()
 	c := paytest.FullCampaign(id)
 	c.Players = &rain.Players{List: list}
-	_, err := b.Deposit(context.Background(), c.Sponsor, id, c.Budget)
-	paytest.Must(t, err)
+	paytest.Must(t, testenv.Err(b.Deposit(context.Background(), c.Sponsor, id, c.Budget)))
 	return b.CreateCampaign(context.Background(), c)
 }
 
@@ -82,9 +81,7 @@ func TestARemovalThatBreaksOff(t *testing.T) {
 		allow()
 		paytest.Must(t, lists.Delete(ctx, "l"))
 		testenv.WantErr(t, testenv.Err(lists.List(ctx, "l")), ledger.ErrUnknownList, "after its removal")
-		if left := b.Count(t, "SELECT COUNT(*) FROM list_member"); left != 0 {
-			t.Errorf("%d members are left", left)
-		}
+		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM list_member"), 0, "members are left")
 		wantProved(t, b)
 	})
 }
@@ -102,9 +99,7 @@ func TestALeavingListDeniesNobody(t *testing.T) {
 			if posted.New != 1 {
 				t.Errorf("a win of %s: %+v", user, posted)
 			}
-			if _, _, err := b.Withdraw(ctx, "w"+user, user, 5); err != nil {
-				t.Errorf("%s withdraws: %v", user, err)
-			}
+			paytest.Check(t, paytest.Err3(b.Withdraw(ctx, "w"+user, user, 5)), fmt.Sprintf("%s withdraws", user))
 		}
 		allow()
 		paytest.Must(t, lists.Delete(ctx, "barred"))
@@ -139,4 +134,69 @@ func TestNoCampaignNamesAListThatIsLeaving(t *testing.T) {
 	wantLeaving(t, opened)
 	testenv.WantErr(t, testenv.Err(lists.List(ctx, "vip")), ledger.ErrUnknownList, "after its removal")
 	wantProved(t, b)
+}
+
+// A list that is made while one of its name is being removed is a list as any other, or is refused because the other is
+// still there. The proof has nothing to say about it, then and later.
+func TestAListIsMadeWhileItsNameIsRemoved(t *testing.T) {
+	t.Parallel()
+	b := paytest.OnMySQL(t) // SQLite has one writer
+	ctx := t.Context()
+	lists := paytest.Node(t, b).Lists
+	goesOn := func() {
+		t.Helper()
+		wantProved(t, b)
+		paytest.Must(t, testenv.Err(lists.Add(ctx, "l", []string{"new"})))
+		wantProved(t, b)
+		if m, _, err := lists.Members(ctx, "l", "", 10); err != nil || len(m) != 1 || m[0].Who != "new" {
+			t.Errorf("its members are %v, %v", m, err)
+		}
+	}
+	makeList(t, lists, "l", standing.PurposeInvite)
+	meanwhile(b, "INSERT INTO player_list", 1, func() { paytest.Must(t, lists.Delete(ctx, "l")) })
+	if _, err := lists.Create(ctx, "l", standing.KindPlayers, standing.PurposeDeny); err != nil &&
+		!errors.Is(err, ledger.ErrListExists) {
+		t.Error(err)
+	}
+	b.DB.Heard = nil
+	goesOn()
+
+	made := make(chan error)
+	meanwhile(b, "DELETE FROM player_list", 1, func() { // its row is locked
+		go func() {
+			_, err := lists.Create(ctx, "l", standing.KindPlayers, standing.PurposeDeny)
+			made <- err
+		}()
+		testenv.Eventually(t, 10*time.Second, "the new list waits for the old one", func() bool {
+			return b.Waits(t, "GLOBAL_STATUS",
+				"variable_name = 'Innodb_row_lock_current_waits' AND variable_value > 0")
+		})
+	})
+	paytest.Must(t, lists.Delete(ctx, "l"))
+	paytest.Must(t, <-made)
+	b.DB.Heard = nil
+	goesOn()
+}
+
+// An import that was frozen for so long that its list was removed, and another was made under its name, changes nothing
+// of that one.
+func TestAFrozenImportIsNotForAnotherList(t *testing.T) {
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+		ctx := t.Context()
+		lists := paytest.Node(t, b).Lists
+		makeList(t, lists, "l", standing.PurposeInvite)
+		_, err := lists.Import(ctx, "l", true, func(yield func([]string) bool) {
+			b.Clock.Add(60_001)
+			paytest.Must(t, lists.Delete(ctx, "l"))
+			makeList(t, lists, "l", standing.PurposeDeny, "new") // as often changed as the other
+			yield([]string{"old"})
+		})
+		if !errors.Is(err, ledger.ErrListBusy) {
+			t.Errorf("it ended with %v", err)
+		}
+		if m, _, err := lists.Members(ctx, "l", "", 10); err != nil || len(m) != 1 || m[0].Who != "new" {
+			t.Errorf("its members are %v, %v", m, err)
+		}
+		wantProved(t, b)
+	})
 }

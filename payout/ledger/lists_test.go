@@ -10,6 +10,7 @@ import (
 	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
 	"redrain/payout/ledger"
+	"redrain/payout/ledger/posting"
 	"redrain/payout/ledger/standing"
 	"redrain/payout/paytest"
 	"redrain/rain"
@@ -17,11 +18,9 @@ import (
 
 func makeList(t testing.TB, l *ledger.Lists, name string, purpose standing.ListPurpose, who ...string) {
 	t.Helper()
-	_, err := l.Create(t.Context(), name, standing.KindPlayers, purpose)
-	paytest.Must(t, err)
+	paytest.Must(t, testenv.Err(l.Create(t.Context(), name, standing.KindPlayers, purpose)))
 	if len(who) > 0 {
-		_, err = l.Add(t.Context(), name, who)
-		paytest.Must(t, err)
+		paytest.Must(t, testenv.Err(l.Add(t.Context(), name, who)))
 	}
 }
 
@@ -51,30 +50,20 @@ func TestOnlyTheInvitedArePaid(t *testing.T) {
 		}
 		before := win("c", 0, "out")
 		b.Clock.Add(1)
-		_, err := lists.Remove(paytest.As(t, "list.remove"), "vip", []string{"out", "back", "nobody"})
-		paytest.Must(t, err)
+		paytest.Must(t, testenv.Err(lists.Remove(paytest.As(t, "list.remove"), "vip", []string{"out", "back",
+			"nobody"})))
 		posted := b.MustPost(t, before, win("c", 1, "out"), win("c", 2, "in"), win("c", 3, "stranger"),
 			win("open", 0, "stranger"))
-		var dead []string
-		for _, d := range posted.Dead {
-			dead = append(dead, d.User+": "+d.Reason)
-		}
+		dead := paytest.Map(posted.Dead, func(d posting.DeadLetter) string { return d.User + ": " + d.Reason })
 		slices.Sort(dead)
 		if want := "out: " + standing.NotInvited + "; stranger: " + standing.NotInvited; reasons(dead) != want ||
 			posted.New != 3 {
 			t.Errorf("%d are paid; dead: %s", posted.New, reasons(dead))
 		}
-		_, err = lists.Add(t.Context(), "vip", []string{"back"})
-		paytest.Must(t, err)
-		if posted := b.MustPost(t, win("c", 4, "back")); posted.New != 1 {
-			t.Errorf("who is on it again: %+v", posted)
-		}
-		if settled, err := b.Retry(t.Context(), rain.ClaimID("c", 3)); err != nil || len(settled) != 1 {
-			t.Errorf("a person pays it: %+v, %v", settled, err)
-		}
-		if l, err := lists.List(t.Context(), "vip"); err != nil || l.Members != 2 {
-			t.Errorf("%+v, %v", l, err)
-		}
+		paytest.Must(t, testenv.Err(lists.Add(t.Context(), "vip", []string{"back"})))
+		paytest.Want(t, b.MustPost(t, win("c", 4, "back")).New, 1, "who is on it again")
+		paytest.Got(b.Retry(t.Context(), rain.ClaimID("c", 3))).Len(t, 1, "a person pays it")
+		paytest.Want(t, paytest.Got(lists.List(t.Context(), "vip")).Must(t).Members, 2, "members")
 	})
 }
 
@@ -89,26 +78,21 @@ func TestDeniedPlayersAreNotPaid(t *testing.T) {
 		}
 		before := win(0, "u")
 		b.Clock.Add(1)
-		_, err := lists.Add(t.Context(), "barred", []string{"u"})
-		paytest.Must(t, err)
+		paytest.Must(t, testenv.Err(lists.Add(t.Context(), "barred", []string{"u"})))
 		between := win(1, "u")
 		posted := b.MustPost(t, before, between, win(2, "v"))
 		if len(posted.Dead) != 1 || posted.Dead[0].Reason != standing.WasDenied || posted.New != 2 {
 			t.Errorf("%+v", posted)
 		}
-		if _, _, err := b.Withdraw(t.Context(), "w1", "u", 5); !errors.Is(err, standing.ErrDenied) {
-			t.Errorf("a denied player withdraws: %v", err)
-		}
+		testenv.WantErr(t, paytest.Err3(b.Withdraw(t.Context(), "w1", "u", 5)), standing.ErrDenied,
+			"a denied player withdraws")
 		late := win(3, "u")
 		b.Clock.Add(1)
-		_, err = lists.Remove(t.Context(), "barred", []string{"u"})
-		paytest.Must(t, err)
+		paytest.Must(t, testenv.Err(lists.Remove(t.Context(), "barred", []string{"u"})))
 		if posted := b.MustPost(t, late, win(4, "u")); posted.New != 1 || len(posted.Dead) != 1 {
 			t.Errorf("won before and after the pardon: %+v", posted)
 		}
-		if _, _, err := b.Withdraw(t.Context(), "w1", "u", 5); err != nil {
-			t.Errorf("a pardoned player withdraws: %v", err)
-		}
+		paytest.Must(t, paytest.Err3(b.Withdraw(t.Context(), "w1", "u", 5)))
 	})
 }
 
@@ -120,36 +104,25 @@ func TestCampaignsAndTheirLists(t *testing.T) {
 		lists := paytest.Node(t, b).Lists
 		makeList(t, lists, "vip", standing.PurposeInvite, "u")
 		makeList(t, lists, "barred", standing.PurposeDeny)
-		if _, err := lists.Create(ctx, "vip", standing.KindPlayers, standing.PurposeDeny); !errors.Is(err,
-			ledger.ErrListExists) {
-			t.Errorf("made twice: %v", err)
-		}
+		testenv.WantErr(t, testenv.Err(lists.Create(ctx, "vip", standing.KindPlayers, standing.PurposeDeny)),
+			ledger.ErrListExists, "made twice")
 		for _, name := range []string{"barred", "none"} {
 			c := paytest.FullCampaign("x")
 			c.Players = &rain.Players{List: name}
-			_, err := b.Deposit(ctx, c.Sponsor, name, c.Budget)
-			paytest.Must(t, err)
+			paytest.Must(t, testenv.Err(b.Deposit(ctx, c.Sponsor, name, c.Budget)))
 			if err := b.CreateCampaign(ctx, c); !errors.As(err, &rain.Invalid{}) {
 				t.Errorf("a campaign with the list %s: %v", name, err)
 			}
 		}
 		b.OpenCampaign(t, "c", rain.Spec{Budget: 10, Packets: 10, Players: &rain.Players{List: "vip"}})
-		if c, err := b.Campaign(ctx, "c"); err != nil || c.Invited() != "vip" {
-			t.Errorf("%+v, %v", c, err)
-		}
+		paytest.Want(t, paytest.Got(b.Campaign(ctx, "c")).Must(t).Invited(), "vip", "its list")
 		testenv.WantErr(t, lists.Delete(ctx, "vip"), ledger.ErrListInUse, "deleted while a campaign needs it")
 		paytest.Must(t, lists.Delete(ctx, "barred"))
 		makeList(t, lists, "barred", standing.PurposeDeny)
 		wantProved(t, b)
-		if m, _, err := lists.Members(ctx, "barred", "", 10); err != nil || len(m) != 0 {
-			t.Errorf("made anew it has %v, %v", m, err)
-		}
-		if err := lists.Delete(ctx, "none"); !errors.Is(err, ledger.ErrUnknownList) {
-			t.Errorf("%v", err)
-		}
-		if _, err := lists.Add(ctx, "none", []string{"u"}); !errors.Is(err, ledger.ErrUnknownList) {
-			t.Errorf("%v", err)
-		}
+		paytest.Got3(lists.Members(ctx, "barred", "", 10)).Len(t, 0, "made anew it has")
+		testenv.WantErr(t, lists.Delete(ctx, "none"), ledger.ErrUnknownList)
+		testenv.WantErr(t, testenv.Err(lists.Add(ctx, "none", []string{"u"})), ledger.ErrUnknownList)
 	})
 }
 
@@ -190,9 +163,7 @@ func TestImports(t *testing.T) {
 			t.Fatalf("%v; busy for %d of 3", err, busy)
 		}
 		size(4500)
-		if on, err := lists.Among(ctx, "l", []string{"old", "u1", "u4499"}); err != nil || len(on) != 2 {
-			t.Errorf("%v, %v", on, err)
-		}
+		paytest.Got(lists.Among(ctx, "l", []string{"old", "u1", "u4499"})).Len(t, 2)
 
 		stopped := func() (stopped bool) { // as at the end of the process
 			defer func() { stopped = recover() != nil }()
@@ -206,16 +177,12 @@ func TestImports(t *testing.T) {
 			t.Fatal("it did not stop")
 		}
 		size(4510)
-		if _, err := lists.Add(ctx, "l", []string{"x"}); !errors.Is(err, ledger.ErrListBusy) {
-			t.Errorf("after an import that may still go on: %v", err)
-		}
+		testenv.WantErr(t, testenv.Err(lists.Add(ctx, "l", []string{"x"})), ledger.ErrListBusy,
+			"after an import that may still go on")
 		b.Clock.Add(60_001)
-		_, err = lists.Import(ctx, "l", true, slices.Values([][]string{chunk(5005, 5015)}))
-		paytest.Must(t, err)
+		paytest.Must(t, testenv.Err(lists.Import(ctx, "l", true, slices.Values([][]string{chunk(5005, 5015)}))))
 		size(10)
-		if _, err := lists.Remove(ctx, "l", chunk(0, 5010)); err != nil {
-			t.Error(err)
-		}
+		paytest.Must(t, testenv.Err(lists.Remove(ctx, "l", chunk(0, 5010))))
 		size(5)
 		paytest.Must(t, lists.Delete(ctx, "l")) // pages with few remaining members
 		wantProved(t, b)
@@ -237,7 +204,5 @@ func TestCanonicalMembers(t *testing.T) {
 			t.Errorf("%q: %q, %v", given, got, err)
 		}
 	}
-	if _, err := standing.KindPlayers.Canonical("a\nb"); err == nil {
-		t.Error("a player of two lines")
-	}
+	paytest.WantFail(t, testenv.Err(standing.KindPlayers.Canonical("a\nb")), "a player of two lines")
 }

@@ -47,14 +47,7 @@ func (m *model) move(from, to booking.Account, amount rain.Money) {
 // reclaims, and compares every balance with the model after each of them. Package withdraw has the same for
 // withdrawals.
 func TestAnyOrderOfOperations(t *testing.T) {
-	t.Parallel()
-	for name, open := range map[string]func(testing.TB) *paytest.Books{"sqlite": paytest.OnSQLite,
-		"mysql": paytest.OnMySQL} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			anyOrder(t, open(t))
-		})
-	}
+	paytest.OnBoth(t, anyOrder)
 }
 
 func anyOrder(t *testing.T, b *paytest.Books) {
@@ -166,8 +159,7 @@ func anyOrder(t *testing.T, b *paytest.Books) {
 				if len(posted) > 0 {
 					batch = append(batch, rapid.SliceOfN(rapid.SampledFrom(posted), 0, 3).Draw(rt, "again")...)
 				}
-				got, err := b.Post(ctx, paytest.Copies(batch))
-				paytest.Must(rt, err)
+				got := paytest.Got(b.Post(ctx, paytest.Copies(batch))).Must(rt)
 				m.post(rt, b, batch, got)
 				posted = append(posted, paytest.Copies(batch)...)
 			},
@@ -282,10 +274,10 @@ func (m *model) followReclaims(rt *rapid.T, b *paytest.Books, batch []rain.Entry
 		var packets int
 		var amount rain.Money
 		var sponsor string
-		found, err := b.DB.First(rt.Context(), []any{&packets, (*int64)(&amount), &sponsor},
+		found := paytest.Got(b.DB.First(rt.Context(), []any{&packets, (*int64)(&amount), &sponsor},
 			"SELECT r.packets, r.amount, c.sponsor FROM reclaim r JOIN campaign c ON c.id = r.campaign_id "+
-				"WHERE r.campaign_id = ? AND r.shard = ? AND r.closed_at = ?", id, e.Ref.Shard, seqOf(rt, e.Ref))
-		paytest.Must(rt, err)
+				"WHERE r.campaign_id = ? AND r.shard = ? AND r.closed_at = ?", id, e.Ref.Shard, seqOf(rt,
+				e.Ref))).Must(rt)
 		last := e.Reclaim.Numbers[0].Last
 		first, n := rain.ShardRange(10, 2, e.Ref.Shard) // without moves, a shard has its part of the split
 		own := func(packet int) bool { return packet >= first && packet < first+n }
@@ -321,7 +313,6 @@ func (m *model) followReclaims(rt *rapid.T, b *paytest.Books, batch []rain.Entry
 }
 
 func seqOf(rt *rapid.T, ref rain.EntryRef) int64 {
-	ms, _, err := ref.Position()
-	paytest.Must(rt, err)
+	ms := paytest.Got3(ref.Position()).Must(rt)
 	return ms
 }

@@ -16,7 +16,7 @@ import (
 // the rate's distance, none is far in the future, and another receiver has its own rate.
 func TestARatePerReceiverOverAllNodes(t *testing.T) {
 	const count, rate = 60, 15
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		b.Rich(t, "u1", count)
 		for i := range count {
 			b.MustWithdraw(t, fmt.Sprintf("w%02d", i), "u1", 1)
@@ -33,9 +33,7 @@ func TestARatePerReceiverOverAllNodes(t *testing.T) {
 				wg.Go(func() {
 					for range 4 {
 						taken, err := node.LeaseDue(t.Context(), paytest.Bank, 8, 24*time.Hour)
-						if err != nil {
-							t.Error(err)
-						}
+						paytest.Check(t, err)
 						mu.Lock()
 						for _, w := range taken {
 							begins = append(begins, w.NotBefore)
@@ -62,7 +60,6 @@ func TestARatePerReceiverOverAllNodes(t *testing.T) {
 		if len(begins) != count {
 			t.Errorf("%d tries, want %d: the rate is not used", len(begins), count)
 		}
-		b.CheckBooks(t)
 	})
 }
 
@@ -70,7 +67,7 @@ func TestARatePerReceiverOverAllNodes(t *testing.T) {
 // kind, makes room for another.
 func TestABudgetOfTriesAtOnce(t *testing.T) {
 	const count, most = 40, 3
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		b.Rich(t, "u1", count)
 		for i := range count {
 			b.MustWithdraw(t, fmt.Sprintf("w%02d", i), "u1", 1)
@@ -97,9 +94,7 @@ func TestABudgetOfTriesAtOnce(t *testing.T) {
 				wg.Go(func() {
 					for ended := false; !ended; {
 						taken, err := node.LeaseDue(t.Context(), paytest.Bank, 8, time.Hour)
-						if err != nil {
-							t.Error(err)
-						}
+						paytest.Check(t, err)
 						mu.Lock()
 						underWay += len(taken)
 						peak = max(peak, underWay)
@@ -111,9 +106,7 @@ func TestABudgetOfTriesAtOnce(t *testing.T) {
 							end := ends[tries%len(ends)]
 							tries++
 							mu.Unlock()
-							if err := end(node, w); err != nil {
-								t.Error(err)
-							}
+							paytest.Check(t, end(node, w))
 						}
 					}
 				})
@@ -123,14 +116,13 @@ func TestABudgetOfTriesAtOnce(t *testing.T) {
 		if peak > most || tries != count {
 			t.Errorf("%d at once, want %d at most; %d tries, want %d", peak, most, tries, count)
 		}
-		b.CheckBooks(t)
 	})
 }
 
 // TestWhatIsDatedFarAheadKeepsNobodyFromAReceiver: a turn, and a try, that lie too far ahead come from a tampered
 // row, and are ignored. Up to the limit they count.
 func TestWhatIsDatedFarAheadKeepsNobodyFromAReceiver(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		b.Rich(t, "u1", 9)
 		for i := range 9 {
 			b.MustWithdraw(t, fmt.Sprintf("w%d", i), "u1", 1)
@@ -166,6 +158,5 @@ func TestWhatIsDatedFarAheadKeepsNobodyFromAReceiver(t *testing.T) {
 		lease("no turn is as far away", 1)
 		b.Clock.Add(2 * time.Minute.Milliseconds())
 		lease("mended", 1)
-		b.CheckBooks(t)
 	})
 }

@@ -3,7 +3,6 @@ package ledger_test
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"sync"
 	"testing"
 
@@ -16,72 +15,53 @@ import (
 )
 
 func TestRetryAll(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		const n = ledger.RetryPage + 10
 		for i := range n { // of an unknown campaign
 			b.MustPost(t, paytest.Entry("c1", i, paytest.Win(fmt.Sprintf("u%d", i), i, 1)))
 		}
 		b.MustPost(t, paytest.Entry("c2", 1, paytest.Win("u", 1, 1)))
-		if _, err := b.BuryMessage(ctx, posting.Message{Name: "message-1", Payload: []byte("{"),
-			Reason: "no JSON"}); err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, testenv.Err(b.BuryMessage(ctx, posting.Message{Name: "message-1", Payload: []byte("{"),
+			Reason: "no JSON"})))
 		var told []posting.Settlement
 		tell := func(s []posting.Settlement) { told = append(told, s...) }
-		if r, err := b.RetryAll(ctx, "", tell); err != nil ||
-			!reflect.DeepEqual(r, ledger.Redriven{Retried: n + 2, StillDead: n + 2}) ||
-			len(told) != 0 {
-			t.Errorf("nothing has changed: %+v, %d told, %v", r, len(told), err)
+		want := func(campaign string, r ledger.Redriven, all int, what string) {
+			t.Helper()
+			paytest.Got(b.RetryAll(ctx, campaign, tell)).Want(t, r, what)
+			paytest.Want(t, len(told), all, what, "told")
 		}
+		want("", ledger.Redriven{Retried: n + 2, StillDead: n + 2}, 0, "nothing has changed")
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: n, Packets: n})
 		allow := b.Refuse(t, "u7")
-		if r, err := b.RetryAll(ctx, "c2", tell); err != nil ||
-			!reflect.DeepEqual(r, ledger.Redriven{Retried: 1, StillDead: 1}) ||
-			len(told) != 0 {
-			t.Errorf("only c2: %+v, %d told, %v", r, len(told), err)
-		}
-		if r, err := b.RetryAll(ctx, "", tell); err != nil ||
-			!reflect.DeepEqual(r, ledger.Redriven{Retried: n + 2, Settled: n - 1, StillDead: 3}) || len(told) != n-1 {
-			t.Errorf("all but three: %+v, %d told, %v", r, len(told), err)
-		}
+		want("c2", ledger.Redriven{Retried: 1, StillDead: 1}, 0, "only c2")
+		want("", ledger.Redriven{Retried: n + 2, Settled: n - 1, StillDead: 3}, n-1, "all but three")
 		allow()
-		if r, err := b.RetryAll(ctx, "c1", tell); err != nil ||
-			!reflect.DeepEqual(r, ledger.Redriven{Retried: 1, Settled: 1}) ||
-			len(told) != n {
-			t.Errorf("the last: %+v, %d told, %v", r, len(told), err)
-		}
+		want("c1", ledger.Redriven{Retried: 1, Settled: 1}, n, "the last")
 		b.WantBalance(t, booking.EscrowAccount("c1"), 0)
-		b.CheckBooks(t)
 	})
 }
 
 // TestManyRetryTheSame: concurrent retries on all nodes settle each dead letter once.
 func TestManyRetryTheSame(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		const n = 50
 		for i := range n {
 			b.MustPost(t, paytest.Entry("c1", i, paytest.Win("u", i, 1)))
 		}
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: n, Packets: n})
-		var wg sync.WaitGroup
 		var mu sync.Mutex
 		told := map[string]int{}
-		for range 4 {
-			wg.Go(func() {
-				_, err := b.RetryAll(t.Context(), "", func(settled []posting.Settlement) {
-					mu.Lock()
-					defer mu.Unlock()
-					for _, s := range settled {
-						told[s.Claim]++
-					}
-				})
-				if err != nil {
-					t.Error(err)
+		paytest.Together(4, func(int) {
+			_, err := b.RetryAll(t.Context(), "", func(settled []posting.Settlement) {
+				mu.Lock()
+				defer mu.Unlock()
+				for _, s := range settled {
+					told[s.Claim]++
 				}
 			})
-		}
-		wg.Wait()
+			paytest.Check(t, err)
+		})
 		for claim, times := range told {
 			if times != 1 {
 				t.Errorf("%s was told %d times", claim, times)
@@ -91,14 +71,13 @@ func TestManyRetryTheSame(t *testing.T) {
 			t.Errorf("%d of %d letters", len(told), n)
 		}
 		b.WantBalance(t, booking.UserAccount("u"), n)
-		b.CheckBooks(t)
 	})
 }
 
 // TestAReclaimLeavesWhatLettersWaitFor: Redis had forgotten wins that are paid or dead-lettered. A retry of such a
 // dead letter finds its money.
 func TestAReclaimLeavesWhatLettersWaitFor(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		home := func(name string, shard int) string { return paytest.Home(name, shard, 2) }
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 2})
@@ -118,23 +97,16 @@ func TestAReclaimLeavesWhatLettersWaitFor(t *testing.T) {
 			b.WantBalance(t, booking.SponsorAccount("acme"), 30+40)
 			b.WantBalance(t, booking.EscrowAccount("c1"), 10)
 		}
-		if n := b.Count(t, "SELECT COUNT(*) FROM reclaim_cut WHERE asked = 50 AND (given = 30 AND shard = 0 "+
-			"OR given = 40 AND shard = 1) AND reason <> ''"); n != 2 {
-			t.Errorf("%d of 2 are on record", n)
-		}
-		if cleared, err := b.Cleared(ctx, "c1"); err != nil || !cleared {
-			t.Errorf("cleared %v, %v", cleared, err)
-		}
-		_, err := b.Update(ctx, c.ID, func(c *rain.Campaign) error { c.Drained = true; return nil })
-		paytest.Must(t, err)
+		paytest.Want(t, b.Count(t,
+			"SELECT COUNT(*) FROM reclaim_cut WHERE asked = 50 AND (given = 30 AND shard = 0 "+
+				"OR given = 40 AND shard = 1) AND reason <> ''"), 2, "of 2 are on record")
+		paytest.Got(b.Cleared(ctx, "c1")).Want(t, true, "cleared")
+		b.Drain(t, c.ID)
 		if got := b.Prove(t, c, nil); got.Difference != 0 || got.Dead != 10 || got.Reclaimed != 70 {
 			t.Errorf("%+v", got)
 		}
 		allow()
-		if settled, err := b.Retry(ctx, "c1-5"); err != nil || len(settled) != 1 {
-			t.Errorf("the held money is not there: %v", err)
-		}
+		paytest.Got(b.Retry(ctx, "c1-5")).Len(t, 1, "the held money is not there")
 		b.WantBalance(t, booking.EscrowAccount("c1"), 0)
-		b.CheckBooks(t)
 	})
 }

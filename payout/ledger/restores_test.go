@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -17,7 +18,7 @@ import (
 // TestARestoreHoldsWithdrawals: no withdrawal is sent until the payments are entered. Each payment is booked once,
 // and a contradicting one is refused.
 func TestARestoreHoldsWithdrawals(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		restores := paytest.Node(t, b).Restores
 		b.Rich(t, "u", 100)
@@ -30,22 +31,17 @@ func TestARestoreHoldsWithdrawals(t *testing.T) {
 		if err != nil || !is.Open || is.At == 0 {
 			t.Fatalf("%+v, %v", is, err)
 		}
-		if _, _, err := b.Withdraw(ctx, "new", "u", 10); !errors.Is(err, ledger.ErrWithdrawalsHeld) {
-			t.Errorf("a withdrawal meanwhile: %v", err)
-		}
-		if _, _, err := b.Withdraw(ctx, "asked", "u", 10); err != nil {
-			t.Errorf("one that is in the ledger, again: %v", err)
-		}
+		testenv.WantErr(t, paytest.Err3(b.Withdraw(ctx, "new", "u", 10)), ledger.ErrWithdrawalsHeld,
+			"a withdrawal meanwhile")
+		paytest.Must(t, paytest.Err3(b.Withdraw(ctx, "asked", "u", 10)))
 		b.Clock.Add(time.Hour.Milliseconds())
 		if due, err := b.LeaseDue(ctx, paytest.Bank, 10, time.Minute); err != nil || len(due) > 0 {
 			t.Errorf("sent meanwhile: %+v, %v", due, err)
 		}
 		for range 2 {
 			for _, id := range []string{"sent", "asked", "unknown"} {
-				if _, err := restores.Enter(ctx, ledger.Payment{Withdrawal: id, User: "u", Amount: 10,
-					Receiver: paytest.Bank, Reference: "r " + id}); err != nil {
-					t.Errorf("%s: %v", id, err)
-				}
+				paytest.Check(t, testenv.Err(restores.Enter(ctx, ledger.Payment{Withdrawal: id, User: "u", Amount: 10,
+					Receiver: paytest.Bank, Reference: "r " + id})), id)
 			}
 		}
 		for why, p := range map[string]ledger.Payment{
@@ -56,9 +52,8 @@ func TestARestoreHoldsWithdrawals(t *testing.T) {
 			"more than there is":   {Withdrawal: "unknown 2", User: "u", Amount: 1000, Receiver: paytest.Bank},
 			"of an unknown player": {Withdrawal: "unknown 2", User: "nobody", Amount: 1, Receiver: paytest.Bank},
 		} {
-			if _, err := restores.Enter(ctx, p); err == nil {
-				t.Errorf("a payment that is %s was entered", why)
-			}
+			paytest.WantFail(t, testenv.Err(restores.Enter(ctx, p)), fmt.Sprintf("a payment that is %s was entered",
+				why))
 		}
 		b.WantBalance(t, booking.UserAccount("u"), 70)
 		b.WantBalance(t, booking.ClearingAccount("u"), 0)
@@ -67,13 +62,9 @@ func TestARestoreHoldsWithdrawals(t *testing.T) {
 			t.Errorf("%+v, %v", is, err)
 		}
 		b.MustWithdraw(t, "new", "u", 70)
-		if due, err := b.LeaseDue(ctx, paytest.Bank, 10, time.Minute); err != nil || len(due) != 1 {
-			t.Errorf("sent afterwards: %+v, %v", due, err)
-		}
-		if n := b.Count(t, "SELECT COUNT(*) FROM audit WHERE action LIKE 'restore.%' AND actor = 'ann'"); n != 2 {
-			t.Errorf("%d lines of the audit", n)
-		}
-		b.CheckBooks(t)
+		paytest.Got(b.LeaseDue(ctx, paytest.Bank, 10, time.Minute)).Len(t, 1, "sent afterwards")
+		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM audit WHERE action LIKE 'restore.%' AND actor = 'ann'"), 2,
+			"lines of the audit")
 	})
 }
 
@@ -103,8 +94,7 @@ func TestPendingProofs(t *testing.T) {
 		f.Open(b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10}))
 		prove := func(depth reconcile.Depth, want ...string) {
 			t.Helper()
-			r, err := b.Proof.ReconcileWith(ctx, "c1", f, depth)
-			paytest.Must(t, err)
+			r := paytest.Got(b.Proof.ReconcileWith(ctx, "c1", f, depth)).Must(t)
 			paytest.Must(t, proofs.NoteProofs(ctx, []ledger.Proof{{Campaign: "c1", ProvedAt: 1, Final: r.Final}}))
 			if is, err := proofs.Pending(ctx); err != nil || !slices.Equal(is, want) {
 				t.Errorf("pending are %q, %v, want %q", is, err, want)
@@ -114,8 +104,7 @@ func TestPendingProofs(t *testing.T) {
 		b.CloseCampaign(t, "c1")
 		f.Close("c1", 0)
 		b.SettleAll(t, f, 0)
-		_, err := b.Update(ctx, "c1", func(c *rain.Campaign) error { c.Drained = true; return nil })
-		paytest.Must(t, err)
+		b.Drain(t, "c1")
 		prove(reconcile.Sums, "c1")
 		b.Statement(t, "UPDATE balance SET amount = amount + 1 WHERE account_id = 'escrow:c1'")
 		prove(reconcile.Rows, "c1")

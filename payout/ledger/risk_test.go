@@ -1,10 +1,8 @@
 package ledger_test
 
 import (
-	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"testing"
 
 	"redrain/internal/testenv"
@@ -20,9 +18,9 @@ var looker = ledger.Person{Name: "ann", ID: "token:ann", Reason: "looked at it"}
 // suspect gives a player a verdict of the rules.
 func suspect(t *testing.T, l *ledger.Ledger, user string) {
 	t.Helper()
-	_, err := l.Risk.Give(t.Context(), ledger.ByRules, standing.Verdict{User: user, Act: standing.Hold, Score: 70,
-		Reasons: standing.EncodeReasons([]standing.Reason{{Rule: "fast_hands", Score: 70, Sentence: "12 of 12 taps"}})})
-	paytest.Must(t, err)
+	paytest.Must(t, testenv.Err(l.Risk.Give(t.Context(), ledger.ByRules, standing.Verdict{User: user,
+		Act: standing.Hold, Score: 70, Reasons: standing.EncodeReasons([]standing.Reason{{Rule: "fast_hands", Score: 70,
+			Sentence: "12 of 12 taps"}})})))
 }
 
 // heldBooks makes books of a campaign in which a bot has one paid win and then three held ones.
@@ -34,9 +32,7 @@ func heldBooks(b *paytest.Books) (l *ledger.Ledger, entries []rain.Entry) {
 	win := func(number int, user string) rain.Entry {
 		return paytest.Entry("c", int(b.Clock.Now()), paytest.Win(user, number, 10))
 	}
-	if posted, err := l.Poster.Post(t.Context(), []rain.Entry{win(0, "bot")}); err != nil || posted.Held != 0 {
-		t.Fatalf("%+v, %v", posted, err)
-	}
+	paytest.Want(t, paytest.Got(l.Poster.Post(t.Context(), []rain.Entry{win(0, "bot")})).Must(t).Held, 0, "held")
 	suspect(t, l, "bot")
 	return l, []rain.Entry{win(1, "bot"), win(2, "bot"), win(3, "person"), win(4, "bot")}
 }
@@ -77,9 +73,8 @@ func TestWinsAreHeldReleasedAndConfirmed(t *testing.T) {
 			}
 			botsMoney(t, b, 10, 30, sponsor)
 		}
-		if _, _, err := b.Withdraw(ctx, "w", "bot", 11); !errors.Is(err, booking.ErrInsufficientFunds) {
-			t.Errorf("held money is withdrawn: %v", err)
-		}
+		testenv.WantErr(t, paytest.Err3(b.Withdraw(ctx, "w", "bot", 11)), booking.ErrInsufficientFunds,
+			"held money is withdrawn")
 		states, err := b.ClaimStates(ctx, "bot", claims(0, 1))
 		if err != nil || states["c-0"] != ledger.StateSettled || states["c-1"] != ledger.StateHeld {
 			t.Errorf("states %v, %v", states, err)
@@ -93,9 +88,7 @@ func TestWinsAreHeldReleasedAndConfirmed(t *testing.T) {
 			{User: "bot"}: 3, {User: "person"}: 0, {Campaign: "c"}: 3, {Campaign: "d"}: 0,
 		} {
 			q.State, q.Limit = ledger.HeldOpen, 10
-			if list, _, err := l.Risk.ListHeld(ctx, q); err != nil || len(list) != want {
-				t.Errorf("held of %+v: %+v, %v", q, list, err)
-			}
+			paytest.Got3(l.Risk.ListHeld(ctx, q)).Len(t, want, "held of")
 		}
 		shown, _, err := b.ListClaims(ctx, ledger.ClaimQuery{Campaign: "c", Limit: 10})
 		if err != nil || len(shown) != 5 || shown[0].Held || shown[1].State != ledger.StateGranted || !shown[1].Held {
@@ -114,9 +107,8 @@ func TestWinsAreHeldReleasedAndConfirmed(t *testing.T) {
 			}
 			botsMoney(t, b, 20, 0, sponsor+20)
 		}
-		if again, err := l.Risk.Release(ctx, claims(1, 2), looker); err != nil || len(again.Released) != 0 {
-			t.Errorf("released again: %+v, %v", again, err)
-		}
+		paytest.Want(t, len(paytest.Got(l.Risk.Release(ctx, claims(1, 2), looker)).Must(t).Released), 0,
+			"released again")
 		botsMoney(t, b, 20, 0, sponsor+20)
 		// The rules do not hold a player whom an operator has released.
 		suspect(t, l, "bot")
@@ -126,10 +118,7 @@ func TestWinsAreHeldReleasedAndConfirmed(t *testing.T) {
 			t.Errorf("after the release: %+v, %v", posted, err)
 		}
 		all, _, err := b.ListClaims(ctx, ledger.ClaimQuery{Campaign: "c", Limit: 10})
-		var got []ledger.ClaimState
-		for _, c := range all {
-			got = append(got, c.State)
-		}
+		got := paytest.Map(all, func(c ledger.Claim) ledger.ClaimState { return c.State })
 		if want := []ledger.ClaimState{"settled", "settled", "dead", "settled", "dead", "settled"}; err != nil ||
 			!slices.Equal(got, want) {
 			t.Errorf("claims %v, %v", got, err)
@@ -139,54 +128,41 @@ func TestWinsAreHeldReleasedAndConfirmed(t *testing.T) {
 
 // Concurrent decisions about the same wins decide each of them once.
 func TestDecisionsAtOnce(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		l, entries := heldBooks(b)
 		paytest.Must(t, testenv.Err(l.Poster.Post(t.Context(), entries)))
-		var wg sync.WaitGroup
-		for i := range 6 {
-			wg.Go(func() {
-				decide, some := l.Risk.Release, claims(1, 2)
-				if i%2 == 1 {
-					decide, some = l.Risk.Confirm, claims(2, 4)
-				}
-				if done, err := decide(t.Context(), some, looker); err != nil {
-					t.Error(done, err)
-				}
-			})
-		}
-		wg.Wait()
-		if n := b.Count(t, "SELECT COUNT(*) FROM held WHERE state = 'held'"); n != 0 {
-			t.Errorf("%d wins are still held", n)
-		}
-		b.CheckBooks(t)
+		paytest.Together(6, func(i int) {
+			decide, some := l.Risk.Release, claims(1, 2)
+			if i%2 == 1 {
+				decide, some = l.Risk.Confirm, claims(2, 4)
+			}
+			if done, err := decide(t.Context(), some, looker); err != nil {
+				t.Error(done, err)
+			}
+		})
+		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM held WHERE state = 'held'"), 0, "wins are still held")
 	})
 }
 
 // A posting that fails at any statement leaves no rows, and the next one holds the right wins.
 func TestHoldingIsAllOrNothing(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		l, entries := heldBooks(b)
 		b.Statement(t, "ALTER TABLE held RENAME TO elsewhere")
-		if _, err := l.Poster.Post(t.Context(), entries); err == nil {
-			t.Error("posted without the table of held wins")
-		}
+		paytest.WantFail(t, testenv.Err(l.Poster.Post(t.Context(), entries)), "posted without the table of held wins")
 		b.Statement(t, "ALTER TABLE elsewhere RENAME TO held")
 		botsMoney(t, b, 10, 0, sponsorsMoney(b))
-		if posted, err := l.Poster.Post(t.Context(), entries); err != nil || posted.Held != 3 {
-			t.Errorf("%+v, %v", posted, err)
-		}
-		b.CheckBooks(t)
+		paytest.Want(t, paytest.Got(l.Poster.Post(t.Context(), entries)).Must(t).Held, 3, "held")
 	})
 }
 
 // A node without HoldWins pays all wins, whatever the verdicts. An operator's retry of a dead letter pays it, too.
 func TestVerdictsAreOnlyWritten(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		_, entries := heldBooks(b)
 		if posted := b.MustPost(t, entries...); posted.Held != 0 || len(posted.Settled) != 4 {
 			t.Errorf("%+v", posted)
 		}
-		b.CheckBooks(t)
 	})
 }
 
@@ -194,31 +170,20 @@ func TestVerdictsAreOnlyWritten(t *testing.T) {
 func TestVerdictsAtOnce(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		const all = 12
-		var wg sync.WaitGroup
-		for i := range all {
-			wg.Go(func() { suspect(t, paytest.Node(t, b), fmt.Sprint("u", i)) })
-		}
-		wg.Wait()
+		paytest.Together(all, func(i int) { suspect(t, paytest.Node(t, b), fmt.Sprint("u", i)) })
 		l := paytest.Node(t, b)
 		suspect(t, l, "u1")
-		_, err := l.Risk.Give(t.Context(), ledger.ByRules, standing.Verdict{User: "n", Act: standing.Allow})
-		if err != nil {
-			t.Error(err)
-		}
+		paytest.Check(t, testenv.Err(l.Risk.Give(t.Context(), ledger.ByRules, standing.Verdict{User: "n",
+			Act: standing.Allow})))
 		list := standing.NewVerdicts()
 		for _, want := range []int{all, 0} {
-			fresh, err := l.Risk.Refresh(t.Context(), list)
-			if err != nil || len(fresh) != want {
-				t.Fatalf("%d are new, want %d, %v", len(fresh), want, err)
-			}
+			paytest.Got(l.Risk.Refresh(t.Context(), list)).Len(t, want, "are new")
 			for i := range all {
 				if v, found := list.Of(fmt.Sprint("u", i)); !found || !v.Held() {
 					t.Errorf("u%d: %+v", i, v)
 				}
 			}
 		}
-		if n := b.Count(t, "SELECT COUNT(*) FROM verdict"); n != all {
-			t.Errorf("%d verdicts, want %d", n, all)
-		}
+		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM verdict"), all, "verdicts")
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,7 +15,7 @@ import (
 )
 
 func TestDepositIsIdempotentByReference(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		for _, step := range []struct {
 			sponsor, reference string
@@ -47,33 +46,22 @@ func TestDepositIsIdempotentByReference(t *testing.T) {
 				t.Errorf("%+v: %d, %v", step, got, err)
 			}
 		}
-		if _, err := b.Deposit(ctx, "no:colon", "r", 1); err == nil {
-			t.Error("a sponsor with a colon could pass for another account")
-		}
+		paytest.WantFail(t, testenv.Err(b.Deposit(ctx, "no:colon", "r", 1)),
+			"a sponsor with a colon could pass for another account")
 		b.Clock.Add(24 * time.Hour.Milliseconds())
-		if now, err := b.Deposit(ctx, "acme", "r2", 50); err != nil || now != rain.MaxBudget+153 {
-			t.Errorf("a day later: %d, %v", now, err)
-		}
-		b.CheckBooks(t)
+		paytest.Got(b.Deposit(ctx, "acme", "r2", 50)).Want(t, rain.MaxBudget+153, "a day later")
 	})
 }
 
 func TestConcurrentDeposits(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
-		var wg sync.WaitGroup
-		for range 8 {
-			wg.Go(func() {
-				for _, reference := range []string{"a", "b", "c"} {
-					if _, err := b.Deposit(t.Context(), "acme", reference, 10); err != nil {
-						t.Error(err)
-					}
-				}
-			})
-		}
-		wg.Wait()
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
+		paytest.Together(8, func(int) {
+			for _, reference := range []string{"a", "b", "c"} {
+				paytest.Check(t, testenv.Err(b.Deposit(t.Context(), "acme", reference, 10)))
+			}
+		})
 		b.WantBalance(t, booking.SponsorAccount("acme"), 30)
 		b.WantBalance(t, booking.World, -30)
-		b.CheckBooks(t)
 	})
 }
 
@@ -81,18 +69,14 @@ func TestBalances(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		testenv.WantErr(t, testenv.Err(b.SponsorBalance(ctx, "acme")), ledger.ErrUnknownSponsor)
-		if got, err := b.UserBalance(ctx, "nobody"); got != 0 || err != nil {
-			t.Error(got, err)
-		}
+		paytest.Got(b.UserBalance(ctx, "nobody")).Want(t, 0)
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 3, Packets: 2, Split: rain.List, Amounts: paytest.Amounts(1, 2)})
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u", 0, 1), paytest.Win("u ", 1, 2)))
 		got, err := b.UserBalances(ctx, []string{"u", "u ", "nobody"})
 		if err != nil || len(got) != 3 || got["u"] != 1 || got["u "] != 2 || got["nobody"] != 0 {
 			t.Error(got, err)
 		}
-		if got, err := b.SponsorBalance(ctx, "acme"); got != 0 || err != nil {
-			t.Error(got, err)
-		}
+		paytest.Got(b.SponsorBalance(ctx, "acme")).Want(t, 0)
 	})
 }
 
@@ -101,18 +85,14 @@ func TestWorldHasAFloor(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		paytest.Must(t, testenv.Err(b.Deposit(t.Context(), "acme", "r", 1)))
 		set := func(id string, amount rain.Money) {
-			if _, err := b.DB.Exec(t.Context(), "UPDATE balance SET amount = ? WHERE account_id LIKE ?", int64(amount),
-				id); err != nil {
-				t.Fatal(err)
-			}
+			paytest.Must(t, testenv.Err(b.DB.Exec(t.Context(), "UPDATE balance SET amount = ? WHERE account_id LIKE ?",
+				int64(amount), id)))
 		}
 		set("world:%", -90*rain.MaxBudget)
 		testenv.WantErr(t, testenv.Err(b.Deposit(t.Context(), "acme", "r2", 1)), booking.ErrInsufficientFunds)
 		set("world:%", -1)
 		set("sponsor:acme", 1<<62)
-		if _, err := b.Deposit(t.Context(), "acme", "r3", rain.MaxBudget); err != nil {
-			t.Error(err)
-		}
+		paytest.Must(t, testenv.Err(b.Deposit(t.Context(), "acme", "r3", rain.MaxBudget)))
 		b.WantBalance(t, booking.SponsorAccount("acme"), 1<<62+rain.MaxBudget)
 	})
 }
@@ -136,9 +116,7 @@ func TestSponsors(t *testing.T) {
 			t.Errorf("%v, want %v", got, want)
 		}
 		for _, cursor := range []string{"x\x00", "a/b", strings.Repeat("s", 100)} {
-			if _, _, err := b.ListSponsors(ctx, cursor, 2); !errors.Is(err, ledger.ErrBadCursor) {
-				t.Errorf("%q: %v", cursor, err)
-			}
+			testenv.WantErr(t, paytest.Err3(b.ListSponsors(ctx, cursor, 2)), ledger.ErrBadCursor, cursor)
 		}
 	})
 }

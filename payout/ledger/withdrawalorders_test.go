@@ -22,7 +22,7 @@ var (
 
 // TestHeldWithdrawalsAreNotPaid until they are released. A sent one cannot be held.
 func TestHeldWithdrawalsAreNotPaid(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := paytest.As(t, "withdrawal.hold")
 		b.Rich(t, "u1", 100)
 		b.MustWithdraw(t, "w1", "u1", 60)
@@ -30,9 +30,7 @@ func TestHeldWithdrawalsAreNotPaid(t *testing.T) {
 			paytest.Must(t, b.Hold(ctx, "w1", ann))
 		}
 		b.WantWithdrawal(t, "w1", ledger.WithdrawalHeld, 0)
-		if due, err := b.LeaseDue(ctx, paytest.Bank, 10, time.Minute); err != nil || len(due) != 0 {
-			t.Errorf("a held one is sent: %+v, %v", due, err)
-		}
+		paytest.Got(b.LeaseDue(ctx, paytest.Bank, 10, time.Minute)).Len(t, 0, "a held one is sent")
 		b.WantBalance(t, booking.ClearingAccount("u1"), 60)
 		b.CheckBooks(t)
 		paytest.Must(t, b.Release(ctx, "w1", bob))
@@ -41,14 +39,13 @@ func TestHeldWithdrawalsAreNotPaid(t *testing.T) {
 		testenv.WantErr(t, b.Hold(ctx, "w1", ann), ledger.ErrAlreadySent, "held after it was sent")
 		paytest.Must(t, b.RecordPaid(ctx, w, "x"))
 		testenv.WantErr(t, b.Hold(ctx, "w0", ann), ledger.ErrUnknownWithdrawal)
-		b.CheckBooks(t)
 	})
 }
 
 // TestTwoPeopleEndALetter: one person requests, another confirms. After any event of the withdrawal, or after a day,
 // a new order is needed.
 func TestTwoPeopleEndALetter(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := paytest.As(t, "withdrawal.paid")
 		b.Rich(t, "u1", 100)
 		ask := func(id string, what ledger.Act, want error) string {
@@ -64,9 +61,7 @@ func TestTwoPeopleEndALetter(t *testing.T) {
 		}
 		confirm := func(order string, by ledger.Person, want error) {
 			t.Helper()
-			if _, _, err := b.Approvals.Confirm(ctx, order, by); !errors.Is(err, want) {
-				t.Errorf("%s confirms: %v, want %v", by.Name, err, want)
-			}
+			testenv.WantErr(t, paytest.Err3(b.Approvals.Confirm(ctx, order, by)), want, by.Name, "confirms")
 		}
 		b.MustWithdraw(t, "open", "u1", 10)
 		ask("open", ledger.ActBack, ledger.ErrNotWaiting)
@@ -74,17 +69,14 @@ func TestTwoPeopleEndALetter(t *testing.T) {
 		ask("open", ledger.ActPaid, ledger.ErrNotWaiting)
 		paytest.Must(t, b.RecordDead(ctx, w, "silence"))
 		paid := ask("open", ledger.ActPaid, nil)
-		if again := ask("open", ledger.ActPaid, nil); again != paid {
-			t.Errorf("asked for twice: %s and %s", paid, again)
-		}
+		paytest.Want(t, ask("open", ledger.ActPaid, nil), paid, "asked for twice: and")
 		confirm(paid, ann, ledger.ErrSamePerson)
 		confirm(paid, ledger.Person{Name: " ANN ", ID: "other"}, ledger.ErrSamePerson)
 		ask("open", ledger.ActBack, nil) // another order
 		b.Clock.Add(25 * time.Hour.Milliseconds())
 		confirm(paid, bob, ledger.ErrApprovalOver)
 		paid = ask("open", ledger.ActPaid, nil)
-		_, err := b.Retry(ctx, "open")
-		paytest.Must(t, err)
+		paytest.Must(t, testenv.Err(b.Retry(ctx, "open")))
 		confirm(paid, bob, ledger.ErrChangedMeanwhile) // it is being tried
 		paytest.Must(t, b.RecordDead(ctx, b.LeaseOne(t), "silence"))
 		confirm(paid, bob, ledger.ErrChangedMeanwhile) // it was requested before the retry
@@ -104,8 +96,7 @@ func TestTwoPeopleEndALetter(t *testing.T) {
 		confirm(back, bob, ledger.ErrChangedMeanwhile)
 		ask("open", ledger.ActPaid, ledger.ErrNotWaiting)
 
-		b.MustWithdraw(t, "back", "u1", 10)
-		late := b.LeaseOne(t)
+		late := b.MustSend(t, "back", "u1", 10)
 		paytest.Must(t, b.RecordDead(ctx, late, "silence"))
 		confirm(ask("back", ledger.ActBack, nil), bob, nil)
 		b.WantWithdrawal(t, "back", ledger.WithdrawalReturned, 1)
@@ -117,10 +108,7 @@ func TestTwoPeopleEndALetter(t *testing.T) {
 		confirm(ask("held", ledger.ActBack, nil), bob, nil)
 		b.WantBalance(t, booking.UserAccount("u1"), 90)
 		b.WantBalance(t, booking.ClearingAccount("u1"), 0)
-		if n := b.CountDead(t); n != 0 {
-			t.Errorf("%d letters wait", n)
-		}
-		b.CheckBooks(t)
+		paytest.Want(t, b.CountDead(t), 0, "letters wait")
 	})
 }
 
@@ -135,8 +123,7 @@ func TestPendingOrders(t *testing.T) {
 			for i, w := range all {
 				all[i], _ = b.Withdrawal(ctx, w.ID)
 			}
-			got, err := b.PendingOrders(ctx, all...)
-			paytest.Must(t, err)
+			got := paytest.Got(b.PendingOrders(ctx, all...)).Must(t)
 			if len(got) != len(asked) {
 				t.Errorf("pending are %+v, want %v", got, asked)
 			}
@@ -152,18 +139,15 @@ func TestPendingOrders(t *testing.T) {
 			all = append(all, ledger.Withdrawal{ID: id})
 		}
 		paytest.Must(t, b.Hold(ctx, "held", ann))
-		due, err := b.LeaseDue(ctx, paytest.Bank, 1, time.Minute)
-		paytest.Must(t, err)
+		due := paytest.Got(b.LeaseDue(ctx, paytest.Bank, 1, time.Minute)).Must(t)
 		paytest.Must(t, b.RecordDead(ctx, due[0], "silence"))
 		want(map[string]ledger.Act{})
 		for id, what := range map[string]ledger.Act{"held": ledger.ActBack, due[0].ID: ledger.ActPaid} {
-			_, err := b.Approvals.Do(ctx, ledger.Deed{Act: what, Target: id}, ann)
-			paytest.Must(t, err)
+			paytest.Must(t, testenv.Err(b.Approvals.Do(ctx, ledger.Deed{Act: what, Target: id}, ann)))
 		}
 		want(map[string]ledger.Act{"held": ledger.ActBack, due[0].ID: ledger.ActPaid})
-		_, err = b.Retry(ctx, due[0].ID)
-		paytest.Must(t, err)
-		want(map[string]ledger.Act{"held": ledger.ActBack}) // the other withdrawal has a newer event
+		paytest.Must(t, testenv.Err(b.Retry(ctx, due[0].ID)))
+		want(map[string]ledger.Act{"held": ledger.ActBack}) // something else has happened to the other
 		b.Clock.Add(25 * time.Hour.Milliseconds())
 		want(map[string]ledger.Act{})
 	})
@@ -172,17 +156,15 @@ func TestPendingOrders(t *testing.T) {
 // TestOrdersAndAnswersAtOnce: two orders, a retry and the receiver's late answer come concurrently. The money moves
 // once.
 func TestOrdersAndAnswersAtOnce(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		const count = 8
 		b.Rich(t, "u1", count*10)
 		for i := range count {
 			id := fmt.Sprintf("w%d", i)
-			b.MustWithdraw(t, id, "u1", 10)
-			w := b.LeaseOne(t)
+			w := b.MustSend(t, id, "u1", 10)
 			paytest.Must(t, b.RecordDead(t.Context(), w, "silence"))
 			order := func(what ledger.Act) string {
-				o, err := b.Approvals.Do(t.Context(), ledger.Deed{Act: what, Target: id}, ann)
-				paytest.Must(t, err)
+				o := paytest.Got(b.Approvals.Do(t.Context(), ledger.Deed{Act: what, Target: id}, ann)).Must(t)
 				return o.Pending.ID
 			}
 			back, paid := order(ledger.ActBack), order(ledger.ActPaid)
@@ -204,8 +186,7 @@ func TestOrdersAndAnswersAtOnce(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			is, err := b.Withdrawal(t.Context(), id)
-			paytest.Must(t, err)
+			is := paytest.Got(b.Withdrawal(t.Context(), id)).Must(t)
 			ended := is.State == ledger.WithdrawalPaid || is.State == ledger.WithdrawalReturned
 			if retried := !is.Dead && is.Attempts == 0 && is.State == ledger.WithdrawalSent; !ended && !retried {
 				t.Errorf("%+v", is) // after an earlier retry the orders are void
@@ -215,6 +196,5 @@ func TestOrdersAndAnswersAtOnce(t *testing.T) {
 			}
 		}
 		b.WantBalance(t, booking.ClearingAccount("u1"), 0)
-		b.CheckBooks(t)
 	})
 }

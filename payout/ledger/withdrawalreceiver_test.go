@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -17,7 +18,7 @@ import (
 // stays unanswered. After a minute without a node of the first receiver, it becomes a dead letter. An operator's
 // retry sends it to the first again.
 func TestAnotherReceiverIsNeverAsked(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		b.Rich(t, "u1", 100)
 		first := b.MustSend(t, "w1", "u1", 60)
@@ -25,31 +26,19 @@ func TestAnotherReceiverIsNeverAsked(t *testing.T) {
 			t.Errorf("%+v", first)
 		}
 		paytest.Must(t, b.RecordRetry(ctx, first, 0, "no answer"))
-		for range 2 { // and again after an operator's retry
-			due, err := b.LeaseDue(ctx, "wallet", 10, time.Minute)
-			if err != nil || len(due) != 0 {
-				t.Errorf("another receiver is asked: %+v, %v", due, err)
-			}
-			if strays, err := b.BuryStrays(ctx, "wallet", 10); err != nil || len(strays) != 0 {
-				t.Errorf("while the first may still be asked: %+v, %v", strays, err)
-			}
+		for range 2 { // and again when an operator retries it
+			paytest.Got(b.LeaseDue(ctx, "wallet", 10, time.Minute)).Len(t, 0, "another receiver is asked")
+			paytest.Got(b.BuryStrays(ctx, "wallet", 10)).Len(t, 0, "while the first may still be asked")
 			b.Clock.Add(time.Minute.Milliseconds())
-			if strays, err := b.BuryStrays(ctx, paytest.Bank, 10); err != nil || len(strays) != 0 {
-				t.Errorf("its own receiver gives it up: %+v, %v", strays, err)
-			}
-			if strays, err := b.BuryStrays(ctx, "wallet", 10); err != nil || len(strays) != 1 {
-				t.Errorf("%+v, %v", strays, err)
-			}
+			paytest.Got(b.BuryStrays(ctx, paytest.Bank, 10)).Len(t, 0, "its own receiver gives it up")
+			paytest.Got(b.BuryStrays(ctx, "wallet", 10)).Len(t, 1)
 			w := b.WantWithdrawal(t, "w1", ledger.WithdrawalSent, w1Attempts(t, b))
 			if !w.Dead || w.LastError != "was sent to bank; this server uses wallet" || b.CountDead(t) != 1 {
 				t.Errorf("%+v, %d letters", w, b.CountDead(t))
 			}
-			if strays, err := b.BuryStrays(ctx, "wallet", 10); err != nil || len(strays) != 0 {
-				t.Errorf("a letter is written twice: %+v, %v", strays, err)
-			}
+			paytest.Got(b.BuryStrays(ctx, "wallet", 10)).Len(t, 0, "a letter is written twice")
 			b.CheckBooks(t)
-			_, err = b.Retry(ctx, "w1")
-			paytest.Must(t, err)
+			paytest.Must(t, testenv.Err(b.Retry(ctx, "w1")))
 		}
 		again := b.LeaseOne(t)
 		if !again.AskedBefore || again.SentAt != first.SentAt {
@@ -61,20 +50,18 @@ func TestAnotherReceiverIsNeverAsked(t *testing.T) {
 		b.WantBalance(t, booking.ClearingAccount("u1"), 60)
 		paytest.Must(t, b.RecordPaid(ctx, again, "theirs"))
 		b.WantBalance(t, booking.ClearingAccount("u1"), 0)
-		b.CheckBooks(t)
 	})
 }
 
 func w1Attempts(t *testing.T, b *paytest.Books) int {
 	t.Helper()
-	w, err := b.Withdrawal(t.Context(), "w1")
-	paytest.Must(t, err)
+	w := paytest.Got(b.Withdrawal(t.Context(), "w1")).Must(t)
 	return w.Attempts
 }
 
 // TestOneOfTwoReceiversGetsIt: payers with two receivers lease concurrently; each withdrawal goes to one of them.
 func TestOneOfTwoReceiversGetsIt(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		const count = 30
 		b.Rich(t, "u1", count)
 		for i := range count {
@@ -105,13 +92,12 @@ func TestOneOfTwoReceiversGetsIt(t *testing.T) {
 				t.Errorf("%s was sent to %v", id, by)
 			}
 		}
-		b.CheckBooks(t)
 	})
 }
 
 // TestAWithdrawalHasAHistory: each change of its state with actor and reason. A receiver that waits is asked again.
 func TestAWithdrawalHasAHistory(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		b.Rich(t, "u1", 100)
 		w := b.MustSend(t, "w1", "u1", 60)
@@ -133,19 +119,15 @@ func TestAWithdrawalHasAHistory(t *testing.T) {
 			t.Errorf("%+v", w)
 		}
 		paytest.Must(t, b.RecordDead(ctx, w, "silence"))
-		_, err := b.Retry(paytest.As(t, "payout.retry"), "w1")
-		paytest.Must(t, err)
+		paytest.Must(t, testenv.Err(b.Retry(paytest.As(t, "payout.retry"), "w1")))
 		w = b.LeaseOne(t)
 		if w.WaitsSince != 0 {
 			t.Errorf("%+v", w)
 		}
 		paytest.Must(t, b.RecordPaid(ctx, w, "theirs"))
-		history, err := b.WithdrawalHistory(ctx, "w1")
-		paytest.Must(t, err)
-		var got []string
-		for _, e := range history {
-			got = append(got, string(e.State)+" | "+e.Actor+" | "+e.Reason)
-		}
+		history := paytest.Got(b.WithdrawalHistory(ctx, "w1")).Must(t)
+		got := paytest.Map(history,
+			func(e ledger.WithdrawalEvent) string { return string(e.State) + " | " + e.Actor + " | " + e.Reason })
 		want := []string{
 			"requested | player:u1 | ", "sent | redrain | sent to bank", "action_required | redrain | confirm it",
 			"sent | redrain | confirmed", "sent | redrain | waits for an operator: silence",
@@ -154,6 +136,134 @@ func TestAWithdrawalHasAHistory(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("the history is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
-		b.CheckBooks(t)
 	})
+}
+
+// wantLeased holds what a receiver is given to what it should be.
+func wantLeased(t *testing.T, b *paytest.Books, receiver string, ids ...string) {
+	t.Helper()
+	due := paytest.Got(b.LeaseDue(t.Context(), receiver, 10, time.Minute)).Must(t)
+	var got []string
+	for _, w := range due {
+		got = append(got, w.ID)
+		paytest.Must(t, b.RecordRetry(t.Context(), w, 0, "no answer"))
+	}
+	if strings.Join(got, " ") != strings.Join(ids, " ") {
+		t.Errorf("%.40s is asked for %v, want %v", receiver, got, ids)
+	}
+}
+
+// TestAnotherReceiverIsConfirmedFirst: the first receiver is confirmed by itself. The next one gets nothing new until a
+// person confirms it, once for all nodes; what was sent before stays with the first, which gets nothing new afterwards.
+func TestAnotherReceiverIsConfirmedFirst(t *testing.T) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
+		ctx := t.Context()
+		first, other := "http https://a.example key1", "http https://"+strings.Repeat("b", 300)+" key2"
+		b.Rich(t, "u1", 100)
+		for range 2 { // and a restart
+			p, err := b.Approvals.StartProvider(ctx, first, true)
+			if paytest.Must(t, err); p.Before != "" || p.Pending != nil {
+				t.Errorf("the first: %+v", p)
+			}
+		}
+		b.MustWithdraw(t, "w1", "u1", 10)
+		wantLeased(t, b, first, "w1")
+
+		orders := make(chan string, 2)
+		var nodes sync.WaitGroup
+		for range cap(orders) {
+			l := paytest.Node(t, b)
+			nodes.Go(func() {
+				p, err := l.Approvals.StartProvider(ctx, other, true)
+				if err != nil || p.Before != first || p.Pending == nil {
+					t.Errorf("another: %+v, %v", p, err)
+					orders <- ""
+					return
+				}
+				orders <- p.Pending.ID
+			})
+		}
+		nodes.Wait()
+		order := <-orders
+		if again := <-orders; order != again {
+			t.Errorf("two nodes ask for two orders: %s, %s", order, again)
+		}
+		b.MustWithdraw(t, "w2", "u1", 10)
+		wantLeased(t, b, other)
+		b.WantWithdrawal(t, "w2", ledger.WithdrawalRequested, 0)
+		shared := ledger.Person{Name: "operator", Nameless: true}
+		testenv.WantErr(t, paytest.Err3(b.Approvals.Confirm(ctx, order, shared)), ledger.ErrNeedsName,
+			"confirmed by nobody")
+		paytest.Must(t, paytest.Err3(b.Approvals.Confirm(paytest.As(t, "approval.confirm"), order, bob)))
+		if _, _, err := b.Approvals.Confirm(ctx, order, ann); !errors.Is(err, ledger.ErrApprovalOver) {
+			t.Errorf("confirmed twice: %v", err)
+		}
+		b.MustWithdraw(t, "w3", "u1", 10)
+		wantLeased(t, b, first, "w1")
+		wantLeased(t, b, other, "w2", "w3")
+		if p, err := b.Approvals.StartProvider(ctx, other, true); err != nil || p.Before != "" || p.Pending != nil {
+			t.Errorf("a restart: %+v, %v", p, err)
+		}
+		records := paytest.Got3(b.ListAudit(ctx, "", 10)).Must(t)
+		if len(records) != 3 || records[0].Action != "provider" || records[1].Action != "provider.ask" ||
+			records[1].Actor != "redrain" || records[2].Action != "provider" || records[2].Target != first ||
+			!strings.Contains(string(records[0].Detail), `"asked_by":"redrain"`) ||
+			!strings.Contains(string(records[0].Detail), order) || records[0].Actor != "ann" {
+			t.Errorf("%+v", records)
+		}
+	})
+}
+
+// TestARejectedReceiver gets nothing, and what is due goes on with the one before; an order is void once another
+// receiver was confirmed.
+func TestARejectedReceiver(t *testing.T) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
+		ctx := t.Context()
+		b.Rich(t, "u1", 100)
+		orders := map[string]string{}
+		for _, receiver := range []string{"a", "b", "c", "d"} {
+			p := paytest.Got(b.Approvals.StartProvider(ctx, receiver, true)).Must(t)
+			if p.Pending != nil {
+				orders[receiver] = p.Pending.ID
+			}
+		}
+		b.MustWithdraw(t, "w1", "u1", 10)
+		paytest.Must(t, testenv.Err(b.Approvals.Reject(ctx, orders["b"], bob)))
+		wantLeased(t, b, "b")
+		testenv.WantErr(t, paytest.Err3(b.Approvals.Confirm(ctx, orders["b"], bob)), ledger.ErrApprovalOver)
+		paytest.Must(t, paytest.Err3(b.Approvals.Confirm(ctx, orders["c"], bob)))
+		testenv.WantErr(t, paytest.Err3(b.Approvals.Confirm(ctx, orders["d"], bob)), ledger.ErrChangedMeanwhile,
+			"an order that did not know of c")
+		p := paytest.Got(b.Approvals.StartProvider(ctx, "e", true)).Must(t)
+		b.Clock.Add((24 * time.Hour).Milliseconds())
+		testenv.WantErr(t, paytest.Err3(b.Approvals.Confirm(ctx, p.Pending.ID, bob)), ledger.ErrApprovalOver,
+			"an old order")
+		for _, receiver := range []string{"a", "b", "d", "e"} {
+			wantLeased(t, b, receiver)
+		}
+		wantLeased(t, b, "c", "w1")
+	})
+}
+
+// TestNobodyToConfirmAReceiver: where operators have no names, another receiver is confirmed by itself, and told.
+func TestNobodyToConfirmAReceiver(t *testing.T) {
+	t.Parallel()
+	b := paytest.OnSQLite(t)
+	b.Rich(t, "u1", 100)
+	for _, receiver := range []string{"a", "b", "a"} {
+		paytest.Must(t, testenv.Err(b.Approvals.StartProvider(t.Context(), receiver, false)))
+	}
+	p, err := b.Approvals.StartProvider(t.Context(), "b", false)
+	if paytest.Must(t, err); p.Before != "a" || p.Pending != nil {
+		t.Errorf("%+v", p)
+	}
+	b.MustWithdraw(t, "w1", "u1", 10)
+	wantLeased(t, b, "a")
+	wantLeased(t, b, "b", "w1")
+	records := paytest.Got3(b.ListAudit(t.Context(), "", 10)).Must(t)
+	if len(records) != 4 || records[0].Action != "provider" || records[0].Actor != "redrain" ||
+		records[0].Target != "b" ||
+		!strings.Contains(string(records[0].Detail), `"before":{"provider":"a"}`) {
+		t.Errorf("%+v", records)
+	}
 }

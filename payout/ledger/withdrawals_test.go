@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/paytest"
@@ -14,7 +15,7 @@ import (
 )
 
 func TestWithdraw(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		b.Rich(t, "u1", 100)
 		w, balance, err := b.Withdraw(ctx, "w1", "u1", 60)
@@ -48,26 +49,21 @@ func TestWithdraw(t *testing.T) {
 			"less than nothing":    {"w5", "u1", -5, ledger.ErrInvalidAmount},
 			"more than any budget": {"w6", "u1", rain.MaxBudget + 1, ledger.ErrInvalidAmount},
 		} {
-			if _, _, err := b.Withdraw(ctx, c.id, c.user, c.amount); !errors.Is(err, c.want) {
-				t.Errorf("%s: %v", what, err)
-			}
+			testenv.WantErr(t, paytest.Err3(b.Withdraw(ctx, c.id, c.user, c.amount)), c.want, what)
 			if _, err := b.Withdrawal(ctx, c.id); c.id != "w1" && !errors.Is(err, ledger.ErrUnknownWithdrawal) {
 				t.Errorf("%s: a refused request has left something: %v", what, err)
 			}
 		}
-		if _, _, err := b.Withdraw(ctx, "w7", "a\nb", 1); err == nil {
-			t.Error("a user id that is none is taken")
-		}
-		// The whole rest can be withdrawn; then the account is empty.
+		paytest.WantFail(t, paytest.Err3(b.Withdraw(ctx, "w7", "a\nb", 1)), "a user id that is none is taken")
+		// All that is left can be taken; then the account is empty.
 		b.MustWithdraw(t, "w8", "u1", 40)
 		b.WantBalance(t, booking.UserAccount("u1"), 0)
-		b.CheckBooks(t)
 	})
 }
 
 // TestWithdrawalsNeverOverdraw: concurrent withdrawals sum to more than the balance.
 func TestWithdrawalsNeverOverdraw(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		const players, each, amount = 3, 24, 10
 		for p := range players {
 			b.Rich(t, fmt.Sprintf("u%d", p), 105) // for ten, and a rest
@@ -100,10 +96,7 @@ func TestWithdrawalsNeverOverdraw(t *testing.T) {
 		for p := range players {
 			b.WantBalance(t, booking.UserAccount(fmt.Sprintf("u%d", p)), 5)
 		}
-		if n := b.Count(t, "SELECT COUNT(*) FROM withdrawal"); n != players*10 {
-			t.Errorf("%d rows", n)
-		}
-		b.CheckBooks(t)
+		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM withdrawal"), players*10, "rows")
 	})
 }
 
@@ -132,8 +125,7 @@ func TestWithdrawalPages(t *testing.T) {
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%v, want %v", got, want)
 		}
-		sent, err := b.LeaseDue(ctx, paytest.Bank, 100, time.Minute)
-		paytest.Must(t, err)
+		sent := paytest.Got(b.LeaseDue(ctx, paytest.Bank, 100, time.Minute)).Must(t)
 		for _, w := range sent {
 			switch w.ID {
 			case "a3", "b2":
@@ -159,12 +151,8 @@ func TestWithdrawalPages(t *testing.T) {
 				t.Errorf("%+v: %d, %q, %v", q, len(list), next, err)
 			}
 		}
-		if _, _, err := b.ListWithdrawals(ctx, ledger.WithdrawalQuery{After: "x", Limit: 1}); !errors.Is(err,
-			ledger.ErrBadCursor) {
-			t.Error(err)
-		}
-		if n, err := b.CountPending(ctx); err != nil || n != 14 {
-			t.Errorf("%d pending, %v", n, err)
-		}
+		testenv.WantErr(t, paytest.Err3(b.ListWithdrawals(ctx, ledger.WithdrawalQuery{After: "x", Limit: 1})),
+			ledger.ErrBadCursor)
+		paytest.Got(b.CountPending(ctx)).Want(t, 14, "pending")
 	})
 }

@@ -18,30 +18,21 @@ import (
 
 // TestRefusedGivesBackOnce: for any number of refusals by any node, the money returns once.
 func TestRefusedGivesBackOnce(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		b.Rich(t, "u1", 100)
-		b.MustWithdraw(t, "w1", "u1", 70)
-		w := b.LeaseOne(t)
-		var wg sync.WaitGroup
-		for range 8 {
-			wg.Go(func() { paytest.Must(t, b.RecordRefused(t.Context(), w, "the account is closed")) })
-		}
-		wg.Wait()
+		w := b.MustSend(t, "w1", "u1", 70)
+		paytest.Together(8, func(int) { paytest.Must(t, b.RecordRefused(t.Context(), w, "the account is closed")) })
 		b.WantBalance(t, booking.UserAccount("u1"), 100)
-		if w := b.WantWithdrawal(t, "w1", ledger.WithdrawalRefused, 1); w.LastError != "the account is closed" {
-			t.Errorf("%+v", w)
-		}
+		paytest.Want(t, b.WantWithdrawal(t, "w1", ledger.WithdrawalRefused, 1).LastError, "the account is closed",
+			"its last error")
 		testenv.WantErr(t, b.RecordPaid(t.Context(), w, "x"), ledger.ErrPaidTwice, "paid after all")
 		b.WantWithdrawal(t, "w1", ledger.WithdrawalRefused, 1)
 		paytest.Must(t, b.RecordRetry(t.Context(), w, 0, "x"))
-		if taken, err := b.LeaseDue(t.Context(), paytest.Bank, 10, time.Minute); err != nil || len(taken) != 0 {
-			t.Errorf("a failed one is tried: %+v, %v", taken, err)
-		}
+		paytest.Got(b.LeaseDue(t.Context(), paytest.Bank, 10, time.Minute)).Len(t, 0, "a failed one is tried")
 		if again, balance, err := b.Withdraw(t.Context(), "w1", "u1", 70); err != nil || balance != 100 ||
 			again.State != ledger.WithdrawalRefused {
 			t.Errorf("the request again: %+v, %d, %v", again, balance, err)
 		}
-		b.CheckBooks(t)
 	})
 }
 
@@ -53,29 +44,23 @@ func TestALeaseIsForOne(t *testing.T) {
 		for i := range count {
 			b.MustWithdraw(t, fmt.Sprintf("w%02d", i), "u1", 1)
 		}
-		var wg sync.WaitGroup
 		var mu sync.Mutex
 		leased := map[string]int{}
 		random := testenv.Random(t)
-		for range 6 {
-			wg.Go(func() {
-				for {
-					taken, err := b.LeaseDue(t.Context(), paytest.Bank, 1+random.IntN(5), time.Hour)
-					if err != nil {
-						t.Error(err)
-					}
-					if len(taken) == 0 {
-						return
-					}
-					mu.Lock()
-					for _, w := range taken {
-						leased[w.ID]++
-					}
-					mu.Unlock()
+		paytest.Together(6, func(int) {
+			for {
+				taken, err := b.LeaseDue(t.Context(), paytest.Bank, 1+random.IntN(5), time.Hour)
+				paytest.Check(t, err)
+				if len(taken) == 0 {
+					return
 				}
-			})
-		}
-		wg.Wait()
+				mu.Lock()
+				for _, w := range taken {
+					leased[w.ID]++
+				}
+				mu.Unlock()
+			}
+		})
 		for id, n := range leased {
 			if n != 1 {
 				t.Errorf("%s was leased %d times", id, n)
@@ -95,11 +80,10 @@ func TestALeaseIsForOne(t *testing.T) {
 // TestWhoHasLostTheLeaseGivesNothingBack: the first try takes too long, and a second begins. The second's answer is
 // unknown, so the first may not delay it, make a dead letter, or return money. A payment is recorded all the same.
 func TestWhoHasLostTheLeaseGivesNothingBack(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		b.Rich(t, "u1", 100)
-		b.MustWithdraw(t, "w1", "u1", 70)
-		first := b.LeaseOne(t)
+		first := b.MustSend(t, "w1", "u1", 70)
 		b.Clock.Add(time.Minute.Milliseconds())
 		second := b.LeaseOne(t)
 		testenv.WantErr(t, b.RecordRefused(ctx, first, "no"), ledger.ErrLeaseLost, "refused")
@@ -117,14 +101,13 @@ func TestWhoHasLostTheLeaseGivesNothingBack(t *testing.T) {
 			t.Errorf("%+v", w)
 		}
 		b.WantBalance(t, booking.UserAccount("u1"), 30)
-		b.CheckBooks(t)
 	})
 }
 
 // TestDeadWithdrawal: it stays pending for the player, is listed with the other dead letters, and belongs to no
 // campaign's books. An operator can retry it any number of times.
 func TestDeadWithdrawal(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		b.Rich(t, "u1", 100)
 		b.MustWithdraw(t, "w1", "u1", 70)
@@ -139,12 +122,8 @@ func TestDeadWithdrawal(t *testing.T) {
 			paytest.Must(t, b.RecordDead(ctx, w, reason)) // the answer of the first was lost
 			testenv.WantErr(t, b.RecordRefused(ctx, w, "late"), ledger.ErrLeaseLost, "a dead one is refused")
 			b.Clock.Add(time.Hour.Milliseconds())
-			if taken, err := b.LeaseDue(ctx, paytest.Bank, 10, time.Minute); err != nil || len(taken) != 0 {
-				t.Errorf("a dead one is tried: %+v, %v", taken, err)
-			}
-			if w := b.WantWithdrawal(t, "w1", ledger.WithdrawalSent, 1); !w.Dead {
-				t.Errorf("%+v", w)
-			}
+			paytest.Got(b.LeaseDue(ctx, paytest.Bank, 10, time.Minute)).Len(t, 0, "a dead one is tried")
+			paytest.Want(t, b.WantWithdrawal(t, "w1", ledger.WithdrawalSent, 1).Dead, true, "dead")
 			b.WantBalance(t, booking.UserAccount("u1"), 30)
 			letters, _, err := b.ListDeadLetters(ctx, "", 10)
 			if err != nil || len(letters) != 1 {
@@ -156,51 +135,35 @@ func TestDeadWithdrawal(t *testing.T) {
 				!strings.HasPrefix(d.Reason, fmt.Sprintf("round %d 红", round)) {
 				t.Errorf("%+v", d)
 			}
-			if n := b.CountDead(t); n != 1 {
-				t.Errorf("%d dead, %v", n, err)
-			}
+			paytest.Want(t, b.CountDead(t), 1, "dead")
 			if round == 2 {
 				break
 			}
-			if settled, err := b.Retry(paytest.As(t, "payout.retry"), "w1"); err != nil || len(settled) != 0 {
-				t.Errorf("retried: %+v, %v", settled, err)
-			}
+			paytest.Got(b.Retry(paytest.As(t, "payout.retry"), "w1")).Len(t, 0, "retried")
 			if r, before, after, _ := b.LastAudit(t); r.Target != "claim:w1" || before["state"] != "dead" ||
 				after["state"] != "failed" {
 				t.Errorf("%s: %s", r.Target, r.Detail)
 			}
-			if w := b.WantWithdrawal(t, "w1", ledger.WithdrawalSent, 0); w.Dead {
-				t.Errorf("%+v", w)
-			}
+			paytest.Want(t, b.WantWithdrawal(t, "w1", ledger.WithdrawalSent, 0).Dead, false, "dead")
 		}
-		c, err := b.Campaign(ctx, "for-u1")
-		paytest.Must(t, err)
-		redis := paytest.NewFakeRedis(b.Clock.Now)
-		redis.Open(c)
+		c := paytest.Got(b.Campaign(ctx, "for-u1")).Must(t)
+		redis := paytest.NewFakeRedis(b.Clock.Now, c)
 		redis.Settled(paytest.Entry("for-u1", 1, paytest.Win("u1", 0, 100)))
 		if got := b.Prove(t, c, redis); !got.Balanced || got.Paid != 100 || got.Dead != 0 {
 			t.Errorf("the campaign's books: %+v", got)
 		}
-		if ok, err := b.Cleared(ctx, "for-u1"); err != nil || !ok {
-			t.Errorf("cleared: %v, %v", ok, err)
-		}
+		paytest.Got(b.Cleared(ctx, "for-u1")).Want(t, true, "cleared")
 		if claims, _, err := b.ListClaims(ctx, ledger.ClaimQuery{User: "u1", Limit: 10}); err != nil ||
 			len(claims) != 1 ||
 			claims[0].State != ledger.StateSettled {
 			t.Errorf("the player's claims: %+v, %v", claims, err)
 		}
-		// The provider's late answer is paid, and the dead letter is resolved.
-		late, err := b.Withdrawal(ctx, "w1")
-		paytest.Must(t, err)
+		// The provider's answer comes at last: paid, and nothing waits any more.
+		late := paytest.Got(b.Withdrawal(ctx, "w1")).Must(t)
 		paytest.Must(t, b.RecordPaid(ctx, late, "bank"))
-		if w := b.WantWithdrawal(t, "w1", ledger.WithdrawalPaid, 1); w.Dead {
-			t.Errorf("%+v", w)
-		}
-		if n := b.CountDead(t); n != 0 {
-			t.Errorf("%d dead, %v", n, err)
-		}
+		paytest.Want(t, b.WantWithdrawal(t, "w1", ledger.WithdrawalPaid, 1).Dead, false, "dead")
+		paytest.Want(t, b.CountDead(t), 0, "dead")
 		testenv.WantErr(t, testenv.Err(b.Retry(ctx, "w1")), ledger.ErrUnknownClaim, "a retry of what is paid")
-		b.CheckBooks(t)
 	})
 }
 

@@ -120,6 +120,13 @@ func (b *Books) OpenCampaign(t testing.TB, id string, spec rain.Spec) *rain.Camp
 	return c
 }
 
+// Stocked opens a campaign, and makes a Redis that has its stock.
+func (b *Books) Stocked(t testing.TB, id string, spec rain.Spec) (*FakeRedis, *rain.Campaign) {
+	t.Helper()
+	c := b.OpenCampaign(t, id, spec)
+	return NewFakeRedis(b.Clock.Now, c), c
+}
+
 // migrated opens an empty database and migrates it.
 func migrated(t testing.TB, open func() (*sqldb.DB, error)) *sqldb.DB {
 	t.Helper()
@@ -143,7 +150,14 @@ func (b *Books) CloseCampaign(t testing.TB, id string) *rain.Campaign {
 	return c
 }
 
-// MustPost posts entries, and fails the test on an error.
+// Drain marks a closed campaign as drained.
+func (b *Books) Drain(t testing.TB, id string) *rain.Campaign {
+	t.Helper()
+	return Got(b.Update(context.Background(), id,
+		func(c *rain.Campaign) error { c.Drained = true; return nil })).Must(t)
+}
+
+// MustPost posts entries, which must succeed.
 func (b *Books) MustPost(t testing.TB, entries ...rain.Entry) posting.Posted {
 	t.Helper()
 	posted, err := b.Post(context.Background(), entries)

@@ -142,13 +142,7 @@ func (b *Books) Count(t testingT, query string, args ...any) (n int) {
 	return n
 }
 
-// testingT is the common interface of testing.T and rapid.T.
-type testingT interface {
-	Helper()
-	Fatal(args ...any)
-}
-
-// ClaimState returns the state of a player's claim, or "" for an unknown claim.
+// ClaimState is the state of a player's claim; it is empty for a claim that the books do not know.
 func (b *Books) ClaimState(t testing.TB, user, claim string) ledger.ClaimState {
 	t.Helper()
 	states, err := b.ClaimStates(context.Background(), user, []string{claim})
@@ -221,30 +215,6 @@ func (b *Books) Assigned(t testing.TB, c *rain.Campaign) []posting.Assigned {
 		t.Fatal(err)
 	}
 	return all
-}
-
-// Pages reads a list to its end, and returns its pages.
-func Pages[T any](t testing.TB, page func(cursor string) (list []T, next string, err error)) (pages [][]T) {
-	t.Helper()
-	for cursor := ""; ; {
-		list, next, err := page(cursor)
-		Must(t, err)
-		pages = append(pages, list)
-		if cursor = next; next == "" {
-			return pages
-		}
-	}
-}
-
-// Must fails the test on an error.
-func Must(t interface {
-	Helper()
-	Fatal(args ...any)
-}, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // HashAll hashes all rows into blocks, while no other process writes.

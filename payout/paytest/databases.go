@@ -11,8 +11,28 @@ import (
 // OnEach runs a test of the ledger on every database, in parallel with other tests. It is the conformance suite.
 func OnEach(t *testing.T, test func(t *testing.T, b *Books)) {
 	t.Helper()
+	onAll(t, Databases, test)
+}
+
+// OnEachChecked is OnEach for tests that leave the books in order: CheckBooks ends each.
+func OnEachChecked(t *testing.T, test func(t *testing.T, b *Books)) {
+	t.Helper()
+	OnEach(t, func(t *testing.T, b *Books) {
+		test(t, b)
+		b.CheckBooks(t)
+	})
+}
+
+// OnBoth is OnEach for long tests: on SQLite in memory, and on MySQL.
+func OnBoth(t *testing.T, test func(t *testing.T, b *Books)) {
+	t.Helper()
+	onAll(t, Both, test)
+}
+
+func onAll(t *testing.T, databases map[string]func(testing.TB) *Books, test func(t *testing.T, b *Books)) {
+	t.Helper()
 	t.Parallel()
-	for name, open := range Databases {
+	for name, open := range databases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			runOn(t, open, test)
@@ -37,6 +57,9 @@ func runOn(t *testing.T, open func(testing.TB) *Books, test func(t *testing.T, b
 
 // Databases are the databases of the conformance suite by name, each with the function that makes books on it.
 var Databases = map[string]func(testing.TB) *Books{"sqlite": OnSQLite, "sqlite file": onFile, "mysql": OnMySQL}
+
+// Both are the databases of OnBoth.
+var Both = map[string]func(testing.TB) *Books{"sqlite": OnSQLite, "mysql": OnMySQL}
 
 func onFile(t testing.TB) *Books {
 	t.Helper()

@@ -36,9 +36,13 @@ type FakeShard struct {
 	closed   bool
 }
 
-// NewFakeRedis makes a Redis without campaigns. The clock gives the ids of entries.
-func NewFakeRedis(clock rain.Clock) *FakeRedis {
-	return &FakeRedis{clock: clock, Shards: map[FakeKey]*FakeShard{}}
+// NewFakeRedis makes a Redis that has the stock of campaigns. The clock gives the ids of entries.
+func NewFakeRedis(clock rain.Clock, campaigns ...*rain.Campaign) *FakeRedis {
+	f := &FakeRedis{clock: clock, Shards: map[FakeKey]*FakeShard{}}
+	for _, c := range campaigns {
+		f.Open(c)
+	}
+	return f
 }
 
 // Open stocks a campaign.
@@ -96,7 +100,10 @@ func (f *FakeRedis) WinAtMost(campaign string, shard, most int, users ...string)
 func (f *FakeRedis) Entries(of FakeKey) []rain.Entry {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return Copies(f.Shards[of].Entries)
+	if sh := f.Shards[of]; sh != nil {
+		return Copies(sh.Entries)
+	}
+	return nil
 }
 
 // record records an entry's wins for their players.

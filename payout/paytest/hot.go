@@ -58,7 +58,7 @@ func (f *FakeRedis) Snapshot(_ context.Context, c *rain.Campaign) ([]rain.ShardS
 // EachEntry implements Hot.
 func (f *FakeRedis) EachEntry(_ context.Context, c *rain.Campaign, shard int, upTo string,
 	fn func(rain.Entry, error) error) error {
-	for _, e := range f.entries(c, shard) {
+	for _, e := range f.Entries(FakeKey{c.ID, shard}) {
 		last := rain.EntryRef{ID: upTo}
 		if _, _, err := last.Position(); err == nil && later(e.Ref, last) {
 			continue
@@ -70,17 +70,8 @@ func (f *FakeRedis) EachEntry(_ context.Context, c *rain.Campaign, shard int, up
 	return nil
 }
 
-func (f *FakeRedis) entries(c *rain.Campaign, shard int) []rain.Entry {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if sh := f.Shards[FakeKey{c.ID, shard}]; sh != nil {
-		return Copies(sh.Entries)
-	}
-	return nil
-}
-
-// EachRecord implements Hot. It gives the records a few at a time, as they are at that moment, and some twice, as
-// Redis may.
+// EachRecord implements Hot. It gives the records a few at a time, as they are at that moment, and some twice, as Redis
+// may.
 func (f *FakeRedis) EachRecord(_ context.Context, c *rain.Campaign, shard int, fn func(rain.Records) error) error {
 	atOnce := cmp.Or(f.RecordsAtOnce, 3)
 	for i := 0; ; i += atOnce {

@@ -3,7 +3,6 @@ package pipeline
 import (
 	"context"
 	"errors"
-	"slices"
 	"testing"
 	"time"
 
@@ -19,10 +18,7 @@ import (
 // idle makes a relay and a settler that do not run.
 func (p *pipeline) idle(t testing.TB, so SettlerOptions) (*Relay, *Settler) {
 	t.Helper()
-	so.Namespace, so.Log = p.namespace, paytest.Quiet
-	relay := p.relay(t, RelayOptions{})
-	settler := NewSettler(p.js, p.Seals.Ring(), p.Poster, p.DeadLetters, p.redis, p.told, so)
-	return relay, settler
+	return p.relay(t, RelayOptions{}), p.settlerOn(p.Poster, so)
 }
 
 // messages counts the messages in the stream.
@@ -47,9 +43,7 @@ func TestPublishAndCatchUp(t *testing.T) {
 			void := 0
 			relay, settler := p.idle(t, SettlerOptions{BatchWins: 50,
 				Alarms: Alarms{OnVoid: func(l []posting.DeadLetter) { void += len(l) }}})
-			if err := settler.CatchUp(t.Context(), "c1", 0); err != nil {
-				t.Errorf("without a stream: %v", err)
-			}
+			paytest.Must(t, settler.CatchUp(t.Context(), "c1", 0))
 			const entries = 700
 			for i := range entries {
 				u1, u2 := paytest.Home("u1", i%2, 2), paytest.Home("u2", i%2, 2)
@@ -59,22 +53,15 @@ func TestPublishAndCatchUp(t *testing.T) {
 					p.publishRaw(t, []byte("nonsense"))
 				}
 			}
-			if err := relay.publisher.Publish(t.Context(),
-				paytest.Entry("c1", 1, paytest.Win(paytest.Home("u1", 0, 2), 0, 1),
-					paytest.Win(paytest.Home("u2", 0, 2), 1000, 1))); err != nil {
-				t.Errorf("a copy: %v", err)
-			}
-			if n := p.messages(t); n != entries+7 {
-				t.Errorf("%d messages", n)
-			}
+			paytest.Must(t, relay.publisher.Publish(t.Context(), paytest.Entry("c1", 1, paytest.Win(paytest.Home("u1",
+				0, 2), 0, 1), paytest.Win(paytest.Home("u2", 0, 2), 1000, 1))))
+			paytest.Want(t, p.messages(t), entries+7, "messages")
 			for range 2 {
 				paytest.Must(t, settler.CatchUp(t.Context(), "c1", 0))
 				p.WantBalance(t, booking.UserAccount(paytest.Home("u1", 0, 2)), entries/2)
 				p.WantBalance(t, booking.UserAccount(paytest.Home("u2", 0, 2)), entries/2)
 			}
-			if n := p.CountDead(t); n != 0 {
-				t.Errorf("%d dead letters: what is no entry is the workers'", n)
-			}
+			paytest.Want(t, p.CountDead(t), 0, "dead letters: what is no entry is the workers'")
 			p.MustFence(t, 1)
 			if err := settler.CatchUp(t.Context(), "c1", 1); err != nil || void != entries {
 				t.Errorf("%d void, %v", void, err)
@@ -96,17 +83,14 @@ func TestCatchUpKnowsTheNewestKey(t *testing.T) {
 	other := paytest.Node(t, p.Books)
 	p.Clock.Add(3_600_000)
 	paytest.Must(t, testenv.Err(other.Seals.Rotate(t.Context())))
-	publisher, err := NewPublisher(p.js, p.namespace, other.Seals.Ring(), paytest.Quiet)
-	paytest.Must(t, err)
+	publisher := paytest.Got(NewPublisher(p.js, p.namespace, other.Seals.Ring(), paytest.Quiet)).Must(t)
 	paytest.Must(t, publisher.Publish(t.Context(),
 		paytest.SealWith(other.Seals.Ring(), paytest.Entry("c1", 1, paytest.Win("u1", 0, 10)))))
 	_, settler := p.idle(t, SettlerOptions{})
 	ledger := &keyless{Poster: p.Poster}
 	settler.settlement.ledger = ledger
 	for range 2 {
-		if err := settler.CatchUp(t.Context(), "c1", 0); err == nil {
-			t.Error("caught up without the keys")
-		}
+		paytest.WantFail(t, settler.CatchUp(t.Context(), "c1", 0), "caught up without the keys")
 	}
 	paytest.Must(t, settler.CatchUp(t.Context(), "c1", 0))
 	p.WantBalance(t, booking.UserAccount("u1"), 10)
@@ -139,20 +123,15 @@ func TestPublishWaitsForJetStream(t *testing.T) {
 	server.LoseData()
 	short, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	if err := relay.publisher.Publish(short, paytest.Entry("c1", 2, paytest.Win("u1", 1, 1))); err == nil {
-		t.Error("acknowledged by nobody")
-	}
+	paytest.WantFail(t, relay.publisher.Publish(short, paytest.Entry("c1", 2, paytest.Win("u1", 1, 1))),
+		"acknowledged by nobody")
 	ended := make(chan error, 1)
 	go func() { ended <- relay.publisher.Publish(t.Context(), paytest.Entry("c1", 3, paytest.Win("u1", 2, 1))) }()
 	server.Start()
 	paytest.Must(t, <-ended)
-	if n := p.messages(t); n != 1 {
-		t.Errorf("%d messages in the new stream", n)
-	}
-	if err := relay.publisher.Publish(t.Context(), paytest.Entry("c1", 4,
-		paytest.Win(string(make([]byte, 2<<20)), 3, 1))); err == nil {
-		t.Error("an entry that no message can hold")
-	}
+	paytest.Want(t, p.messages(t), 1, "messages in the new stream")
+	paytest.WantFail(t, relay.publisher.Publish(t.Context(), paytest.Entry("c1", 4, paytest.Win(string(make([]byte,
+		2<<20)), 3, 1))), "an entry that no message can hold")
 }
 
 // TestPoisonDoesNotKeepAShardFromBeingRebuilt: a refused entry is a dead letter before the fence, so its packet is
@@ -181,9 +160,7 @@ func TestPoisonDoesNotKeepAShardFromBeingRebuilt(t *testing.T) {
 			}
 			p.WantBalance(t, booking.UserAccount("u1"), 40)
 			allow()
-			if settled, err := p.Retry(t.Context(), "c1-2"); err != nil || len(settled) != 1 {
-				t.Errorf("%+v, %v", settled, err)
-			}
+			paytest.Got(p.Retry(t.Context(), "c1-2")).Len(t, 1)
 			p.CheckBooks(t)
 		})
 	}
@@ -199,10 +176,6 @@ func TestCatchUpPostsInPages(t *testing.T) {
 	}
 	var pages []int
 	ledger := &between{p.Poster, func(entries []rain.Entry) error { pages = append(pages, len(entries)); return nil }}
-	settler := NewSettler(p.js, p.Seals.Ring(), ledger, p.DeadLetters, p.redis, p.told,
-		SettlerOptions{Namespace: p.namespace, BatchWins: 4, Log: paytest.Quiet})
-	paytest.Must(t, settler.CatchUp(t.Context(), "c1", 0))
-	if !slices.Equal(pages, []int{2, 1}) {
-		t.Errorf("pages of %v entries", pages)
-	}
+	paytest.Must(t, p.settlerOn(ledger, SettlerOptions{BatchWins: 4}).CatchUp(t.Context(), "c1", 0))
+	paytest.WantList(t, pages, []int{2, 1}, "pages of entries")
 }

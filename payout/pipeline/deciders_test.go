@@ -16,8 +16,7 @@ import (
 // decidersOf makes deciders that do not run.
 func (p *pipeline) decidersOf(t *testing.T) *Deciders {
 	t.Helper()
-	publisher, err := NewPublisher(p.js, p.namespace, p.Seals.Ring(), paytest.Quiet)
-	paytest.Must(t, err)
+	publisher := paytest.Got(NewPublisher(p.js, p.namespace, p.Seals.Ring(), paytest.Quiet)).Must(t)
 	return NewDeciders(publisher, DecidersOptions{Log: paytest.Quiet})
 }
 
@@ -39,8 +38,7 @@ func (d *Deciders) start(t *testing.T) (stop func()) {
 // entry. The ledger gets both as they were decided.
 func TestWhatWasToldIsPaid(t *testing.T) {
 	t.Parallel()
-	p := inProcess(t)
-	c := p.wonAndKnown(t)
+	p, c := wonAndKnown(t)
 	shard := p.redis.Shards[paytest.FakeKey{Campaign: "c1"}]
 	told := slices.Clone(shard.Entries)
 	altered := told[0]
@@ -60,9 +58,7 @@ func TestWhatWasToldIsPaid(t *testing.T) {
 			t.Errorf("%s has packet %d, and was told %+v", got.Win.User, got.Win.Packet, want)
 		}
 	}
-	if n := p.CountDead(t); n != 0 {
-		t.Errorf("%d dead letters", n)
-	}
+	paytest.Want(t, p.CountDead(t), 0, "dead letters")
 	p.CheckBooks(t)
 }
 
@@ -90,9 +86,7 @@ func TestDecidersWaitForJetStream(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	paytest.Must(t, d.Run(ended))
-	if n := p.messages(t); n != 4 {
-		t.Errorf("%d messages", n)
-	}
+	paytest.Want(t, p.messages(t), 4, "messages")
 }
 
 // TestDecidersKeepABoundedNumber: the relay publishes the rest.

@@ -101,8 +101,7 @@ func TestWinsWaitBeforeTheyArePosted(t *testing.T) {
 		}
 		return nil
 	}}
-	p.run(t, NewSettler(p.js, p.Seals.Ring(), between, p.DeadLetters, p.redis, p.told, SettlerOptions{
-		Namespace: p.namespace, Log: paytest.Quiet, Clock: clock, Wait: least}))
+	p.run(t, p.settlerOn(between, SettlerOptions{Clock: clock, Wait: least}))
 	for i := range all {
 		all[i].Ref.ID = fmt.Sprintf("%d-%d", clock(), i)
 		p.publish(t, 1, all[i])

@@ -30,9 +30,7 @@ func wantForged(t *testing.T, reg *prometheus.Registry, n int) {
 	const name = "redrain_forged_total"
 	want := fmt.Sprintf("# HELP %s Messages, wins and reclaims that no node of this installation has sealed.\n"+
 		"# TYPE %s counter\n%s %d\n", name, name, name, n)
-	if err := testutil.GatherAndCompare(reg, strings.NewReader(want), name); err != nil {
-		t.Error(err)
-	}
+	paytest.Must(t, testutil.GatherAndCompare(reg, strings.NewReader(want), name))
 }
 
 // TestMessagesThatNobodyHasSent: forged, altered, sealed with another key, on another subject, or sealed and invalid.
@@ -41,9 +39,7 @@ func TestMessagesThatNobodyHasSent(t *testing.T) {
 	t.Parallel()
 	for name, back := range backEnds {
 		t.Run(name, func(t *testing.T) {
-			p := back(t)
-			c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 2})
-			p.redis.Open(c)
+			p, c := opened(t, back, rain.Spec{Budget: 100, Packets: 10, Shards: 2})
 			reg := prometheus.NewRegistry()
 			p.node(t, quick, SettlerOptions{Registerer: reg, Alarms: Alarms{OnAdvisory: func(a Advisory) {
 				t.Errorf("a letter is told of twice: %+v", a)
@@ -78,10 +74,8 @@ func TestMessagesThatNobodyHasSent(t *testing.T) {
 					[]byte(strings.Replace(string(text), "1-0",
 						"01-0", 1)))), true},
 			} {
-				if _, err := p.js.Publish(t.Context(), p.namespace+".payout."+message.subject,
-					[]byte(message.data)); err != nil {
-					t.Fatal(err)
-				}
+				paytest.Must(t, testenv.Err(p.js.Publish(t.Context(), p.namespace+".payout."+message.subject,
+					[]byte(message.data))))
 				n++
 				if !message.sealed {
 					forged++
@@ -95,9 +89,7 @@ func TestMessagesThatNobodyHasSent(t *testing.T) {
 			wantForged(t, reg, forged)
 			p.redis.Win("c1", 0, "u1")
 			p.eventuallySettled(t, 10*time.Second, c, 1)
-			if got := p.CountDead(t); got != n {
-				t.Errorf("%d dead letters, want %d", got, n)
-			}
+			paytest.Want(t, p.CountDead(t), n, "dead letters")
 			if info := p.consumer(t); info.NumAckPending != 0 || info.NumPending != 0 {
 				t.Errorf("messages are left: %+v", info)
 			}
@@ -111,9 +103,7 @@ func TestMessagesThatNobodyHasSent(t *testing.T) {
 // raises an alarm. It is removed from the outbox, and valid entries are paid.
 func TestForgedEntries(t *testing.T) {
 	t.Parallel()
-	p := inProcess(t)
-	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
-	p.redis.Open(c)
+	p, c := opened(t, inProcess, rain.Spec{Budget: 100, Packets: 10})
 	forge := func(id string, change func(*rain.Entry)) {
 		e := paytest.Entry("c1", 1, paytest.Win("thief", 9, 0))
 		e.Ref.ID = id
@@ -148,27 +138,20 @@ func TestForgedEntries(t *testing.T) {
 // meanwhile, and only a limited number of forged ones is kept.
 func TestAFloodOfMessages(t *testing.T) {
 	t.Parallel()
-	p := inProcess(t)
-	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
-	p.redis.Open(c)
-	s := newStream(p.js, p.namespace, paytest.Ring)
-	paytest.Must(t, testenv.Err(s.ensure(t.Context())))
+	p, c := opened(t, inProcess, rain.Spec{Budget: 100, Packets: 10})
+	p.stream(t)
 	const flood = 3000
 	for n := range flood {
 		paytest.Must(t, testenv.Err(p.js.PublishAsync(p.namespace+".payout.c1.0", fmt.Appendf(nil, "flood %d", n))))
 	}
 	reg := prometheus.NewRegistry()
 	var alarms, dropped atomic.Int64
-	settler := NewSettler(p.js, p.Seals.Ring(), p.Poster, p.DeadLetters, p.redis, p.told, SettlerOptions{
-		Namespace: p.namespace, Registerer: reg, Log: paytest.Quiet,
-		Alarms: Alarms{OnForged: func(f Forged) {
-			alarms.Add(int64(len(f.Letters)))
-			dropped.Add(int64(f.Dropped))
-		}}})
-	p.run(t, settler)
+	p.run(t, p.settlerOn(p.Poster, SettlerOptions{Registerer: reg, Alarms: Alarms{OnForged: func(f Forged) {
+		alarms.Add(int64(len(f.Letters)))
+		dropped.Add(int64(f.Dropped))
+	}}}))
 	p.redis.Win("c1", 0, "u1")
-	entries, err := p.redis.Oldest("c1", 0, 10)
-	paytest.Must(t, err)
+	entries := paytest.Got(p.redis.Oldest("c1", 0, 10)).Must(t)
 	p.publish(t, 1, entries...)
 	p.eventuallySettled(t, time.Minute, c, 1)
 	testenv.Eventually(t, time.Minute, "all are dealt with", func() bool {
@@ -188,26 +171,19 @@ func TestAFloodOfMessages(t *testing.T) {
 // their first delivery.
 func TestANodeLearnsOfANewKey(t *testing.T) {
 	t.Parallel()
-	p := inProcess(t)
-	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
-	p.redis.Open(c)
+	p, c := opened(t, inProcess, rain.Spec{Budget: 100, Packets: 10})
 	other := paytest.Node(t, p.Books)
 	p.Clock.Add(60_000)
 	paytest.Must(t, testenv.Err(other.Seals.Rotate(t.Context())))
-	s := newStream(p.js, p.namespace, paytest.Ring)
-	paytest.Must(t, testenv.Err(s.ensure(t.Context())))
+	s := p.stream(t)
 	e := paytest.SealWith(other.Seals.Ring(), paytest.Entry("c1", 1, paytest.Win("u1", 0, 0)))
-	if _, err := p.js.Publish(t.Context(), s.subject(e.Ref), payout.SealMessage(other.Seals.Ring(),
-		payout.EncodeEntry(e))); err != nil {
-		t.Fatal(err)
-	}
+	paytest.Must(t, testenv.Err(p.js.Publish(t.Context(), s.subject(e.Ref), payout.SealMessage(other.Seals.Ring(),
+		payout.EncodeEntry(e)))))
 	reg := prometheus.NewRegistry()
 	p.settler(t, SettlerOptions{Registerer: reg}, func([]rain.Entry) error { return nil })
 	p.eventuallySettled(t, ackWait/2, c, 1)
 	wantForged(t, reg, 0)
-	if n := p.CountDead(t); n != 0 {
-		t.Errorf("%d letters", n)
-	}
+	paytest.Want(t, p.CountDead(t), 0, "letters")
 }
 
 // keyless is a ledger whose keys cannot be read for a while.
@@ -227,13 +203,10 @@ func (l *keyless) RefreshSeals(ctx context.Context) error {
 func TestWithoutTheKeysNothingIsForged(t *testing.T) {
 	t.Parallel()
 	p := inProcess(t)
-	s := newStream(p.js, p.namespace, paytest.Ring)
-	paytest.Must(t, testenv.Err(s.ensure(t.Context())))
+	p.stream(t)
 	paytest.Must(t, testenv.Err(p.js.Publish(t.Context(), p.namespace+".payout.c1.0", []byte("no entry"))))
 	ledger := &keyless{Poster: p.Poster}
-	p.run(t, NewSettler(p.js, p.Seals.Ring(), ledger, p.DeadLetters, p.redis, p.told, SettlerOptions{
-		Namespace: p.namespace, Workers: 1, Log: paytest.Quiet,
-		Alarms: Alarms{OnForged: func(f Forged) { p.dead <- f.Letters[0] }}}))
+	p.run(t, p.settlerOn(ledger, SettlerOptions{Workers: 1}))
 	if d := <-p.dead; d.Kind != posting.LetterMessage || ledger.tries.Load() != 3 {
 		t.Errorf("%+v after %d tries", d, ledger.tries.Load())
 	}

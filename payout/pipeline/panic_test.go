@@ -24,24 +24,21 @@ import (
 // A panic of a settler's or a relay's round is logged and counted, and the next rounds settle everything.
 func TestPanicEndsOneRound(t *testing.T) {
 	t.Parallel()
-	p, _ := opened(t, inProcess, rain.Spec{Budget: 100, Packets: 10})
+	p, c := opened(t, inProcess, rain.Spec{Budget: 100, Packets: 10})
 	reg := prometheus.NewRegistry()
 	var alarms atomic.Int32
-	recoverer, err := loop.NewRecoverer(reg, paytest.Quiet, func(string, string) { alarms.Add(1) })
-	paytest.Must(t, err)
+	recoverer := paytest.Got(loop.NewRecoverer(reg, paytest.Quiet, func(string, string) { alarms.Add(1) })).Must(t)
 	var reads atomic.Int32
 	relay := p.relay(t, RelayOptions{SweepEvery: 10 * time.Millisecond, Patience: 50 * time.Millisecond,
 		Recoverer: recoverer})
 	relay.outbox = &panickingPages{Outbox: p.redis, first: &reads}
 	var posts atomic.Int32
-	settler := NewSettler(p.js, p.Seals.Ring(), &between{p.Poster, func([]rain.Entry) error {
+	settler := p.settlerOn(&between{p.Poster, func([]rain.Entry) error {
 		if posts.Add(1) == 1 {
 			panic("broken")
 		}
 		return nil
-	}}, p.DeadLetters, p.redis, p.told, SettlerOptions{
-		Namespace: p.namespace, Workers: 1, Recoverer: recoverer, Log: paytest.Quiet,
-	})
+	}}, SettlerOptions{Workers: 1, Recoverer: recoverer})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 2)
 	go func() { ended <- relay.Run(ctx) }()
@@ -49,18 +46,13 @@ func TestPanicEndsOneRound(t *testing.T) {
 	p.redis.Win("c1", 0, "u1", "u2")
 	testenv.Eventually(t, time.Minute, "both rounds have panicked", func() bool { return alarms.Load() == 2 })
 	p.redis.Win("c1", 0, "u3")
-	// Sooner than JetStream's own redelivery of messages without a nack.
-	testenv.Eventually(t, ackWait/2, "the next rounds settle all", func() bool {
-		paid, _, err := p.Paid(t.Context(), "c1")
-		return err == nil && paid == 3
-	})
+	// Sooner than JetStream would deliver by itself what nobody has given back.
+	p.eventuallySettled(t, ackWait/2, c, 3)
 	cancel()
 	for range 2 {
 		paytest.Must(t, <-ended)
 	}
-	if n, err := testutil.GatherAndCount(reg, "redrain_panics_total"); n != 2 || err != nil {
-		t.Errorf("%d parts have panicked, want relay and settlement (%v)", n, err)
-	}
+	paytest.Got(testutil.GatherAndCount(reg, "redrain_panics_total")).Want(t, 2, "parts have panicked")
 }
 
 // panickingPages panics at the first page.
@@ -121,15 +113,10 @@ func TestPanicBecomesADeadLetter(t *testing.T) {
 				p.redis.Win("c1", 0, "broken")
 				p.redis.Win("c1", 0, "u2")
 				entries := p.publishOutbox(t, 0, 1)
-				p.run(t, NewSettler(p.js, p.Seals.Ring(), &panickingLedger{p.Poster, attempts}, p.DeadLetters, p.redis, p.told,
-					SettlerOptions{
-						Namespace: p.namespace, Workers: 1, Attempts: 3, Log: paytest.Quiet,
-						Alarms: Alarms{OnDead: func(letters []posting.DeadLetter) { p.dead <- letters[0] }},
-					}))
+				p.run(t, p.settlerOn(&panickingLedger{p.Poster, attempts}, SettlerOptions{Workers: 1, Attempts: 3}))
 				testenv.Eventually(t, ackWait/2, "a dead letter", func() bool { return len(p.dead) > 0 })
 				letter := <-p.dead
-				paid, _, err := p.Paid(t.Context(), "c1")
-				paytest.Must(t, err)
+				paid := paytest.Got3(p.Paid(t.Context(), "c1")).Must(t)
 				if paid != 2 || !strings.Contains(letter.Reason, "a fault of the program: broken") {
 					t.Errorf("%d are paid; the letter is %+v", paid, letter)
 				}
@@ -184,12 +171,8 @@ func TestPanicOfDecodingBecomesADeadLetter(t *testing.T) {
 	t.Parallel()
 	p := inProcess(t)
 	p.publish(t, 1, paytest.Entry("c1", 1, paytest.Win("u1", 0, 10)), paytest.Entry("c1", 2, paytest.Win("u2", 1, 10)))
-	s := NewSettler(p.js, p.Seals.Ring(), p.Poster, p.DeadLetters, p.redis, p.told, SettlerOptions{
-		Namespace: p.namespace, Attempts: 3, Log: paytest.Quiet,
-		Alarms: Alarms{OnDead: func(letters []posting.DeadLetter) { p.dead <- letters[0] }},
-	})
-	messages, err := s.pull(t.Context(), 2)
-	paytest.Must(t, err)
+	s := p.settlerOn(p.Poster, SettlerOptions{Attempts: 3})
+	messages := paytest.Got(s.pull(t.Context(), 2)).Must(t)
 	for delivered := 1; len(p.dead) == 0; delivered++ {
 		read := false
 		messages[0] = panickingMessage{messages[0], &read}
@@ -202,6 +185,7 @@ func TestPanicOfDecodingBecomesADeadLetter(t *testing.T) {
 		}
 		if len(p.dead) == 0 {
 			testenv.Eventually(t, ackWait/2, "the message comes again", func() bool {
+				var err error
 				messages, err = s.pull(t.Context(), 1)
 				return err == nil && len(messages) == 1
 			})
@@ -213,9 +197,7 @@ func TestPanicOfDecodingBecomesADeadLetter(t *testing.T) {
 		!strings.Contains(d.Reason, "broken") {
 		t.Errorf("%+v", d)
 	}
-	if n := p.CountDead(t); n != 1 {
-		t.Errorf("%d dead letters", n)
-	}
+	paytest.Want(t, p.CountDead(t), 1, "dead letters")
 }
 
 // panickingNeighbours are an outbox whose first Remove panics, and a notifier that always panics.

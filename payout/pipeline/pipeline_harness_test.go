@@ -31,11 +31,10 @@ type pipeline struct {
 
 func newPipeline(t testing.TB, b *paytest.Books, connect func(...nats.Option) (*nats.Conn, error)) *pipeline {
 	t.Helper()
-	nc, err := connect(nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond), nats.ReconnectJitter(0, 0))
-	paytest.Must(t, err)
+	nc := paytest.Got(connect(nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond), nats.ReconnectJitter(0,
+		0))).Must(t)
 	t.Cleanup(nc.Close)
-	js, err := jetstream.New(nc)
-	paytest.Must(t, err)
+	js := paytest.Got(jetstream.New(nc)).Must(t)
 	return &pipeline{
 		Books: b, redis: paytest.NewFakeRedis(b.Clock.Now), told: &paytest.Told{}, nc: nc, js: js,
 		namespace: testenv.Namespace(t),
@@ -47,37 +46,47 @@ func newPipeline(t testing.TB, b *paytest.Books, connect func(...nats.Option) (*
 func (p *pipeline) relay(t testing.TB, o RelayOptions) *Relay {
 	t.Helper()
 	o.Log = paytest.Quiet
-	publisher, err := NewPublisher(p.js, p.namespace, p.Seals.Ring(), paytest.Quiet)
-	paytest.Must(t, err)
+	publisher := paytest.Got(NewPublisher(p.js, p.namespace, p.Seals.Ring(), paytest.Quiet)).Must(t)
 	o.SweepEvery = cmp.Or(o.SweepEvery, 10*time.Millisecond)
 	o.Grace = cmp.Or(o.Grace, time.Nanosecond) // no other node publishes
 	o.Clock = p.Clock.Now
 	return NewRelay(publisher, p.redis, p.redis, o)
 }
 
-// node starts one relay and one settler, and returns a function that stops them and waits.
-func (p *pipeline) node(t testing.TB, o RelayOptions, so SettlerOptions) (stop func()) {
-	t.Helper()
-	so.Namespace, so.Log = p.namespace, paytest.Quiet
-	so.OnDead = func(letters []posting.DeadLetter) {
+// settlerOn is a settler on a ledger. It does not run. Its letters go to p.dead unless the alarms are set.
+func (p *pipeline) settlerOn(ledger Poster, o SettlerOptions) *Settler {
+	dead := func(letters []posting.DeadLetter) {
 		for _, d := range letters {
 			p.dead <- d
 		}
 	}
-	so.OnForged = func(f Forged) {
-		for _, d := range f.Letters {
-			p.dead <- d
-		}
+	if o.OnDead == nil {
+		o.OnDead = dead
 	}
-	relay := p.relay(t, o)
-	settler := NewSettler(p.js, p.Seals.Ring(), p.Poster, p.DeadLetters, p.redis, p.told, so)
+	if o.OnForged == nil {
+		o.OnForged = func(f Forged) { dead(f.Letters) }
+	}
+	o.Namespace, o.Log = p.namespace, paytest.Quiet
+	return NewSettler(p.js, p.Seals.Ring(), ledger, p.DeadLetters, p.redis, p.told, o)
+}
+
+// stream is the stream of the pipeline, which is made.
+func (p *pipeline) stream(t testing.TB) *stream {
+	t.Helper()
+	s := newStream(p.js, p.namespace, paytest.Ring)
+	paytest.Must(t, testenv.Err(s.ensure(t.Context())))
+	return s
+}
+
+// node starts one relay and one settler, and returns a function that stops them and waits.
+func (p *pipeline) node(t testing.TB, o RelayOptions, so SettlerOptions) (stop func()) {
+	t.Helper()
+	relay, settler := p.relay(t, o), p.settlerOn(p.Poster, so)
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	for _, run := range []func(context.Context) error{relay.Run, settler.Run} {
 		wg.Go(func() {
-			if err := run(ctx); err != nil {
-				t.Error(err)
-			}
+			paytest.Check(t, run(ctx))
 		})
 	}
 	var once sync.Once
@@ -104,12 +113,9 @@ func (p *pipeline) rainOn(c *rain.Campaign, n int) {
 // inProcess makes a pipeline without other processes.
 func inProcess(t testing.TB) *pipeline {
 	t.Helper()
-	server, err := embedded.NATS("")
-	paytest.Must(t, err)
+	server := paytest.Got(embedded.NATS("")).Must(t)
 	t.Cleanup(func() {
-		if err := server.Close(); err != nil {
-			t.Error(err)
-		}
+		paytest.Must(t, server.Close())
 	})
 	return newPipeline(t, paytest.OnSQLite(t), func(options ...nats.Option) (*nats.Conn,
 		error) {
@@ -140,17 +146,17 @@ func opened(t testing.TB, back func(testing.TB) *pipeline, spec rain.Spec) (*pip
 // publishRaw publishes an unsealed message of c1.
 func (p *pipeline) publishRaw(t testing.TB, data []byte) {
 	t.Helper()
-	_, err := p.js.Publish(t.Context(), p.namespace+".payout.c1.0", data)
-	paytest.Must(t, err)
+	paytest.Must(t, testenv.Err(p.js.Publish(t.Context(), p.namespace+".payout.c1.0", data)))
 }
 
 // consumer returns the state of the settlement workers' consumer.
 func (p *pipeline) consumer(t testing.TB) *jetstream.ConsumerInfo {
 	t.Helper()
-	c, err := p.js.Consumer(t.Context(), newStream(p.js, p.namespace, paytest.Ring).name(), consumerName)
-	paytest.Must(t, err)
+	c := paytest.Got(p.js.Consumer(t.Context(), newStream(p.js, p.namespace, paytest.Ring).name(),
+		consumerName)).Must(t)
 	var info *jetstream.ConsumerInfo
 	testenv.Eventually(t, 5*time.Second, "acknowledgements have arrived", func() bool {
+		var err error
 		info, err = c.Info(t.Context())
 		return err == nil && info.NumAckPending == 0
 	})

@@ -14,7 +14,9 @@ import (
 	"redrain/rain"
 )
 
-// quick has options for tests that lose messages: unsettled entries are published again soon.
+func TestMain(m *testing.M) { testenv.Main(m) }
+
+// quick are options for tests that lose things: what is unsettled is published again soon.
 var quick = RelayOptions{SweepEvery: 10 * time.Millisecond, Patience: 300 * time.Millisecond}
 
 var backEnds = map[string]func(testing.TB) *pipeline{"in process": inProcess, "servers": onServers}
@@ -46,12 +48,9 @@ func TestPipeline(t *testing.T) {
 			if p.told.Distinct() != 800 {
 				t.Errorf("%d claims were told", p.told.Distinct())
 			}
-			names, err := testutil.GatherAndCount(reg, "redrain_settled_total", "redrain_settle_seconds",
-				"redrain_payout_failures_total",
-				"redrain_dead_letters", "redrain_outbox_pending")
-			if err != nil || names != 5 {
-				t.Errorf("%d of 5 metrics, %v", names, err)
-			}
+			paytest.Got(testutil.GatherAndCount(reg, "redrain_settled_total", "redrain_settle_seconds",
+				"redrain_payout_failures_total", "redrain_dead_letters", "redrain_outbox_pending")).Want(t, 5,
+				"of 5 metrics")
 			p.CheckBooks(t)
 		})
 	}

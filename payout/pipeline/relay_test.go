@@ -5,40 +5,38 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"redrain/internal/loop"
 	"redrain/internal/testenv"
 	"redrain/payout/paytest"
 	"redrain/rain"
 )
 
-// wonAndKnown opens a campaign of ten packets, with two wins.
-func (p *pipeline) wonAndKnown(t *testing.T) *rain.Campaign {
+// wonAndKnown opens a campaign of ten packets, and has two of them won.
+func wonAndKnown(t *testing.T) (*pipeline, *rain.Campaign) {
 	t.Helper()
-	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
-	p.redis.Open(c)
+	p, c := opened(t, inProcess, rain.Spec{Budget: 100, Packets: 10})
 	p.redis.Win("c1", 0, "u1")
 	p.redis.Win("c1", 0, "u2")
-	return c
+	return p, c
 }
 
 // TestTheRelayLeavesWhatIsFreshToItsNode: the relay publishes a win after its node had the time to do so, on a
 // working connection. It publishes a reclaim at once.
 func TestTheRelayLeavesWhatIsFreshToItsNode(t *testing.T) {
 	t.Parallel()
-	p := inProcess(t)
-	p.wonAndKnown(t)
+	p, _ := wonAndKnown(t)
 	now := p.Clock.Now()
 	relay := p.relay(t, RelayOptions{Grace: time.Minute})
 	relay.o.Clock = func() int64 { return now }
 	want := func(messages uint64, when string) {
 		t.Helper()
 		relay.sweep(t.Context())
-		if n := p.messages(t); n != messages {
-			t.Errorf("%s: %d messages, want %d", when, n, messages)
-		}
+		paytest.Want(t, p.messages(t), messages, when, "messages")
 	}
 	want(0, "fresh")
 	now += 2 * 60_000
@@ -50,16 +48,13 @@ func TestTheRelayLeavesWhatIsFreshToItsNode(t *testing.T) {
 	want(2, "another fresh one")
 	p.redis.Close("c1", 0)
 	want(3, "a reclaim")
-	if n := testutil.ToFloat64(relay.relayed); n != 3 {
-		t.Errorf("%v entries relayed", n)
-	}
+	paytest.Want(t, testutil.ToFloat64(relay.relayed), 3, "entries relayed")
 }
 
 // TestAClockThatWasAheadHoldsUpNoEntry: the ids of an outbox stay ahead after the clock of its Redis is right again.
 func TestAClockThatWasAheadHoldsUpNoEntry(t *testing.T) {
 	t.Parallel()
-	p := inProcess(t)
-	p.wonAndKnown(t)
+	p, _ := wonAndKnown(t)
 	const hour = 3_600_000
 	now := p.Clock.Now()
 	ahead := func(id string, sealedAt int64) rain.Entry {
@@ -113,13 +108,9 @@ func TestTheRelayComesToTheEnd(t *testing.T) {
 	}
 	relay := p.relay(t, RelayOptions{})
 	relay.sweep(t.Context())
-	if n := p.messages(t); n != pageLimit*pagesAtOnce {
-		t.Errorf("%d messages after one sweep", n)
-	}
+	paytest.Want(t, p.messages(t), pageLimit*pagesAtOnce, "messages after one sweep")
 	relay.sweep(t.Context())
-	if n := p.messages(t); n != entries {
-		t.Errorf("%d messages after two", n)
-	}
+	paytest.Want(t, p.messages(t), entries, "messages after two")
 	if relay.sweep(t.Context()); relay.after[outboxKey{"c1", 0}] == "" {
 		t.Error("the third does not begin anew")
 	}
@@ -141,8 +132,7 @@ func (l turns) Release(context.Context) { l.released <- struct{}{} }
 // forever.
 func TestANodeThatCannotRelayLetsAnotherOne(t *testing.T) {
 	t.Parallel()
-	p := inProcess(t)
-	p.wonAndKnown(t)
+	p, _ := wonAndKnown(t)
 	turn := turns{make(chan struct{}, 10), make(chan struct{}, 10)}
 	relay := p.relay(t, RelayOptions{Turn: turn, SweepEvery: time.Millisecond})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -171,17 +161,14 @@ func TestANodeThatCannotRelayLetsAnotherOne(t *testing.T) {
 // A message that was interrupted by the end of its node is not lost: JetStream sees the relay's message as its copy.
 func TestTheRelaysCopyIsACopy(t *testing.T) {
 	t.Parallel()
-	p := inProcess(t)
-	p.wonAndKnown(t)
+	p, _ := wonAndKnown(t)
 	d := p.decidersOf(t)
 	for _, e := range p.redis.Entries(paytest.FakeKey{Campaign: "c1"}) {
 		d.Publish(&e)
 	}
 	d.start(t)()
 	p.relay(t, RelayOptions{}).sweep(t.Context())
-	if n := p.messages(t); n != 2 {
-		t.Errorf("%d messages", n)
-	}
+	paytest.Want(t, p.messages(t), 2, "messages")
 }
 
 // unsafe is an outbox whose entries may not leave, because no replica has them.
@@ -192,8 +179,7 @@ func (unsafe) MayLeave(context.Context, []rain.Entry) error { return errors.New(
 // TestWhatMayNotLeaveStays: a failover candidate of the Redis server would give its packets again.
 func TestWhatMayNotLeaveStays(t *testing.T) {
 	t.Parallel()
-	p := inProcess(t)
-	p.wonAndKnown(t)
+	p, _ := wonAndKnown(t)
 	relay := p.relay(t, RelayOptions{})
 	relay.outbox = unsafe{relay.outbox}
 	if relay.sweep(t.Context()); p.messages(t) != 0 {
@@ -203,4 +189,41 @@ func TestWhatMayNotLeaveStays(t *testing.T) {
 	if relay.sweep(t.Context()); p.messages(t) != 2 {
 		t.Errorf("%d messages of what may leave", p.messages(t))
 	}
+}
+
+func TestHistoryDoublesTheWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHistory(5 * time.Second)
+		e := []rain.Entry{entryOf(1)}
+		start := time.Now()
+		var at []time.Duration
+		for time.Since(start) < 30*time.Minute {
+			if due := h.due(e); len(due) == 1 {
+				at = append(at, time.Since(start))
+				h.sent(due)
+			}
+			h.prune()
+			loop.Sleep(t.Context(), time.Second)
+		}
+		paytest.Want(t, fmt.Sprint(at), "[0s 5s 15s 35s 1m15s 2m35s 5m15s 10m15s 15m15s 20m15s 25m15s]",
+			"published after")
+		if len(h.due([]rain.Entry{entryOf(2)})) != 1 {
+			t.Error("another entry has to wait")
+		}
+		for n := range 200 { // however often it was published
+			if h.sent(e); len(h.due(e)) != 0 {
+				t.Fatalf("due at once after %d copies more", n+1)
+			}
+		}
+		loop.Sleep(t.Context(), longestWait+time.Minute)
+		h.prune()
+		if len(h.entries) != 0 {
+			t.Error("a settled entry is remembered for ever")
+		}
+	})
+}
+
+func entryOf(n int) rain.Entry {
+	return rain.Entry{Ref: rain.EntryRef{Campaign: "c1", ID: fmt.Sprintf("%d-0", n)}}
 }

@@ -38,8 +38,8 @@ func (b *between) Post(ctx context.Context, entries []rain.Entry) (posting.Poste
 // settler runs a settler on such a ledger.
 func (p *pipeline) settler(t *testing.T, o SettlerOptions, before func([]rain.Entry) error) (stop func()) {
 	t.Helper()
-	o.Namespace, o.Log, o.Clock = p.namespace, paytest.Quiet, p.Clock.Now
-	return p.run(t, NewSettler(p.js, p.Seals.Ring(), &between{p.Poster, before}, p.DeadLetters, p.redis, p.told, o))
+	o.Clock = p.Clock.Now
+	return p.run(t, p.settlerOn(&between{p.Poster, before}, o))
 }
 
 // run runs a settler until the test ends, or stop is called.
@@ -61,8 +61,7 @@ func (p *pipeline) run(t *testing.T, s *Settler) (stop func()) {
 // publish puts entries into the stream without a relay, each times times.
 func (p *pipeline) publish(t *testing.T, times int, entries ...rain.Entry) {
 	t.Helper()
-	s := newStream(p.js, p.namespace, paytest.Ring)
-	paytest.Must(t, testenv.Err(s.ensure(t.Context())))
+	s := p.stream(t)
 	for _, e := range entries {
 		message := payout.SealMessage(p.Seals.Ring(), payout.EncodeEntry(e))
 		for range times {
@@ -71,11 +70,23 @@ func (p *pipeline) publish(t *testing.T, times int, entries ...rain.Entry) {
 	}
 }
 
-// publishOutbox publishes the entries in an outbox of c1, each times times.
+// publishWins opens c1, and publishes so many messages, with so many wins each.
+func (p *pipeline) publishWins(t *testing.T, messages, wins int) {
+	t.Helper()
+	p.OpenCampaign(t, "c1", rain.Spec{Budget: rain.Money(88 * messages * wins), Packets: messages * wins})
+	for m := range messages {
+		var list []rain.Win
+		for n := range wins {
+			list = append(list, paytest.Win(fmt.Sprint("u", n), m*wins+n, 88))
+		}
+		p.publish(t, 1, paytest.Entry("c1", m+1, list...))
+	}
+}
+
+// publishOutbox publishes what waits in an outbox of c1, each entry as often as said.
 func (p *pipeline) publishOutbox(t *testing.T, shard, times int) []rain.Entry {
 	t.Helper()
-	entries, err := p.redis.Oldest("c1", shard, 1000)
-	paytest.Must(t, err)
+	entries := paytest.Got(p.redis.Oldest("c1", shard, 1000)).Must(t)
 	p.publish(t, times, entries...)
 	return entries
 }
@@ -99,14 +110,10 @@ func TestSettlersMeetCopies(t *testing.T) {
 				p.settler(t, o, func([]rain.Entry) error { return nil })
 			}
 			p.eventuallySettled(t, 20*time.Second, c, 600)
-			if info := p.consumer(t); info.NumPending != 0 {
-				t.Errorf("%d messages are left", info.NumPending)
-			}
+			paytest.Want(t, p.consumer(t).NumPending, 0, "messages are left")
 			p.WantBalance(t, booking.EscrowAccount("c1"), 0)
 			p.CheckBooks(t)
-			if n := testutil.CollectAndCount(reg, "redrain_payout_failures_total"); n != 1 {
-				t.Errorf("%d counters of failures", n)
-			}
+			paytest.Want(t, testutil.CollectAndCount(reg, "redrain_payout_failures_total"), 1, "counters of failures")
 		})
 	}
 }
@@ -121,8 +128,7 @@ func TestOneBadEntryDoesNotHoldUpItsBatch(t *testing.T) {
 	for i := range 20 {
 		p.redis.Win("c1", 0, fmt.Sprintf("u%d", i))
 	}
-	entries, err := p.redis.Oldest("c1", 0, 100)
-	paytest.Must(t, err)
+	entries := paytest.Got(p.redis.Oldest("c1", 0, 100)).Must(t)
 	poisonID = entries[7].Ref.ID
 	p.publish(t, 1, entries...)
 	reg := prometheus.NewRegistry()
@@ -136,18 +142,13 @@ func TestOneBadEntryDoesNotHoldUpItsBatch(t *testing.T) {
 		}
 		return nil
 	})
-	testenv.Eventually(t, 10*time.Second, "the other nineteen are paid", func() bool {
-		paid, _, err := p.Paid(t.Context(), "c1")
-		return err == nil && paid == 19 && p.redis.Waiting() == 1
-	})
+	p.others(t, c, 19)
 	healed.Store(true)
 	p.eventuallySettled(t, 30*time.Second, c, 20)
 	expected := fmt.Sprintf("# HELP redrain_payout_failures_total Stream messages that could not be settled at a "+
 		"try, and are tried again.\n"+
 		"# TYPE redrain_payout_failures_total counter\nredrain_payout_failures_total %d\n", alone.Load())
-	if err := testutil.GatherAndCompare(reg, strings.NewReader(expected), "redrain_payout_failures_total"); err != nil {
-		t.Errorf("the others had to be tried again too: %v", err)
-	}
+	paytest.Must(t, testutil.GatherAndCompare(reg, strings.NewReader(expected), "redrain_payout_failures_total"))
 	p.CheckBooks(t)
 }
 
@@ -206,9 +207,7 @@ func TestRemovedOnlyAfterCommit(t *testing.T) {
 		<-tries
 	}
 	p.eventuallySettled(t, 10*time.Second, c, 1)
-	if got, err := testutil.GatherAndCount(reg, "redrain_payout_failures_total"); got != 1 || err != nil {
-		t.Error(got, err)
-	}
+	paytest.Got(testutil.GatherAndCount(reg, "redrain_payout_failures_total")).Want(t, 1)
 }
 
 // TestAStormAfterALullIsShared: a worker has asked for many messages, because the last ones held few wins. It leaves
@@ -217,14 +216,7 @@ func TestAStormAfterALullIsShared(t *testing.T) {
 	t.Parallel()
 	const messages, wins = 60, 10
 	p := backEnds["in process"](t)
-	p.OpenCampaign(t, "c1", rain.Spec{Budget: 88 * messages * wins, Packets: messages * wins})
-	for m := range messages {
-		var list []rain.Win
-		for n := range wins {
-			list = append(list, paytest.Win(fmt.Sprint("u", n), m*wins+n, 88))
-		}
-		p.publish(t, 1, paytest.Entry("c1", m+1, list...))
-	}
+	p.publishWins(t, messages, wins)
 	o := SettlerOptions{Workers: 1, BatchWins: wins}
 	if n := newFetchSizer(wins).messages(wins); n < messages {
 		t.Fatalf("a worker begins with %d messages: this tests nothing", n)

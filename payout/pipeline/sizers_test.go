@@ -2,11 +2,9 @@ package pipeline
 
 import (
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 
-	"redrain/payout/paytest"
 	"redrain/rain"
 )
 
@@ -70,22 +68,13 @@ func TestALedgerThatIsAwayGetsLess(t *testing.T) {
 	t.Parallel()
 	const messages, wins = 6, 50
 	p := inProcess(t)
-	p.OpenCampaign(t, "c1", rain.Spec{Budget: 88 * messages * wins, Packets: messages * wins})
-	for m := range messages {
-		var list []rain.Win
-		for n := range wins {
-			list = append(list, paytest.Win(fmt.Sprint("u", n), m*wins+n, 88))
-		}
-		p.publish(t, 1, paytest.Entry("c1", m+1, list...))
-	}
+	p.publishWins(t, messages, wins)
 	batches, largest := 0, 0
 	away := func(entries []rain.Entry) error {
 		batches, largest = batches+1, max(largest, len(entries)*wins)
 		return errors.New("the ledger is away")
 	}
-	s := NewSettler(p.js, p.Seals.Ring(), &between{p.Poster, away}, p.DeadLetters, p.redis, p.told, SettlerOptions{
-		Namespace: p.namespace, Log: paytest.Quiet, BatchWins: 4 * wins,
-	})
+	s := p.settlerOn(&between{p.Poster, away}, SettlerOptions{BatchWins: 4 * wins})
 	size := newBatchSizer(4 * wins)
 	size.wins = 2 * wins
 	fetch := newFetchSizer(4 * wins)

@@ -12,6 +12,7 @@ import (
 	"redrain/internal/embedded"
 	"redrain/internal/testenv"
 	"redrain/payout/paytest"
+	"redrain/rain"
 )
 
 // A node that stops right after its start interrupts the creation of the stream. TestMain finds the remains in the
@@ -19,12 +20,9 @@ import (
 func TestStoppedWhileTheStreamIsMade(t *testing.T) {
 	t.Parallel()
 	for moment := range 100 {
-		server, err := embedded.NATS("")
-		paytest.Must(t, err)
-		nc, err := server.Connect()
-		paytest.Must(t, err)
-		js, err := jetstream.New(nc)
-		paytest.Must(t, err)
+		server := paytest.Got(embedded.NATS("")).Must(t)
+		nc := paytest.Got(server.Connect()).Must(t)
+		js := paytest.Got(jetstream.New(nc)).Must(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		stopped := &stopper{JetStream: js, stop: cancel, after: time.Duration(moment) * 30 * time.Microsecond}
 		var all sync.WaitGroup
@@ -36,9 +34,7 @@ func TestStoppedWhileTheStreamIsMade(t *testing.T) {
 		})
 		all.Wait()
 		nc.Close()
-		if err := server.Close(); err != nil {
-			t.Error(err)
-		}
+		paytest.Must(t, server.Close())
 	}
 }
 
@@ -61,23 +57,20 @@ func TestStreamGivesNothingUp(t *testing.T) {
 	t.Parallel()
 	p := inProcess(t)
 	s := newStream(p.js, p.namespace, paytest.Ring)
-	consumer, err := s.puller(t.Context())
-	paytest.Must(t, err)
+	consumer := paytest.Got(s.puller(t.Context())).Must(t)
 	settings := consumer.CachedInfo().Config
 	if settings.MaxDeliver != -1 || settings.DeliverPolicy != jetstream.DeliverAllPolicy ||
 		settings.AckPolicy != jetstream.AckExplicitPolicy || settings.AckWait != ackWait {
 		t.Errorf("the consumer gives messages up: %+v", settings)
 	}
-	kept, err := p.js.Stream(t.Context(), s.name())
-	paytest.Must(t, err)
+	kept := paytest.Got(p.js.Stream(t.Context(), s.name())).Must(t)
 	c := kept.CachedInfo().Config
 	if c.Storage != jetstream.FileStorage || c.Retention != jetstream.LimitsPolicy || c.MaxAge != streamMaxAge ||
 		c.Duplicates != duplicateSpan || c.MaxMsgs != -1 || c.MaxBytes != -1 {
 		t.Errorf("the stream forgets: %+v", c)
 	}
 	c.MaxAge = time.Hour // an operator has changed it
-	_, err = p.js.UpdateStream(t.Context(), c)
-	paytest.Must(t, err)
+	paytest.Must(t, testenv.Err(p.js.UpdateStream(t.Context(), c)))
 	made, err := s.ensure(t.Context())
 	if err != nil || made.CachedInfo().Config.MaxAge != streamMaxAge {
 		t.Errorf("the age is not put right: %v, %v", made.CachedInfo().Config.MaxAge, err)
@@ -103,21 +96,85 @@ func TestARestoredLedgerReadsTheStreamAgain(t *testing.T) {
 				paytest.Must(t, testenv.Err(p.js.Publish(t.Context(), p.namespace+".payout.c1.0", []byte("x"))))
 			}
 		}
-		consumer, err := s.puller(t.Context())
-		paytest.Must(t, err)
+		consumer := paytest.Got(s.puller(t.Context())).Must(t)
 		if got := consumer.CachedInfo().NumPending; got != c.pending {
 			t.Errorf("step %d: %d messages are to come, want %d", i, got, c.pending)
 		}
-		batch, err := consumer.FetchNoWait(10)
-		paytest.Must(t, err)
+		batch := paytest.Got(consumer.FetchNoWait(10)).Must(t)
 		for m := range batch.Messages() {
-			if err := m.DoubleAck(t.Context()); err != nil {
-				t.Error(err)
-			}
+			paytest.Must(t, m.DoubleAck(t.Context()))
 			delivered++
 		}
 	}
 	if delivered != 9 {
 		t.Errorf("%d deliveries, want three times three", delivered)
+	}
+}
+
+// TestSomebodyElseTakesMessagesOutOfSight: each is heard of, once however many nodes there are.
+func TestSomebodyElseTakesMessagesOutOfSight(t *testing.T) {
+	t.Parallel()
+	p := inProcess(t)
+	s := newStream(p.js, p.namespace, paytest.Ring)
+	consumer := paytest.Got(s.puller(t.Context())).Must(t)
+	heard := make(chan Advisory, 10)
+	ctx, cancel := context.WithCancel(t.Context())
+	var listening sync.WaitGroup
+	for range 3 {
+		listening.Go(func() {
+			s.advisories(ctx, MessageTerminated, paytest.Quiet, func(a Advisory) { heard <- a })
+		})
+	}
+	t.Cleanup(listening.Wait)
+	t.Cleanup(cancel)
+	ears := func() bool { // all listen: until then an advisory may have been for nobody
+		return p.js.Conn().NumSubscriptions() >= 3
+	}
+	testenv.Eventually(t, time.Minute, "listening", ears)
+	for n, reason := range []string{"", "a text"} {
+		p.publishRaw(t, []byte("an entry"))
+		m := paytest.Got(consumer.Next()).Must(t)
+		paytest.Must(t, m.TermWithReason(reason))
+		if a := <-heard; a.Kind != MessageTerminated || a.Stream != s.name() || a.StreamSeq != uint64(n+1) ||
+			a.Reason != reason {
+			t.Errorf("%q: %+v", reason, a)
+		}
+	}
+	if len(heard) != 0 {
+		t.Errorf("heard more: %+v", <-heard)
+	}
+}
+
+// TestMaxDeliveries: an operator has limited the deliveries, and a message has had them all.
+func TestMaxDeliveries(t *testing.T) {
+	t.Parallel()
+	p, _ := opened(t, inProcess, rain.Spec{Budget: 100, Packets: 10})
+	heard := make(chan Advisory, 10)
+	s := newStream(p.js, p.namespace, paytest.Ring)
+	made := paytest.Got(s.ensure(t.Context())).Must(t)
+	other := paytest.Got(made.CreateOrUpdateConsumer(t.Context(), jetstream.ConsumerConfig{
+		Durable: consumerName, AckPolicy: jetstream.AckExplicitPolicy, MaxDeliver: 1, AckWait: 100 * time.Millisecond,
+	})).Must(t)
+	p.publishRaw(t, []byte("an entry"))
+	if _, err := other.Next(); err != nil { // and never acknowledges
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.advisories(t.Context(), MaxDeliveries, paytest.Quiet, func(a Advisory) { heard <- a })
+	}()
+	t.Cleanup(func() { <-done })
+	for {
+		// The server says it when it would deliver the message once more.
+		paytest.Must(t, testenv.Err(other.FetchNoWait(1)))
+		select {
+		case got := <-heard:
+			if got.Kind != MaxDeliveries || got.Stream != s.name() || got.StreamSeq != 1 || got.Deliveries != 1 {
+				t.Errorf("%+v", got)
+			}
+			return
+		case <-time.After(50 * time.Millisecond): // the rhythm of asking
+		}
 	}
 }

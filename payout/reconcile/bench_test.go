@@ -11,14 +11,11 @@ import (
 
 // BenchmarkReconcile reconciles a campaign of 100,000 payouts to 50,000 players, each time all of it.
 func BenchmarkReconcile(b *testing.B) {
-	for name, open := range map[string]func(testing.TB) *paytest.Books{"sqlite": paytest.OnSQLite,
-		"mysql": paytest.OnMySQL} {
+	for name, open := range paytest.Both {
 		books := open(b)
 		const packets, users, perEntry = 100_000, 50_000, 50
-		f := paytest.NewFakeRedis(books.Clock.Now)
-		c := books.OpenCampaign(b, "c1", rain.Spec{Budget: 100 * packets, Packets: packets, WinsPerUser: 2,
+		f, _ := books.Stocked(b, "c1", rain.Spec{Budget: 100 * packets, Packets: packets, WinsPerUser: 2,
 			Split: rain.DoubleMean})
-		f.Open(c)
 		for first := 0; first < packets; first += 1000 {
 			for i := range 1000 / perEntry {
 				winners := make([]string, perEntry)

@@ -73,8 +73,7 @@ var values = map[string]string{
 // value is put back, the next run is clean.
 func TestEditedRowsAreNamed(t *testing.T) {
 	t.Parallel()
-	for name, open := range map[string]func(testing.TB) *paytest.Books{"sqlite": paytest.OnSQLite,
-		"mysql": paytest.OnMySQL} {
+	for name, open := range paytest.Both {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if name == "mysql" {
@@ -103,16 +102,14 @@ func editColumn(t *testing.T, b *paytest.Books, f *paytest.FakeRedis, table, col
 	var wanted []string
 	for _, query := range names {
 		var name string
-		_, err := b.DB.First(t.Context(), []any{&name}, query)
-		paytest.Must(t, err)
+		paytest.Must(t, testenv.Err(b.DB.First(t.Context(), []any{&name}, query)))
 		wanted = append(wanted, name)
 	}
 	value, given := values[what]
 	if !given {
 		var number int
-		_, err := b.DB.First(t.Context(), []any{&number}, fmt.Sprintf("SELECT COUNT(*) FROM %s WHERE %s AND "+
-			"%s + 0 <> 0", table, row, column))
-		paytest.Must(t, err)
+		paytest.Must(t, testenv.Err(b.DB.First(t.Context(), []any{&number},
+			fmt.Sprintf("SELECT COUNT(*) FROM %s WHERE %s AND %s + 0 <> 0", table, row, column))))
 		value = "CONCAT(" + column + ", 'x')"
 		if number > 0 || slices.Contains(strings.Fields("amount txn_id line_no packet shard entry_seq paid_id "+
 			"return_id attempts action_until sent_at waits_since finished_at reclaimed amount_reclaimed"), column) ||
@@ -122,8 +119,7 @@ func editColumn(t *testing.T, b *paytest.Books, f *paytest.FakeRedis, table, col
 	}
 	restore := keepTables(t, b, []string{table})
 	change(t, b, "UPDATE "+table+" SET "+column+" = "+value+" WHERE "+row)
-	books, err := b.Proof.ReconcileAll(t.Context(), f, nil)
-	paytest.Must(t, err)
+	books := paytest.Got(b.Proof.ReconcileAll(t.Context(), f, nil)).Must(t)
 	found := slices.Clone(books.Findings)
 	for _, c := range books.Campaigns {
 		for _, text := range c.Findings {
@@ -136,9 +132,8 @@ func editColumn(t *testing.T, b *paytest.Books, f *paytest.FakeRedis, table, col
 	}
 	restore()
 	change(t, b, "DROP TABLE kept_"+table)
-	if books, err = b.Proof.ReconcileAll(t.Context(), f, nil); err != nil || !books.Balanced {
-		t.Errorf("%s, put back: %+v, %v", what, books, err)
-	}
+	paytest.Want(t, paytest.Got(b.Proof.ReconcileAll(t.Context(), f, nil)).Must(t).Balanced, true,
+		what, "put back")
 }
 
 // TestAHalfRemovedCampaign: its remaining payouts are one finding, and each edit of its transactions is one.
@@ -183,16 +178,14 @@ func TestAWithdrawalWithTwoReceiversIsNamed(t *testing.T) {
 			paytest.Must(t, b.RecordRetry(ctx, w, 0, "no answer"))
 			change(t, b, test.edit)
 			if test.to != "" {
-				_, err := b.Approvals.StartProvider(ctx, test.to, false)
-				paytest.Must(t, err)
+				paytest.Must(t, testenv.Err(b.Approvals.StartProvider(ctx, test.to, false)))
 				due, err := b.LeaseDue(ctx, test.to, 1, time.Minute)
 				if err != nil || len(due) != 1 {
 					t.Fatalf("%+v, %v", due, err)
 				}
 				paytest.Must(t, b.RecordPaid(ctx, due[0], "theirs"))
 			}
-			books, err := b.Proof.ReconcileAll(ctx, paytest.NewFakeRedis(b.Clock.Now), nil)
-			paytest.Must(t, err)
+			books := paytest.Got(b.Proof.ReconcileAll(ctx, paytest.NewFakeRedis(b.Clock.Now), nil)).Must(t)
 			all := strings.Join(books.Findings, "\n")
 			if !strings.Contains(all, "withdrawal w-"+test.name+" "+test.want) {
 				t.Errorf("%s: %s", test.name, all)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"redrain/internal/testenv"
 	"redrain/payout/export"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/chain"
@@ -50,21 +51,15 @@ func fillCampaigns(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 	b.SettleAll(t, f, 1)
 	f.Win("c1", 1, "w")
 	e := f.Entries(paytest.FakeKey{Campaign: "c1", Shard: 1})[0]
-	if tried, err := b.Attempt(ctx, e, errors.New("refused"), 1); err != nil || !tried.GivenUp {
-		t.Fatal(tried, err)
-	}
+	paytest.Want(t, paytest.Got(b.Attempt(ctx, e, errors.New("refused"), 1)).Must(t).GivenUp, true, "given up")
 	paytest.Must(t, f.Remove(ctx, []rain.EntryRef{e.Ref}))
 	f.Win("c1", 0, "late")
 	waits := f.Entries(paytest.FakeKey{Campaign: "c1"})[0]
-	if tried, err := b.Attempt(ctx, waits, errors.New("refused"), 5); err != nil || tried.GivenUp {
-		t.Fatal(tried, err)
-	}
+	paytest.Want(t, paytest.Got(b.Attempt(ctx, waits, errors.New("refused"), 5)).Must(t).GivenUp, false, "given up")
 
 	f.Open(b.OpenCampaign(t, "c4", rain.Spec{Budget: 10, Packets: 1}))
-	attempt, err := b.BeginRebuild(ctx, "c4", 0)
-	paytest.Must(t, err)
-	barrier, err := b.Fence(ctx, "c4", 0, attempt)
-	paytest.Must(t, err)
+	attempt := paytest.Got(b.BeginRebuild(ctx, "c4", 0)).Must(t)
+	barrier := paytest.Got(b.Fence(ctx, "c4", 0, attempt)).Must(t)
 	f.Restore("c4", 0, paytest.Restored{Stock: paytest.Packets(0, 0), Barrier: barrier})
 
 	f.Open(b.OpenCampaign(t, "c2", rain.Spec{Budget: 100, Packets: 10}))
@@ -82,14 +77,11 @@ func fillDrained(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 	b.CloseCampaign(t, "c3")
 	back := paytest.Seal(rain.Entry{Ref: rain.EntryRef{Campaign: "c3", ID: "9-0"},
 		Reclaim: &rain.Reclaim{Numbers: paytest.Packets(1, 3)}})
-	if posted := b.MustPost(t, back); len(posted.Cut) != 1 {
-		t.Fatalf("%+v", posted)
-	}
-	_, err := b.Update(paytest.As(t, "campaign.close"), "c3", func(c *rain.Campaign) error {
+	paytest.Want(t, len(b.MustPost(t, back).Cut), 1, "cuts")
+	paytest.Must(t, testenv.Err(b.Update(paytest.As(t, "campaign.close"), "c3", func(c *rain.Campaign) error {
 		c.Drained = true
 		return c.Close(b.Clock.Now())
-	})
-	paytest.Must(t, err)
+	})))
 	f.Lose("c3", 0)
 }
 
@@ -99,8 +91,8 @@ func fillWaiting(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 	t.Helper()
 	ctx := t.Context()
 	drain := func(id string) {
-		_, err := b.Update(ctx, id, func(c *rain.Campaign) error { c.Drained = true; return c.Close(b.Clock.Now()) })
-		paytest.Must(t, err)
+		paytest.Must(t, testenv.Err(b.Update(ctx, id,
+			func(c *rain.Campaign) error { c.Drained = true; return c.Close(b.Clock.Now()) })))
 	}
 	for _, id := range []string{"c6", "c7"} {
 		f.Open(b.OpenCampaign(t, id, rain.Spec{Budget: 30, Packets: 3}))
@@ -108,23 +100,18 @@ func fillWaiting(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 		b.CloseCampaign(t, id)
 		f.Close(id, 0)
 		for _, e := range f.Entries(paytest.FakeKey{Campaign: id}) {
-			if tried, err := b.Attempt(ctx, e, errors.New("refused"), 1); err != nil || !tried.GivenUp {
-				t.Fatal(tried, err)
-			}
+			paytest.Want(t, paytest.Got(b.Attempt(ctx, e, errors.New("refused"), 1)).Must(t).GivenUp, true, "given up")
 			if id == "c7" {
 				paytest.Must(t, f.Remove(ctx, []rain.EntryRef{e.Ref}))
 			}
 		}
 		drain(id)
 	}
-	if r, err := b.RetryAll(ctx, "c7", func([]posting.Settlement) {}); err != nil || r.Settled != 2 {
-		t.Fatalf("%+v, %v", r, err)
-	}
+	paytest.Want(t, paytest.Got(b.RetryAll(ctx, "c7", func([]posting.Settlement) {})).Must(t).Settled, 2, "settled")
 	loading := b.LoadingCampaign(t, "c8")
 	loading.Name = "Gala" // MariaDB's EXPLAIN FORMAT=JSON fails with names beyond ASCII
 	paytest.Must(t, b.CreateCampaign(ctx, loading))
-	c, err := b.Abandon(ctx, "c8")
-	paytest.Must(t, err)
+	c := paytest.Got(b.Abandon(ctx, "c8")).Must(t)
 	f.Open(c)
 	for shard := range c.Shards {
 		f.Close("c8", shard)
@@ -143,13 +130,10 @@ func fillRemoved(t testing.TB, b *paytest.Books, removal string) {
 	b.CloseCampaign(t, "c5")
 	b.MustPost(t, paytest.Seal(rain.Entry{Ref: rain.EntryRef{Campaign: "c5", ID: "9-0"},
 		Reclaim: &rain.Reclaim{Numbers: paytest.Packets(4, 4), Amount: 10}}))
-	_, err := b.Update(ctx, "c5", func(c *rain.Campaign) error { c.Drained = true; return nil })
-	paytest.Must(t, err)
+	b.Drain(t, "c5")
 	var file bytes.Buffer
-	_, err = export.New(b.DB, b.Clock.Now).Write(ctx, "c5", "ann", nil, &file)
-	paytest.Must(t, err)
-	f, err := export.Verify(&file)
-	paytest.Must(t, err)
+	paytest.Must(t, testenv.Err(export.New(b.DB, b.Clock.Now).Write(ctx, "c5", "ann", nil, &file)))
+	f := paytest.Got(export.Verify(&file)).Must(t)
 	paytest.Must(t, b.Audit(ctx, ledger.AuditRecord{Actor: "ann", Action: "campaign.export", Target: "campaign:c5",
 		Detail: []byte(`{"sha256":"` + f.SHA256 + `"}`)}))
 	change(t, b, "INSERT INTO archive (campaign_id, file, payouts, amount, actor, removed_at) SELECT campaign_id, '"+
@@ -160,8 +144,7 @@ func fillRemoved(t testing.TB, b *paytest.Books, removal string) {
 func fillWithdrawals(t testing.TB, b *paytest.Books) {
 	t.Helper()
 	ctx := t.Context()
-	_, err := b.Deposit(paytest.As(t, "sponsor.deposit"), "acme", "more", 7)
-	paytest.Must(t, err)
+	paytest.Must(t, testenv.Err(b.Deposit(paytest.As(t, "sponsor.deposit"), "acme", "more", 7)))
 	send := func(id string) ledger.Withdrawal { return b.MustSend(t, id, "u1", 3) }
 	paytest.Must(t, b.RecordPaid(ctx, send("w-paid"), "ref 1"))
 	paytest.Must(t, b.RecordRefused(ctx, send("w-refused"), "no such account"))
@@ -171,9 +154,7 @@ func fillWithdrawals(t testing.TB, b *paytest.Books) {
 		Reference: "ref 2", After: time.Hour}))
 	b.MustWithdraw(t, "w-sent", "u1", 3)
 	paced := b.Paced(ledger.ReceiverLimits{Rate: 1, InFlight: 1})
-	if taken, err := paced.LeaseDue(ctx, paytest.Bank, 1, time.Hour); err != nil || len(taken) != 1 {
-		t.Fatalf("%+v, %v", taken, err)
-	}
+	paytest.Got(paced.LeaseDue(ctx, paytest.Bank, 1, time.Hour)).Len(t, 1)
 	b.MustWithdraw(t, "w-requested", "u1", 3)
 }
 
@@ -182,63 +163,76 @@ func fillHeld(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 	t.Helper()
 	f.Open(b.OpenCampaign(t, "h1", rain.Spec{Budget: 60, Packets: 6, WinsPerUser: 9}))
 	l := paytest.Node(t, b)
-	_, err := l.Risk.Give(t.Context(), ledger.ByRules, standing.Verdict{User: "bot", Act: standing.Hold, Score: 70,
-		Reasons: standing.EncodeReasons([]standing.Reason{{Rule: "fast_hands", Score: 70, Sentence: "too fast"}})})
-	paytest.Must(t, err)
+	paytest.Must(t, testenv.Err(l.Risk.Give(t.Context(), ledger.ByRules, standing.Verdict{User: "bot",
+		Act: standing.Hold, Score: 70, Reasons: standing.EncodeReasons([]standing.Reason{{Rule: "fast_hands", Score: 70,
+			Sentence: "too fast"}})})))
 	b.HoldWins()
 	f.Win("h1", 0, "bot", "bot", "bot", "person")
 	entries := f.Entries(paytest.FakeKey{Campaign: "h1"})
-	if posted := b.MustPost(t, entries...); posted.Held != 3 {
-		t.Fatalf("%+v", posted)
-	}
+	paytest.Want(t, b.MustPost(t, entries...).Held, 3, "held")
 	b.MustPost(t, f.Entries(paytest.FakeKey{Campaign: "h1"})...) // a copy
 	paytest.Must(t, f.Remove(t.Context(), []rain.EntryRef{entries[0].Ref}))
 	by := ledger.Person{Name: "ann", ID: "token:ann", Reason: "looked at"}
-	_, err = l.Risk.Confirm(t.Context(), []string{"h1-1"}, by)
-	paytest.Must(t, err)
-	_, err = l.Risk.Release(t.Context(), []string{"h1-2"}, by)
-	paytest.Must(t, err)
+	paytest.Must(t, testenv.Err(l.Risk.Confirm(t.Context(), []string{"h1-1"}, by)))
+	paytest.Must(t, testenv.Err(l.Risk.Release(t.Context(), []string{"h1-2"}, by)))
 }
 
 // fillUpkeep fills the nodes' own tables.
 func fillUpkeep(t testing.TB, b *paytest.Books) {
 	t.Helper()
 	ctx := t.Context()
-	_, err := b.Lease(ctx, "a job", "a node", time.Hour)
-	paytest.Must(t, err)
-	_, err = b.Begin(ctx, "key", []byte("body"))
-	paytest.Must(t, err)
+	paytest.Must(t, testenv.Err(b.Lease(ctx, "a job", "a node", time.Hour)))
+	paytest.Must(t, testenv.Err(b.Begin(ctx, "key", []byte("body"))))
 	paytest.Must(t, paytest.Node(t, b).Proofs.NoteProofs(ctx,
 		[]ledger.Proof{{Campaign: "c1", ProvedAt: 1, Balanced: true}, {ProvedAt: 1}}))
 	for n, reference := range []string{"order 1", "order 2"} {
 		nothing := rain.Money(0)
 		two := b.Approvals.Above(&nothing)
-		o, err := two.Do(ctx, ledger.Deed{Act: ledger.ActDeposit, Target: "acme", Amount: 5, Reference: reference},
-			ledger.Person{Name: "ann", ID: "token:ann"})
-		paytest.Must(t, err)
+		o := paytest.Got(two.Do(ctx, ledger.Deed{Act: ledger.ActDeposit, Target: "acme", Amount: 5,
+			Reference: reference}, ledger.Person{Name: "ann", ID: "token:ann"})).Must(t)
 		if n == 0 {
-			_, err = two.Reject(ctx, o.Pending.ID, ledger.Person{Name: "bob", ID: "token:bob", Reason: "no"})
-			paytest.Must(t, err)
+			paytest.Must(t, testenv.Err(two.Reject(ctx, o.Pending.ID, ledger.Person{Name: "bob", ID: "token:bob",
+				Reason: "no"})))
 		}
 	}
 	l := paytest.Node(t, b).Lists
 	for name, purpose := range map[string]standing.ListPurpose{
 		"guests": standing.PurposeInvite, "barred": standing.PurposeDeny,
 	} {
-		_, err := l.Create(ctx, name, standing.KindPlayers, purpose)
-		paytest.Must(t, err)
-		_, err = l.Add(ctx, name, []string{"somebody", "nobody"})
-		paytest.Must(t, err)
-		_, err = l.Remove(ctx, name, []string{"nobody"})
-		paytest.Must(t, err)
+		paytest.Must(t, testenv.Err(l.Create(ctx, name, standing.KindPlayers, purpose)))
+		paytest.Must(t, testenv.Err(l.Add(ctx, name, []string{"somebody", "nobody"})))
+		paytest.Must(t, testenv.Err(l.Remove(ctx, name, []string{"nobody"})))
 	}
 	for _, act := range []standing.SanctionAct{standing.Ban, standing.Unban} {
-		_, err := paytest.Node(t, b).Sanctions.Give(ctx, "barred", act, ledger.Person{Name: "ann", ID: "token:ann",
-			Reason: "why"})
-		paytest.Must(t, err)
+		paytest.Must(t, testenv.Err(paytest.Node(t, b).Sanctions.Give(ctx, "barred", act, ledger.Person{Name: "ann",
+			ID: "token:ann", Reason: "why"})))
 	}
 	paytest.HashAll(t, b.DB)
-	_, err = chain.NewRoots(b.DB, func() int64 { return b.Clock.Now() + 48*time.Hour.Milliseconds() }).
+	_, err := chain.NewRoots(b.DB, func() int64 { return b.Clock.Now() + 48*time.Hour.Milliseconds() }).
 		Take(context.Background())
 	paytest.Must(t, err)
+}
+
+// TestTheServersUserMayDoAllThatTheLedgerDoes: with no more than the rights of docs/rights.sql, campaigns are drained,
+// wins are held and released, players are sanctioned, lists are imported, orders are approved, restores begin and end,
+// and roots are taken.
+func TestTheServersUserMayDoAllThatTheLedgerDoes(t *testing.T) {
+	t.Parallel()
+	b, _ := paytest.OnRights(t)
+	f := paytest.NewFakeRedis(b.Clock.Now)
+	fillCampaigns(t, b, f)
+	fillDrained(t, b, f)
+	fillWithdrawals(t, b)
+	fillHeld(t, b, f)
+	fillUpkeep(t, b)
+	askLists(t, b)
+	askOrders(t, b)
+	askLetters(t, b)
+	askRebuild(t, b)
+	askUpkeep(t, b)
+	paytest.HashAll(t, b.DB)
+	root, err := paytest.Node(t, b).Roots.Take(t.Context())
+	if err != nil || root == nil {
+		t.Errorf("%+v, %v", root, err)
+	}
 }

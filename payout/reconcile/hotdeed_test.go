@@ -20,6 +20,11 @@ type hotEdit struct {
 
 func (d *hotEdit) pick(n int) int { return rapid.IntRange(0, n-1).Draw(d.rt, "which") }
 
+// other is the next shard.
+func (d *hotEdit) other() *paytest.FakeShard {
+	return d.frozen.Shards[paytest.FakeKey{Campaign: d.c.ID, Shard: (d.Snapshot.Shard + 1) % d.c.Shards}]
+}
+
 func remove(numbers rain.Numbers, packet int) rain.Numbers {
 	return rain.Remaining(numbers, rain.Numbers{{First: packet, Last: packet}})
 }
@@ -66,54 +71,40 @@ func (d *hotEdit) posted(e rain.Entry) bool {
 	return count > 0
 }
 
-// player changes a record of a player.
-func (d *hotEdit) player(edit func(p *rain.PlayerRecord)) bool {
-	w := d.win()
-	if w == nil {
-		return false
+// player takes a record of a player, changes it, and puts it back.
+func (d *hotEdit) player(edit func(p *rain.PlayerRecord)) {
+	if w := d.win(); w != nil {
+		p := d.Players[w.User]
+		edit(&p)
+		d.Players[w.User] = p
 	}
-	p := d.Players[w.User]
-	edit(&p)
-	d.Players[w.User] = p
-	return true
 }
 
-func (d *hotEdit) lent(edit func(l *rain.Lent)) bool {
-	s := &d.FakeShard.Snapshot
-	if len(s.Lent) == 0 {
-		return false
+func (d *hotEdit) lent(edit func(l *rain.Lent)) {
+	if d.Snapshot.Lent = slices.Clone(d.Snapshot.Lent); len(d.Snapshot.Lent) > 0 {
+		edit(&d.Snapshot.Lent[d.pick(len(d.Snapshot.Lent))])
 	}
-	s.Lent = slices.Clone(s.Lent)
-	edit(&s.Lent[d.pick(len(s.Lent))])
-	return true
 }
 
-func (d *hotEdit) change(edit func(w *rain.WinRecord)) bool {
-	w := d.win()
-	if w == nil {
-		return false
+func (d *hotEdit) change(edit func(w *rain.WinRecord)) {
+	if w := d.win(); w != nil {
+		edit(w)
 	}
-	edit(w)
-	return true
 }
 
-func (d *hotEdit) wins(edit func(e *rain.Entry)) bool {
-	e := d.entry()
-	if e == nil || len(e.Wins) == 0 {
-		return false
+func (d *hotEdit) wins(edit func(e *rain.Entry)) {
+	if e := d.entry(); e != nil && len(e.Wins) > 0 {
+		edit(e)
 	}
-	edit(e)
-	return true
 }
 
-// again puts a copy of an entry into the outbox, under its own id.
-func (d *hotEdit) again(say func(s *rain.ShardSnapshot, id string)) bool {
+// again puts a copy of an entry into the outbox, under an id of its own.
+func (d *hotEdit) again(say func(s *rain.ShardSnapshot, id string)) {
 	if len(d.Entries) == 0 {
-		return false
+		return
 	}
 	again := d.Entries[d.pick(len(d.Entries))]
 	again.Ref.ID = fmt.Sprintf("%d-0", d.b.Clock.Now())
 	d.Entries = append(d.Entries, again)
-	say(&d.FakeShard.Snapshot, again.Ref.ID)
-	return true
+	say(&d.Snapshot, again.Ref.ID)
 }

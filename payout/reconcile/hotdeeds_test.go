@@ -16,239 +16,192 @@ var ofPlayers = []string{
 	"a move that has come, forgotten", "a move that has come, made up", "an entry added, as the state says too",
 }
 
-// hotEdits are edits of Redis. They return false if there is nothing to edit.
-var hotEdits = map[string]func(d *hotEdit) bool{
-	"a packet out of the stock": func(d *hotEdit) bool {
-		if d.Stock.Count() == 0 {
-			return false
+// hotEdits are changes of what Redis has. They do nothing if there is nothing to change.
+var hotEdits = map[string]func(d *hotEdit){
+	"a packet out of the stock": func(d *hotEdit) {
+		if n := d.Stock.Count(); n > 0 {
+			d.Stock = remove(d.Stock, nth(d.Stock, d.pick(n)))
 		}
-		d.Stock = remove(d.Stock, nth(d.Stock, d.pick(d.Stock.Count())))
-		return true
 	},
-	"a packet into the stock": func(d *hotEdit) bool {
+	"a packet into the stock": func(d *hotEdit) {
 		packet := d.pick(packetsOfWorld)
 		d.Stock = append(d.Stock, rain.Range{First: packet, Last: packet})
-		return true
 	},
-	"a packet from one stock to another": func(d *hotEdit) bool {
-		other := d.frozen.Shards[paytest.FakeKey{Campaign: d.c.ID, Shard: (d.FakeShard.Snapshot.Shard +
-			1) % d.c.Shards}]
+	"a packet from one stock to another": func(d *hotEdit) {
+		other := d.other()
 		if d.Stock.Count() == 0 || other == d.FakeShard {
-			return false
+			return
 		}
 		packet := nth(d.Stock, d.pick(d.Stock.Count()))
 		d.Stock = remove(d.Stock, packet)
 		other.Stock = append(other.Stock, rain.Range{First: packet, Last: packet})
-		return true
 	},
-	"a stock for another one's": func(d *hotEdit) bool {
-		other := d.frozen.Shards[paytest.FakeKey{Campaign: d.c.ID, Shard: (d.FakeShard.Snapshot.Shard +
-			1) % d.c.Shards}]
-		if d.Stock.String() == other.Stock.String() {
-			return false
+	"a stock for another one's": func(d *hotEdit) {
+		if other := d.other(); d.Stock.String() != other.Stock.String() {
+			d.Stock, other.Stock = other.Stock, d.Stock
 		}
-		d.Stock, other.Stock = other.Stock, d.Stock
-		return true
 	},
-	"what is lent, forgotten": func(d *hotEdit) bool {
-		for i, l := range d.FakeShard.Snapshot.Lent {
+	"what is lent, forgotten": func(d *hotEdit) {
+		for i, l := range d.Snapshot.Lent {
 			if d.b.Count(d.t, "SELECT COUNT(*) FROM move WHERE id = ? AND done_at > 0", l.Move) == 0 {
-				d.FakeShard.Snapshot.Lent = slices.Delete(d.FakeShard.Snapshot.Lent, i, i+1)
-				return true
+				d.Snapshot.Lent = slices.Delete(d.Snapshot.Lent, i, i+1)
+				return
 			}
 		}
-		return false
 	},
-	"what is lent, less of it": func(d *hotEdit) bool {
-		return d.lent(func(l *rain.Lent) { l.Numbers = remove(l.Numbers, l.Numbers[0].First) })
+	"what is lent, less of it": func(d *hotEdit) {
+		d.lent(func(l *rain.Lent) { l.Numbers = remove(l.Numbers, l.Numbers[0].First) })
 	},
-	"what is lent, with another number": func(d *hotEdit) bool { return d.lent(func(l *rain.Lent) { l.Number++ }) },
-	"what was never lent": func(d *hotEdit) bool {
-		d.FakeShard.Snapshot.Lent = append(d.FakeShard.Snapshot.Lent, rain.Lent{Move: "new", To: 0, Number: 1,
-			Epoch: d.FakeShard.Snapshot.Epoch, Numbers: paytest.Packets(7, 7)})
-		return true
+	"what is lent, with another number": func(d *hotEdit) { d.lent(func(l *rain.Lent) { l.Number++ }) },
+	"what was never lent": func(d *hotEdit) {
+		d.Snapshot.Lent = append(d.Snapshot.Lent, rain.Lent{Move: "new", To: 0, Number: 1,
+			Epoch: d.Snapshot.Epoch, Numbers: paytest.Packets(7, 7)})
 	},
-	"a move that has come, forgotten": func(d *hotEdit) bool {
+	"a move that has come, forgotten": func(d *hotEdit) {
 		for id := range d.Borrowed {
 			delete(d.Borrowed, id)
-			return true
+			return
 		}
-		return false
 	},
-	"a move that has come, made up": func(d *hotEdit) bool {
+	"a move that has come, made up": func(d *hotEdit) {
 		if d.Borrowed == nil {
 			d.Borrowed = map[string]int64{}
 		}
-		d.Borrowed["made up"] = d.FakeShard.Snapshot.Moves
-		return true
+		d.Borrowed["made up"] = d.Snapshot.Moves
 	},
-	"a move that has come, with another number": func(d *hotEdit) bool {
+	"a move that has come, with another number": func(d *hotEdit) {
 		for id, number := range d.Borrowed {
 			if number > 0 {
 				d.Borrowed[id] = number + 1
-				return true
+				return
 			}
 		}
-		return false
 	},
-	"a win forgotten": func(d *hotEdit) bool {
-		if d.win() == nil {
-			return false
+	"a win forgotten": func(d *hotEdit) {
+		if len(d.Wins) > 0 {
+			i := d.pick(len(d.Wins))
+			d.Wins = slices.Delete(d.Wins, i, i+1)
 		}
-		i := d.pick(len(d.Wins))
-		d.Wins = slices.Delete(d.Wins, i, i+1)
-		return true
 	},
-	"a win forgotten, and all counts": func(d *hotEdit) bool {
+	"a win forgotten, and all counts": func(d *hotEdit) {
 		w := d.win()
 		if w == nil || d.Players[w.User].Newest != w.Drop {
-			return false
+			return
 		}
 		is := *w
 		d.Wins = slices.DeleteFunc(d.Wins, func(w rain.WinRecord) bool { return w == is })
-		d.FakeShard.Snapshot.Won--
+		d.Snapshot.Won--
 		if is.Before == "" {
 			delete(d.Players, is.User)
 		} else {
 			d.Players[is.User] = rain.PlayerRecord{User: is.User, Wins: d.Players[is.User].Wins - 1, Newest: is.Before}
 		}
-		return true
 	},
-	"a win made up, and all counts": func(d *hotEdit) bool {
+	"a win made up, and all counts": func(d *hotEdit) {
 		packet := d.pick(packetsOfWorld)
-		user := paytest.Home("thief", d.FakeShard.Snapshot.Shard, d.c.Shards)
+		user := paytest.Home("thief", d.Snapshot.Shard, d.c.Shards)
 		d.Wins = append(d.Wins, rain.WinRecord{Win: rain.Win{User: user, Packet: packet, Drop: "998.1"},
-			Entry: d.FakeShard.Snapshot.LastEntry})
+			Entry: d.Snapshot.LastEntry})
 		d.Players[user] = rain.PlayerRecord{User: user, Wins: 1, Newest: "998.1"}
-		d.FakeShard.Snapshot.Won++
-		return true
+		d.Snapshot.Won++
 	},
-	"a win made up, of later": func(d *hotEdit) bool {
-		user := paytest.Home("thief", d.FakeShard.Snapshot.Shard, d.c.Shards)
+	"a win made up, of later": func(d *hotEdit) {
+		user := paytest.Home("thief", d.Snapshot.Shard, d.c.Shards)
 		d.Wins = append(d.Wins, rain.WinRecord{Win: rain.Win{User: user, Packet: d.pick(packetsOfWorld), Drop: "998.1"},
 			Entry: "9999999999999-0"})
 		d.Players[user] = rain.PlayerRecord{User: user, Wins: 1, Newest: "998.1"}
-		return true
 	},
-	"a win's packet": func(d *hotEdit) bool {
-		return d.change(func(w *rain.WinRecord) { w.Packet = (w.Packet + 1) % packetsOfWorld })
+	"a win's packet": func(d *hotEdit) {
+		d.change(func(w *rain.WinRecord) { w.Packet = (w.Packet + 1) % packetsOfWorld })
 	},
-	"a win's entry": func(d *hotEdit) bool { return d.change(func(w *rain.WinRecord) { w.Entry = "1-0" }) },
-	"a win's player": func(d *hotEdit) bool {
-		return d.change(func(w *rain.WinRecord) { w.User += "?" })
+	"a win's entry": func(d *hotEdit) { d.change(func(w *rain.WinRecord) { w.Entry = "1-0" }) },
+	"a win's player": func(d *hotEdit) {
+		d.change(func(w *rain.WinRecord) { w.User += "?" })
 	},
-	"a win's drop":      func(d *hotEdit) bool { return d.change(func(w *rain.WinRecord) { w.Drop = "997.1" }) },
-	"the drop before":   func(d *hotEdit) bool { return d.change(func(w *rain.WinRecord) { w.Before = "997.1" }) },
-	"a player's count":  func(d *hotEdit) bool { return d.player(func(p *rain.PlayerRecord) { p.Wins-- }) },
-	"a player's newest": func(d *hotEdit) bool { return d.player(func(p *rain.PlayerRecord) { p.Newest = "997.1" }) },
-	"a player forgotten": func(d *hotEdit) bool {
-		w := d.win()
-		if w == nil {
-			return false
+	"a win's drop":      func(d *hotEdit) { d.change(func(w *rain.WinRecord) { w.Drop = "997.1" }) },
+	"the drop before":   func(d *hotEdit) { d.change(func(w *rain.WinRecord) { w.Before = "997.1" }) },
+	"a player's count":  func(d *hotEdit) { d.player(func(p *rain.PlayerRecord) { p.Wins-- }) },
+	"a player's newest": func(d *hotEdit) { d.player(func(p *rain.PlayerRecord) { p.Newest = "997.1" }) },
+	"a player forgotten": func(d *hotEdit) {
+		if w := d.win(); w != nil {
+			delete(d.Players, w.User)
 		}
-		delete(d.Players, w.User)
-		return true
 	},
-	"two wins for each other": func(d *hotEdit) bool {
-		if len(d.Wins) < 2 {
-			return false
+	"two wins for each other": func(d *hotEdit) {
+		if last := len(d.Wins) - 1; last > 0 {
+			d.Wins[0].Packet, d.Wins[last].Packet = d.Wins[last].Packet, d.Wins[0].Packet
 		}
-		a, b := &d.Wins[0], &d.Wins[len(d.Wins)-1]
-		a.Packet, b.Packet = b.Packet, a.Packet
-		return true
 	},
-	"an entry removed": func(d *hotEdit) bool {
-		e := d.entry()
-		if e == nil {
-			return false
+	"an entry removed": func(d *hotEdit) {
+		if e := d.entry(); e != nil {
+			gone := e.Ref
+			d.Entries = slices.DeleteFunc(d.Entries, func(one rain.Entry) bool { return one.Ref == gone })
 		}
-		gone := e.Ref
-		d.Entries = slices.DeleteFunc(d.Entries, func(one rain.Entry) bool { return one.Ref == gone })
-		return true
 	},
-	"an entry's packet": func(d *hotEdit) bool {
-		return d.wins(func(e *rain.Entry) { e.Wins[0].Packet = (e.Wins[0].Packet + 1) % packetsOfWorld })
+	"an entry's packet": func(d *hotEdit) {
+		d.wins(func(e *rain.Entry) { e.Wins[0].Packet = (e.Wins[0].Packet + 1) % packetsOfWorld })
 	},
-	"an entry's player": func(d *hotEdit) bool {
-		return d.wins(func(e *rain.Entry) { e.Wins[0].User = "thief" })
+	"an entry's player": func(d *hotEdit) {
+		d.wins(func(e *rain.Entry) { e.Wins[0].User = "thief" })
 	},
-	"an entry's drop": func(d *hotEdit) bool {
-		return d.wins(func(e *rain.Entry) { e.Wins[0].Drop = "997.1" })
+	"an entry's drop": func(d *hotEdit) {
+		d.wins(func(e *rain.Entry) { e.Wins[0].Drop = "997.1" })
 	},
-	"an entry's order": func(d *hotEdit) bool {
-		e := d.entry()
-		if e == nil || len(e.Wins) < 2 {
-			return false
+	"an entry's order": func(d *hotEdit) {
+		if e := d.entry(); e != nil && len(e.Wins) > 1 {
+			e.Wins[0].Packet, e.Wins[1].Packet = e.Wins[1].Packet, e.Wins[0].Packet
 		}
-		e.Wins[0].Packet, e.Wins[1].Packet = e.Wins[1].Packet, e.Wins[0].Packet
-		return true
 	},
-	"a reclaim's packets": func(d *hotEdit) bool {
-		e := d.entry()
-		if e == nil || e.Reclaim == nil {
-			return false
+	"a reclaim's packets": func(d *hotEdit) {
+		if e := d.entry(); e != nil && e.Reclaim != nil {
+			r := *e.Reclaim
+			r.Numbers = remove(r.Numbers, r.Numbers[0].First)
+			e.Reclaim = &r
 		}
-		e.Reclaim = &rain.Reclaim{Numbers: remove(e.Reclaim.Numbers, e.Reclaim.Numbers[0].First), Seal: e.Reclaim.Seal}
-		return true
 	},
-	"an entry added": func(d *hotEdit) bool {
-		return d.again(func(s *rain.ShardSnapshot, id string) { s.NewestEntry = id })
+	"an entry added": func(d *hotEdit) {
+		d.again(func(s *rain.ShardSnapshot, id string) { s.NewestEntry = id })
 	},
-	"an entry added, as the state says too": func(d *hotEdit) bool {
-		return d.again(func(s *rain.ShardSnapshot, id string) { s.LastEntry = id })
+	"an entry added, as the state says too": func(d *hotEdit) {
+		d.again(func(s *rain.ShardSnapshot, id string) { s.LastEntry = id })
 	},
-	"an entry made up, as the state says too": func(d *hotEdit) bool {
+	"an entry made up, as the state says too": func(d *hotEdit) {
 		id := fmt.Sprintf("%d-0", d.b.Clock.Now())
-		d.FakeShard.Snapshot.LastEntry = id
+		d.Snapshot.LastEntry = id
 		d.Entries = append(d.Entries, rain.Entry{
-			Ref:  rain.EntryRef{Campaign: d.c.ID, Shard: d.FakeShard.Snapshot.Shard, ID: id},
+			Ref:  rain.EntryRef{Campaign: d.c.ID, Shard: d.Snapshot.Shard, ID: id},
 			Wins: []rain.Win{{User: "thief", Packet: d.pick(packetsOfWorld), Drop: "997.1"}}})
-		return true
 	},
-	"a setting": func(d *hotEdit) bool {
-		d.FakeShard.Snapshot.Altered = []string{"the state's status"}
-		return true
+	"a setting": func(d *hotEdit) {
+		d.Snapshot.Altered = []string{"the state's status"}
 	},
-	"a revision to come": func(d *hotEdit) bool { d.FakeShard.Snapshot.Revision = d.c.Revision + 10; return true },
-	"a shard that closed": func(d *hotEdit) bool {
-		if d.closed {
-			return false
+	"a revision to come": func(d *hotEdit) { d.Snapshot.Revision = d.c.Revision + 10 },
+	"a shard that closed": func(d *hotEdit) {
+		d.Snapshot.Closed = d.Snapshot.Closed || !d.world.closed
+	},
+	"the state's won":   func(d *hotEdit) { d.Snapshot.Won++ },
+	"the state's left":  func(d *hotEdit) { d.Snapshot.Left++ },
+	"the state's moves": func(d *hotEdit) { d.Snapshot.Moves++ },
+	"a move not counted": func(d *hotEdit) {
+		if d.Snapshot.Moves > d.Snapshot.Epoch {
+			d.Snapshot.Moves--
 		}
-		d.FakeShard.Snapshot.Closed = true
-		return true
 	},
-	"the state's won":   func(d *hotEdit) bool { d.FakeShard.Snapshot.Won++; return true },
-	"the state's left":  func(d *hotEdit) bool { d.FakeShard.Snapshot.Left++; return true },
-	"the state's moves": func(d *hotEdit) bool { d.FakeShard.Snapshot.Moves++; return true },
-	"a move not counted": func(d *hotEdit) bool {
-		s := &d.FakeShard.Snapshot
-		if s.Moves <= s.Epoch {
-			return false
+	"the state's epoch": func(d *hotEdit) { d.Snapshot.Epoch++ },
+	"the state's last entry": func(d *hotEdit) {
+		d.Snapshot.NewestEntry = d.Snapshot.LastEntry
+		d.Snapshot.LastEntry = fmt.Sprintf("%d-0", d.b.Clock.Now())
+	},
+	"an outbox begun anew": func(d *hotEdit) { d.Snapshot.NewestEntry = "0-1" },
+	"what was given back, less of it": func(d *hotEdit) {
+		if s := &d.Snapshot; len(s.Returned) > 0 && s.Epoch == 0 {
+			s.Returned = remove(s.Returned, s.Returned[0].First)
 		}
-		s.Moves--
-		return true
 	},
-	"the state's epoch": func(d *hotEdit) bool { d.FakeShard.Snapshot.Epoch++; return true },
-	"the state's last entry": func(d *hotEdit) bool {
-		d.FakeShard.Snapshot.NewestEntry = d.FakeShard.Snapshot.LastEntry
-		d.FakeShard.Snapshot.LastEntry = fmt.Sprintf("%d-0", d.b.Clock.Now())
-		return true
-	},
-	"an outbox begun anew": func(d *hotEdit) bool { d.FakeShard.Snapshot.NewestEntry = "0-1"; return true },
-	"what was given back, less of it": func(d *hotEdit) bool {
-		s := &d.FakeShard.Snapshot
-		if len(s.Returned) == 0 || s.Epoch > 0 {
-			return false
+	"what was not given back": func(d *hotEdit) {
+		if len(d.Wins) > 0 {
+			packet := d.Wins[0].Packet
+			d.Snapshot.Returned = append(d.Snapshot.Returned, rain.Range{First: packet, Last: packet})
 		}
-		s.Returned = remove(s.Returned, s.Returned[0].First)
-		return true
-	},
-	"what was not given back": func(d *hotEdit) bool {
-		if len(d.Wins) == 0 {
-			return false
-		}
-		packet := d.Wins[0].Packet
-		d.FakeShard.Snapshot.Returned = append(d.FakeShard.Snapshot.Returned, rain.Range{First: packet, Last: packet})
-		return true
 	},
 }

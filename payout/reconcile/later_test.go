@@ -2,10 +2,10 @@ package reconcile_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/payout/paytest"
 	"redrain/payout/reconcile"
 	"redrain/rain"
@@ -32,18 +32,14 @@ func forgePayout(t testing.TB, b *paytest.Books, packet int, ms int64) {
 // TestAPayoutFromTheFuture: a row after the snapshot is left out only up to the shard's newest entry.
 func TestAPayoutFromTheFuture(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
-		f := paytest.NewFakeRedis(b.Clock.Now)
-		f.Open(b.OpenCampaign(t, "c1", rain.Spec{Budget: 1000, Packets: 100}))
+		f, _ := b.Stocked(t, "c1", rain.Spec{Budget: 1000, Packets: 100})
 		f.Win("c1", 0, "u")
 		b.SettleAll(t, f, 0)
 		forgePayout(t, b, 50, b.Clock.Now()+1_000_000)
 		for _, depth := range []reconcile.Depth{reconcile.Sums, reconcile.Rows} {
-			r, err := b.Proof.ReconcileWith(t.Context(), "c1", f, depth)
-			if err != nil || r.Balanced || !slices.ContainsFunc(r.Findings, func(s string) bool {
-				return strings.HasPrefix(s, "payout of packet 50 ") && strings.Contains(s, "has ever written")
-			}) {
-				t.Errorf("%+v, %v", r, err)
-			}
+			wantNamed(t, paytest.Got(b.Proof.ReconcileWith(t.Context(), "c1", f, depth)).Must(t),
+				"payout of packet 50 ",
+				"has ever written")
 		}
 	})
 }
@@ -52,9 +48,7 @@ func TestAPayoutFromTheFuture(t *testing.T) {
 // names it.
 func TestAPayoutFromBetween(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
-		f := paytest.NewFakeRedis(b.Clock.Now)
-		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 1000, Packets: 100})
-		f.Open(c)
+		f, c := b.Stocked(t, "c1", rain.Spec{Budget: 1000, Packets: 100})
 		f.Win("c1", 0, "u")
 		b.SettleAll(t, f, 0)
 		before := f.Snapshots(c)
@@ -65,29 +59,58 @@ func TestAPayoutFromBetween(t *testing.T) {
 			t.Errorf("without a forgery: %+v", r)
 		}
 		forgePayout(t, b, 50, between)
-		if r := b.Prove(t, c, before); r.Later != 2 {
-			t.Errorf("%d payouts are later, want 2", r.Later)
-		}
-		if r := b.Prove(t, c, f); r.Balanced || !slices.ContainsFunc(r.Findings, func(s string) bool {
-			return strings.HasPrefix(s, "payout of packet 50 ")
-		}) {
-			t.Errorf("the next proof: %+v", r)
-		}
+		paytest.Want(t, b.Prove(t, c, before).Later, 2, "payouts are later")
+		wantNamed(t, b.Prove(t, c, f), "payout of packet 50 ") // the next proof
 	})
 }
 
 // TestAMoveFromTheFuture: a move that its shard has not made is named, and does not count as a later one.
 func TestAMoveFromTheFuture(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
-		f := paytest.NewFakeRedis(b.Clock.Now)
-		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 1000, Packets: 100, Shards: 2})
-		f.Open(c)
+		f, c := b.Stocked(t, "c1", rain.Spec{Budget: 1000, Packets: 100, Shards: 2})
 		change(t, b, "INSERT INTO move (id, campaign_id, from_shard, to_shard, numbers, packets, from_number, epoch, "+
 			"created_at) VALUES ('forged', 'c1', 0, 1, '7-9', 3, 5, 0, 1)")
-		if r := b.Prove(t, c, f); r.Balanced || !slices.ContainsFunc(r.Findings, func(s string) bool {
-			return strings.Contains(s, "forged") && strings.Contains(s, "they have made moves up to number 0 and 0")
-		}) {
-			t.Errorf("%+v", r)
+		wantNamed(t, b.Prove(t, c, f), "", "forged", "they have made moves up to number 0 and 0")
+	})
+}
+
+// TestAPacketOfTheOtherLaneIsFound: by each proof, where a guest is paid a player's packet, or a player a guest's, and
+// where a row moves stock from one lane to the other.
+func TestAPacketOfTheOtherLaneIsFound(t *testing.T) {
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 2, GuestsShare: 400_000})
+		f := paytest.NewFakeRedis(b.Clock.Now, c)
+		f.Win("c1", 0, "p")
+		f.Win("c1", 1, "g")
+		for shard := range c.Shards {
+			b.MustPost(t, f.Entries(paytest.FakeKey{Campaign: "c1", Shard: shard})...)
+		}
+		findings := func() string {
+			var all []string
+			for _, depth := range []reconcile.Depth{reconcile.Sums, reconcile.Rows} {
+				r := paytest.Got(b.Proof.ReconcileWith(t.Context(), "c1", f, depth)).Must(t)
+				all = append(all, strings.Join(r.Findings, "\n"))
+			}
+			return strings.Join(all, "\n")
+		}
+		paytest.Want(t, findings(), "\n", "untouched")
+		for name, is := range map[string]struct{ do, undo, want string }{
+			"a guest with a player's packet": {
+				"UPDATE payout SET packet = 4, claim = 'c1-4' WHERE packet = 6",
+				"UPDATE payout SET packet = 6, claim = 'c1-6' WHERE packet = 4", "not of the player's lane"},
+			"a player with a guest's packet": {
+				"UPDATE payout SET packet = 9, claim = 'c1-9' WHERE packet = 0",
+				"UPDATE payout SET packet = 0, claim = 'c1-0' WHERE packet = 9", "not of the player's lane"},
+			"a move": {
+				"INSERT INTO move (id, campaign_id, from_shard, to_shard, numbers, packets, from_number, epoch, " +
+					"created_at) VALUES ('m', 'c1', 0, 1, '3-3', 1, 1, 0, 1)",
+				"DELETE FROM move", "one shard is the guests', the other one the players'"},
+		} {
+			paytest.Must(t, testenv.Err(b.DB.Exec(t.Context(), is.do)))
+			if found := findings(); strings.Count(found, is.want) != 2 {
+				t.Errorf("%s: %s", name, found)
+			}
+			paytest.Must(t, testenv.Err(b.DB.Exec(t.Context(), is.undo)))
 		}
 	})
 }

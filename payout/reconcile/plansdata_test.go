@@ -76,8 +76,7 @@ var many = []manyRows{
 // fillMany fills a MariaDB database with many rows, and updates its statistics.
 func fillMany(t *testing.T, dsn string) {
 	t.Helper()
-	db, err := sql.Open("mysql", dsn)
-	paytest.Must(t, err)
+	db := paytest.Got(sql.Open("mysql", dsn)).Must(t)
 	defer func() { paytest.Must(t, db.Close()) }()
 	db.SetMaxOpenConns(1) // the session's settings apply to all
 	run := func(statement string) {

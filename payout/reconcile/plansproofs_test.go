@@ -43,26 +43,20 @@ func askProofs(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 	ctx := t.Context()
 	for _, campaign := range []string{"c1", "c2", "c3", "c5", "l1", "x1"} {
 		for _, depth := range []reconcile.Depth{reconcile.Sums, reconcile.Rows} {
-			_, err := b.Proof.ReconcileWith(ctx, campaign, f, depth)
-			paytest.Must(t, err)
+			paytest.Must(t, testenv.Err(b.Proof.ReconcileWith(ctx, campaign, f, depth)))
 		}
 	}
-	_, err := b.Proof.ReconcileFull(ctx, f, reconcile.FullOptions{Progress: func(reconcile.Progress) {}})
-	paytest.Must(t, err)
+	paytest.Must(t, testenv.Err(b.Proof.ReconcileFull(ctx, f,
+		reconcile.FullOptions{Progress: func(reconcile.Progress) {}})))
 	roots := chain.NewRoots(b.DB, b.Clock.Now)
-	_, err = roots.Take(ctx)
-	paytest.Must(t, err)
-	_, err = roots.Verify(ctx, chain.VerifyOptions{Found: func(string) {}})
-	paytest.Must(t, err)
-	heads, err := roots.Heads(ctx)
-	paytest.Must(t, err)
+	paytest.Must(t, testenv.Err(roots.Take(ctx)))
+	paytest.Must(t, testenv.Err(roots.Verify(ctx, chain.VerifyOptions{Found: func(string) {}})))
+	heads := paytest.Got(roots.Heads(ctx)).Must(t)
 	for _, h := range heads {
-		_, err := roots.Holds(ctx, h)
-		paytest.Must(t, err)
+		paytest.Must(t, testenv.Err(roots.Holds(ctx, h)))
 	}
 	paytest.HashAll(t, b.DB)
-	_, _, err = booking.BalanceOf(ctx, b.DB, booking.World)
-	paytest.Must(t, err)
+	paytest.Must(t, paytest.Err3(booking.BalanceOf(ctx, b.DB, booking.World)))
 	running, stop := context.WithCancel(ctx)
 	file := filepath.Join(t.TempDir(), "roots")
 	done := make(chan error)

@@ -1,49 +1,39 @@
 package reconcile_test
 
 import (
-	"context"
 	"errors"
 	"io"
+	"slices"
 	"testing"
 	"time"
 
+	"redrain/internal/testenv"
 	"redrain/payout/export"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/posting"
 	"redrain/payout/ledger/standing"
 	"redrain/payout/paytest"
 	"redrain/rain"
+	"redrain/server/history"
 )
 
 // askEverything makes a ledger send all of its statements.
 func askEverything(t testing.TB, b *paytest.Books) {
 	t.Helper()
 	f := fullLedger(t, b)
-	_, err := export.New(b.DB, b.Clock.Now).Write(t.Context(), "c3", "ann", nil, io.Discard)
-	paytest.Must(t, err)
+	paytest.Must(t, testenv.Err(export.New(b.DB, b.Clock.Now).Write(t.Context(), "c3", "ann", nil, io.Discard)))
 	askLists(t, b)
 	askOrders(t, b)
 	askLetters(t, b)
 	askRebuild(t, b)
 	askUpkeep(t, b)
 	askFigures(t, b)
-	_, err = b.DroppedAt(t.Context(), "c5")
-	paytest.Must(t, err)
+	paytest.Must(t, testenv.Err(b.DroppedAt(t.Context(), "c5")))
 	askForged(t, b, f)
 	askProofs(t, b, f)
 }
 
-// ask fails the test with the first error of some calls.
-func ask(t testing.TB, calls ...func() error) {
-	t.Helper()
-	for n, call := range calls {
-		if err := call(); err != nil {
-			t.Fatalf("call %d: %v", n, err)
-		}
-	}
-}
-
-// askLists reads the pages of all lists.
+// askLists turns the pages of everything that can be listed.
 func askLists(t testing.TB, b *paytest.Books) {
 	t.Helper()
 	ctx := t.Context()
@@ -57,8 +47,7 @@ func askLists(t testing.TB, b *paytest.Books) {
 		_, next, err := b.ListClaims(ctx, q)
 		paytest.Must(t, err)
 		if q.After = next; next != "" {
-			_, _, err = b.ListClaims(ctx, q)
-			paytest.Must(t, err)
+			paytest.Must(t, paytest.Err3(b.ListClaims(ctx, q)))
 		}
 	}
 	for _, q := range []ledger.WithdrawalQuery{
@@ -69,66 +58,51 @@ func askLists(t testing.TB, b *paytest.Books) {
 		_, next, err := b.ListWithdrawals(ctx, q)
 		paytest.Must(t, err)
 		if q.After = next; next != "" {
-			_, _, err = b.ListWithdrawals(ctx, q)
-			paytest.Must(t, err)
+			paytest.Must(t, paytest.Err3(b.ListWithdrawals(ctx, q)))
 		}
 	}
 	l := paytest.Node(t, b)
-	ask(t,
-		func() error { _, err := b.ClaimsOn(ctx, "c1", []int{1, 2}); return err },
-		func() error { _, err := b.ClaimStates(ctx, "u1", []string{"c1-0", "c1-3"}); return err },
-		func() error { _, err := b.UserBalances(ctx, []string{"u1", "u2"}); return err },
-		func() error { _, _, err := b.ListSponsors(ctx, "", 1); return err },
-		func() error { _, err := b.SponsorBalance(ctx, "acme"); return err },
-		func() error { return askCampaigns(ctx, b) },
-		func() error { _, _, err := l.Players.ListPlayers(ctx, "u", "", 10); return err },
-		func() error { _, _, err := l.Sanctions.Bans(ctx, "", 10); return err },
-		func() error { _, err := l.Risk.VerdictsOf(ctx, "bot"); return err },
-		func() error { _, _, err := b.ListAuditOf(ctx, "campaign:c1", "", 1); return err },
-		func() error { _, err := b.Live(ctx); return err },
-		func() error { _, err := b.LiveIDs(ctx); return err },
-		func() error { _, _, err := b.Due(ctx, b.Clock.Now(), "", 1); return err },
-		func() error { _, err := b.Withdrawal(ctx, "w-sent"); return err },
-		func() error { _, err := b.WithdrawalHistory(ctx, "w-sent"); return err },
-		func() error { _, err := b.CountPending(ctx); return err },
-		func() error {
-			w, err := b.Withdrawal(ctx, "w-dead")
-			paytest.Must(t, err)
-			_, err = b.PendingOrders(ctx, w)
-			return err
-		},
-		func() error { _, _, err := b.ListAudit(ctx, "", 1); return err },
-		func() error { _, _, err := b.ListDeadLetters(ctx, "", 1); return err },
-		func() error { _, _, err := b.Dead(ctx, "c1"); return err },
-		func() error { return b.RefreshMetrics(ctx) },
-		func() error { _, err := b.Cleared(ctx, "c3"); return err },
-		func() error { _, err := b.Emptied(ctx, "c3"); return err },
-		func() error { _, _, err := b.Paid(ctx, "c1"); return err },
-		func() error { _, _, err := b.GivenBack(ctx, "c1"); return err },
-		func() error { _, err := l.Proofs.LastProofs(ctx); return err },
-		func() error { _, err := l.Proofs.Pending(ctx); return err },
-		func() error { _, _, err := l.Roots.ListRoots(ctx, "", 1); return err },
-		func() error { _, err := l.Restores.Newest(ctx); return err },
-		func() error { _, err := l.Sanctions.Of(ctx, "barred"); return err },
-		func() error { _, _, err := l.Risk.Verdict(ctx, "bot"); return err },
-		func() error { _, _, err := l.Risk.CountHeld(ctx); return err },
-		func() error {
-			for _, q := range []ledger.HeldQuery{{}, {User: "bot"}, {Campaign: "c1"}} {
-				q.State, q.After, q.Limit = ledger.HeldOpen, "1-h1-0", 1
-				if _, _, err := l.Risk.ListHeld(ctx, q); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
-		func() error { return askPlayerLists(t, l) },
-		func() error { _, err := l.Sanctions.Refresh(ctx, standing.NewSanctions()); return err },
-		func() error { _, err := l.Statements.WithdrawalsByID(ctx, []string{"w-sent", "w-dead"}); return err },
-		func() error { _, err := l.Statements.Deposits(ctx, 0, 1); return err },
-		func() error {
-			return l.Statements.EachPaid(ctx, 0, 0, 1, func(ledger.Withdrawal) error { return nil })
-		},
-	)
+	paytest.Must(t, testenv.Err(b.ClaimsOn(ctx, "c1", []int{1, 2})))
+	paytest.Must(t, testenv.Err(b.ClaimStates(ctx, "u1", []string{"c1-0", "c1-3"})))
+	paytest.Must(t, testenv.Err(b.UserBalances(ctx, []string{"u1", "u2"})))
+	paytest.Must(t, paytest.Err3(b.ListSponsors(ctx, "", 1)))
+	paytest.Must(t, testenv.Err(b.SponsorBalance(ctx, "acme")))
+	askCampaigns(t, b)
+	paytest.Must(t, paytest.Err3(l.Players.ListPlayers(ctx, "u", "", 10)))
+	paytest.Must(t, paytest.Err3(l.Sanctions.Bans(ctx, "", 10)))
+	paytest.Must(t, testenv.Err(l.Risk.VerdictsOf(ctx, "bot")))
+	paytest.Must(t, paytest.Err3(b.ListAuditOf(ctx, "campaign:c1", "", 1)))
+	paytest.Must(t, testenv.Err(b.Live(ctx)))
+	paytest.Must(t, testenv.Err(b.LiveIDs(ctx)))
+	paytest.Must(t, paytest.Err3(b.Due(ctx, b.Clock.Now(), "", 1)))
+	paytest.Must(t, testenv.Err(b.Withdrawal(ctx, "w-sent")))
+	paytest.Must(t, testenv.Err(b.WithdrawalHistory(ctx, "w-sent")))
+	paytest.Must(t, testenv.Err(b.CountPending(ctx)))
+	paytest.Must(t, testenv.Err(b.PendingOrders(ctx, paytest.Got(b.Withdrawal(ctx, "w-dead")).Must(t))))
+	paytest.Must(t, paytest.Err3(b.ListAudit(ctx, "", 1)))
+	paytest.Must(t, paytest.Err3(b.ListDeadLetters(ctx, "", 1)))
+	paytest.Must(t, paytest.Err3(b.Dead(ctx, "c1")))
+	paytest.Must(t, b.RefreshMetrics(ctx))
+	paytest.Must(t, testenv.Err(b.Cleared(ctx, "c3")))
+	paytest.Must(t, testenv.Err(b.Emptied(ctx, "c3")))
+	paytest.Must(t, paytest.Err3(b.Paid(ctx, "c1")))
+	paytest.Must(t, paytest.Err3(b.GivenBack(ctx, "c1")))
+	paytest.Must(t, testenv.Err(l.Proofs.LastProofs(ctx)))
+	paytest.Must(t, testenv.Err(l.Proofs.Pending(ctx)))
+	paytest.Must(t, paytest.Err3(l.Roots.ListRoots(ctx, "", 1)))
+	paytest.Must(t, testenv.Err(l.Restores.Newest(ctx)))
+	paytest.Must(t, testenv.Err(l.Sanctions.Of(ctx, "barred")))
+	paytest.Must(t, paytest.Err3(l.Risk.Verdict(ctx, "bot")))
+	paytest.Must(t, paytest.Err3(l.Risk.CountHeld(ctx)))
+	for _, q := range []ledger.HeldQuery{{}, {User: "bot"}, {Campaign: "c1"}} {
+		q.State, q.After, q.Limit = ledger.HeldOpen, "1-h1-0", 1
+		paytest.Must(t, paytest.Err3(l.Risk.ListHeld(ctx, q)))
+	}
+	askPlayerLists(t, l)
+	paytest.Must(t, testenv.Err(l.Sanctions.Refresh(ctx, standing.NewSanctions())))
+	paytest.Must(t, testenv.Err(l.Statements.WithdrawalsByID(ctx, []string{"w-sent", "w-dead"})))
+	paytest.Must(t, testenv.Err(l.Statements.Deposits(ctx, 0, 1)))
+	paytest.Must(t, l.Statements.EachPaid(ctx, 0, 0, 1, func(ledger.Withdrawal) error { return nil }))
 }
 
 // askOrders does the operations on withdrawals that fullLedger does not.
@@ -141,22 +115,16 @@ func askOrders(t testing.TB, b *paytest.Books) {
 	paced := b.Paced(ledger.ReceiverLimits{Rate: 1e6, InFlight: 10})
 	l := paytest.Node(t, b)
 	for _, id := range []string{"o-held", "o-back"} {
-		_, _, err := limited.Withdraw(ctx, id, "rich", 5)
-		paytest.Must(t, err)
+		paytest.Must(t, paytest.Err3(limited.Withdraw(ctx, id, "rich", 5)))
 		paytest.Must(t, b.Hold(ctx, id, ann))
 	}
-	ask(t,
-		func() error { return b.Release(ctx, "o-held", ann) },
-		func() error { _, _, err := b.WithdrawHeld(ctx, "o-asked", "rich", 5, "asked"); return err },
-		func() error { return askApprovals(ctx, b, ann, bob) },
-		func() error { return l.Restores.Begin(ctx, "ann", "a fire") },
-		func() error {
-			_, err := l.Restores.Enter(ctx, ledger.Payment{Withdrawal: "o-entered", User: "rich", Amount: 5,
-				Receiver: paytest.Bank, Reference: "r"})
-			return err
-		},
-		func() error { return l.Restores.End(ctx, "ann", "it is out") },
-	)
+	paytest.Must(t, b.Release(ctx, "o-held", ann))
+	paytest.Must(t, paytest.Err3(b.WithdrawHeld(ctx, "o-asked", "rich", 5, "asked")))
+	askApprovals(t, b, ann, bob)
+	paytest.Must(t, l.Restores.Begin(ctx, "ann", "a fire"))
+	paytest.Must(t, testenv.Err(l.Restores.Enter(ctx, ledger.Payment{Withdrawal: "o-entered", User: "rich", Amount: 5,
+		Receiver: paytest.Bank, Reference: "r"})))
+	paytest.Must(t, l.Restores.End(ctx, "ann", "it is out"))
 	taken, err := paced.LeaseDue(ctx, paytest.Bank, 10, time.Minute)
 	if err != nil || len(taken) == 0 {
 		t.Fatal(taken, err)
@@ -167,24 +135,20 @@ func askOrders(t testing.TB, b *paytest.Books) {
 		t.Fatal(strays, err)
 	}
 	for range 2 {
-		_, err := b.Deposit(ctx, "acme", "twice", 1)
-		paytest.Must(t, err)
+		paytest.Must(t, testenv.Err(b.Deposit(ctx, "acme", "twice", 1)))
 	}
 }
 
-// askApprovals requests, lists, confirms and rejects orders.
-func askApprovals(ctx context.Context, b *paytest.Books, ann, bob ledger.Person) error {
+// askApprovals has orders asked for, listed, confirmed and rejected.
+func askApprovals(t testing.TB, b *paytest.Books, ann, bob ledger.Person) {
+	t.Helper()
+	ctx := t.Context()
 	none := rain.Money(0)
 	two := b.Approvals.Above(&none)
 	for _, receiver := range []string{"the bank before", paytest.Bank} {
-		p, err := two.StartProvider(ctx, receiver, true)
-		if err != nil {
-			return err
-		}
+		p := paytest.Got(two.StartProvider(ctx, receiver, true)).Must(t)
 		if p.Pending != nil {
-			if _, _, err := two.Confirm(ctx, p.Pending.ID, bob); err != nil {
-				return err
-			}
+			paytest.Must(t, paytest.Err3(two.Confirm(ctx, p.Pending.ID, bob)))
 		}
 	}
 	edits := []ledger.Deed{
@@ -192,34 +156,21 @@ func askApprovals(ctx context.Context, b *paytest.Books, ann, bob ledger.Person)
 		{Act: ledger.ActDeposit, Target: "acme", Amount: 5, Reference: "o"},
 	}
 	for n, d := range edits {
-		o, err := two.Do(ctx, d, ann)
-		if err != nil {
-			return err
-		}
-		if _, err := two.Approval(ctx, o.Pending.ID); err != nil {
-			return err
-		}
+		o := paytest.Got(two.Do(ctx, d, ann)).Must(t)
+		paytest.Must(t, testenv.Err(two.Approval(ctx, o.Pending.ID)))
 		if n == len(edits)-1 {
-			_, err = two.Reject(ctx, o.Pending.ID, bob)
+			paytest.Must(t, testenv.Err(two.Reject(ctx, o.Pending.ID, bob)))
 		} else {
-			_, _, err = two.Confirm(ctx, o.Pending.ID, bob)
-		}
-		if err != nil {
-			return err
+			paytest.Must(t, paytest.Err3(two.Confirm(ctx, o.Pending.ID, bob)))
 		}
 	}
 	for _, state := range []ledger.ApprovalState{"", ledger.ApprovalPending, ledger.ApprovalExpired,
 		ledger.ApprovalConfirmed} {
-		if _, _, err := two.ListApprovals(ctx, state, "9000000000000-x", 1); err != nil {
-			return err
-		}
+		paytest.Must(t, paytest.Err3(two.ListApprovals(ctx, state, "9000000000000-x", 1)))
 	}
 	for _, campaign := range []string{"", "c1"} {
-		if _, err := two.RetryAll(ctx, campaign, func([]posting.Settlement) {}); err != nil {
-			return err
-		}
+		paytest.Must(t, testenv.Err(two.RetryAll(ctx, campaign, func([]posting.Settlement) {})))
 	}
-	return nil
 }
 
 // askLetters writes, retries and dismisses dead letters, and refuses entries.
@@ -230,20 +181,16 @@ func askLetters(t testing.TB, b *paytest.Books) {
 	b.MustPost(t, paytest.Entry("l1", 1, paytest.Win("u", 0, 10), paytest.Win("v", 9, 10)))
 	b.MustPost(t, paytest.Entry("l1", 2, paytest.Win("w", 0, 10), paytest.Win("w", 9, 10))) // dead letters
 	waits := paytest.Entry("l1", 3, paytest.Win("x", 2, 10))
-	ask(t,
-		func() error { _, err := b.Attempt(ctx, waits, errors.New("not now"), 10); return err },
-		func() error { _, err := b.Failing(ctx, []rain.EntryRef{waits.Ref}); return err },
-		func() error { return b.ForgetAttempts(ctx, []rain.EntryRef{waits.Ref}) },
-		func() error { b.Clock.Add(40 * 24 * time.Hour.Milliseconds()); return nil },
-		func() error { _, err := b.Attempt(ctx, waits, errors.New("not now"), 10); return err },
-		func() error {
-			_, err := b.BuryMessage(ctx, posting.Message{Name: "1", Payload: []byte("x"), Reason: "it is no entry"})
-			return err
-		},
-		func() error { _, err := b.RetryAll(ctx, "l1", func([]posting.Settlement) {}); return err },
-		func() error { _, err := b.RetryAll(ctx, "", func([]posting.Settlement) {}); return err },
-		func() error { _, err := b.Dismiss(ctx, "l1-0", 0, "nobody's"); return err },
-	)
+	paytest.Must(t, testenv.Err(b.Attempt(ctx, waits, errors.New("not now"), 10)))
+	paytest.Must(t, testenv.Err(b.Failing(ctx, []rain.EntryRef{waits.Ref})))
+	paytest.Must(t, b.ForgetAttempts(ctx, []rain.EntryRef{waits.Ref}))
+	b.Clock.Add(40 * 24 * time.Hour.Milliseconds())
+	paytest.Must(t, testenv.Err(b.Attempt(ctx, waits, errors.New("not now"), 10)))
+	paytest.Must(t, testenv.Err(b.BuryMessage(ctx, posting.Message{Name: "1", Payload: []byte("x"),
+		Reason: "it is no entry"})))
+	paytest.Must(t, testenv.Err(b.RetryAll(ctx, "l1", func([]posting.Settlement) {})))
+	paytest.Must(t, testenv.Err(b.RetryAll(ctx, "", func([]posting.Settlement) {})))
+	paytest.Must(t, testenv.Err(b.Dismiss(ctx, "l1-0", 0, "nobody's")))
 }
 
 // askRebuild rebuilds a shard from the ledger, abandons a campaign and reclaims one.
@@ -251,47 +198,85 @@ func askRebuild(t testing.TB, b *paytest.Books) {
 	t.Helper()
 	ctx := t.Context()
 	l := paytest.Node(t, b)
-	c, err := b.Campaign(ctx, "c1")
-	paytest.Must(t, err)
-	attempt, err := b.BeginRebuild(ctx, "c1", 0)
-	paytest.Must(t, err)
-	ask(t,
-		func() error { _, err := b.Fence(ctx, "c1", 0, attempt); return err },
-		func() error { _, err := b.Holding(ctx, c, 0); return err },
-		func() error {
-			return b.EachAssigned(ctx, c, paytest.Packets(0, c.Packets-1), func(posting.Assigned) error { return nil })
-		},
-		func() error { _, err := b.Reclaimed(ctx, c, 0); return err },
-		func() error { return b.EachWin(ctx, c, 0, func(posting.Assigned) error { return nil }) },
-		func() error { _, err := b.Top(ctx, c, 0, 10); return err },
-		func() error { _, err := b.Moves.Open(ctx, "c1"); return err },
-		func() error { _, err := b.Moves.Known(ctx, c); return err },
-		func() error { return l.Moves.Done(ctx, "underway", 0) },
-		func() error { return b.CreateCampaign(ctx, b.LoadingCampaign(t, "given-up")) },
-		func() error { _, err := b.Abandon(ctx, "given-up"); return err },
-		func() error { b.CloseCampaign(t, "c1"); return nil },
-	)
+	c := paytest.Got(b.Campaign(ctx, "c1")).Must(t)
+	attempt := paytest.Got(b.BeginRebuild(ctx, "c1", 0)).Must(t)
+	paytest.Must(t, testenv.Err(b.Fence(ctx, "c1", 0, attempt)))
+	paytest.Must(t, testenv.Err(b.Holding(ctx, c, 0)))
+	paytest.Must(t, b.EachAssigned(ctx, c, paytest.Packets(0, c.Packets-1),
+		func(posting.Assigned) error { return nil }))
+	paytest.Must(t, testenv.Err(b.Reclaimed(ctx, c, 0)))
+	paytest.Must(t, b.EachWin(ctx, c, 0, func(posting.Assigned) error { return nil }))
+	paytest.Must(t, testenv.Err(b.Top(ctx, c, 0, 10)))
+	paytest.Must(t, testenv.Err(b.Moves.Open(ctx, "c1")))
+	paytest.Must(t, testenv.Err(b.Moves.Known(ctx, c)))
+	paytest.Must(t, l.Moves.Done(ctx, "underway", 0))
+	paytest.Must(t, b.CreateCampaign(ctx, b.LoadingCampaign(t, "given-up")))
+	paytest.Must(t, testenv.Err(b.Abandon(ctx, "given-up")))
+	b.CloseCampaign(t, "c1")
 	b.MustPost(t, paytest.ReclaimEntry(0, 1<<40, paytest.Packets(4, 5)...))
 }
 
 func askUpkeep(t testing.TB, b *paytest.Books) {
 	t.Helper()
 	ctx := t.Context()
-	ask(t,
-		func() error { _, err := b.Lease(ctx, "a job", "another node", time.Hour); return err },
-		func() error { return b.ReleaseLease(ctx, "a job", "another node") },
-		func() error {
-			job, err := b.Lease(ctx, "fenced", "me", time.Hour)
-			paytest.Must(t, err)
-			under := b.Fenced(ctx, "fenced", job.Term)
-			_, err = b.DB.Exec(under, "UPDATE lease SET holder = holder WHERE name = 'fenced'")
-			return err
-		},
-		func() error { return b.Finish(ctx, "key", ledger.Answer{Status: 201, Body: []byte("{}")}) },
-		func() error { _, err := b.Begin(ctx, "key", []byte("body")); return err },
-		func() error { b.Statement(t, "UPDATE idempotency SET expires_at = 1"); return nil },
-		func() error { _, err := b.Begin(ctx, "key", []byte("body")); return err },
-		func() error { return b.Forget(ctx, "key") },
-		func() error { _, err := b.Seals.Rotate(ctx); return err },
-	)
+	paytest.Must(t, testenv.Err(b.Lease(ctx, "a job", "another node", time.Hour)))
+	paytest.Must(t, b.ReleaseLease(ctx, "a job", "another node"))
+	job := paytest.Got(b.Lease(ctx, "fenced", "me", time.Hour)).Must(t)
+	paytest.Must(t, testenv.Err(b.DB.Exec(b.Fenced(ctx, "fenced", job.Term),
+		"UPDATE lease SET holder = holder WHERE name = 'fenced'")))
+	paytest.Must(t, b.Finish(ctx, "key", ledger.Answer{Status: 201, Body: []byte("{}")}))
+	paytest.Must(t, testenv.Err(b.Begin(ctx, "key", []byte("body"))))
+	b.Statement(t, "UPDATE idempotency SET expires_at = 1")
+	paytest.Must(t, testenv.Err(b.Begin(ctx, "key", []byte("body"))))
+	paytest.Must(t, b.Forget(ctx, "key"))
+	paytest.Must(t, testenv.Err(b.Seals.Rotate(ctx)))
+}
+
+// askPlayerLists asks all there is to ask about lists of players.
+func askPlayerLists(t testing.TB, l *ledger.Ledger) {
+	t.Helper()
+	ctx := t.Context()
+	paytest.Must(t, paytest.Err3(l.Lists.ListLists(ctx, "a", 1)))
+	paytest.Must(t, testenv.Err(l.Lists.Heads(ctx)))
+	paytest.Must(t, paytest.Err3(l.Lists.Members(ctx, "guests", "u", 1)))
+	paytest.Must(t, testenv.Err(l.Lists.Among(ctx, "guests", []string{"u1", "u2"})))
+	paytest.Must(t, testenv.Err(l.Lists.Import(ctx, "guests", true, slices.Values([][]string{{"u1", "u3"}}))))
+	paytest.Must(t, testenv.Err(l.Lists.Remove(ctx, "guests", []string{"u3"})))
+	paytest.Must(t, l.Lists.Delete(ctx, "guests"))
+}
+
+// askCampaigns lists campaigns in each order and by each condition, two pages where there are two.
+func askCampaigns(t testing.TB, b *paytest.Books) {
+	t.Helper()
+	ctx := t.Context()
+	now := b.Clock.Now()
+	for _, q := range []ledger.CampaignQuery{
+		{}, {Upwards: true}, {Order: ledger.ByExpiry}, {Order: ledger.ByExpiry, Upwards: true},
+		{Order: ledger.ByName}, {Order: ledger.ByName, Upwards: true}, {Order: ledger.ByBudget},
+		{Order: ledger.ByBudget, Upwards: true}, {Sponsor: "acme"}, {Words: []string{"a", "c"}},
+		{State: rain.StateRaining, Now: now}, {State: rain.StateReady, Now: now}, {State: string(rain.Closed)},
+		{State: string(rain.Closed), Order: ledger.ByName},
+		{State: string(rain.Paused)}, {State: string(rain.Paused), Order: ledger.ByName, Sponsor: "acme"},
+	} {
+		q.Limit = 1
+		_, next, err := b.ListCampaigns(ctx, q)
+		paytest.Must(t, err)
+		if q.State == "" && next == "" {
+			t.Fatal("no second page")
+		}
+		if q.After = next; next != "" {
+			paytest.Must(t, paytest.Err3(b.ListCampaigns(ctx, q)))
+		}
+	}
+}
+
+// askFigures has a campaign's figures written, thinned, read and forgotten.
+func askFigures(t testing.TB, b *paytest.Books) {
+	t.Helper()
+	ctx := t.Context()
+	table := history.NewTable(b.DB)
+	paytest.Must(t, table.Add(ctx, map[string]history.Row{"c1": {At: 1, SpanMS: 1_000}}))
+	paytest.Must(t, testenv.Err(table.Thin(ctx, 1_000, 60_000, 120_000)))
+	paytest.Must(t, testenv.Err(table.Read(ctx, "c1", 0, 1_000_000, 0)))
+	paytest.Must(t, testenv.Err(table.Forget(ctx, 120_000)))
 }

@@ -40,8 +40,7 @@ func TestNoFalseFinding(t *testing.T) {
 				}
 			}}
 			depth := rapid.SampledFrom([]reconcile.Depth{reconcile.Sums, reconcile.Rows}).Draw(rt, "depth")
-			r, err := b.Proof.ReconcileWith(t.Context(), w.c.ID, hot, depth)
-			paytest.Must(rt, err)
+			r := paytest.Got(b.Proof.ReconcileWith(t.Context(), w.c.ID, hot, depth)).Must(rt)
 			proofs++
 			quiet := losses == w.losses
 			for _, lost := range w.lost {

@@ -17,11 +17,11 @@ import (
 	"redrain/rain"
 )
 
+func TestMain(m *testing.M) { testenv.Main(m) }
+
 func TestReconcileThroughALife(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
-		f := paytest.NewFakeRedis(b.Clock.Now)
-		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 1000, Packets: 100, Shards: 3})
-		f.Open(c)
+		f, c := b.Stocked(t, "c1", rain.Spec{Budget: 1000, Packets: 100, Shards: 3})
 		want := reconcile.Reconciliation{Funded: 1000, Stock: 1000, Balanced: true}
 		check := func(what string) {
 			t.Helper()
@@ -52,10 +52,7 @@ func TestReconcileThroughALife(t *testing.T) {
 		want.Paid, want.Stock = 50, 950
 		check("settled")
 
-		entries, err := f.Oldest("c1", 0, 10)
-		if err != nil || len(entries) != 0 {
-			t.Fatal(entries, err)
-		}
+		paytest.Got(f.Oldest("c1", 0, 10)).Len(t, 0)
 		before = f.Snapshots(c)
 		b.CloseCampaign(t, "c1")
 		for s := range 3 {
@@ -73,9 +70,9 @@ func TestReconcileThroughALife(t *testing.T) {
 		want.Unsettled, want.Reclaimed = 0, 950
 		check("given back")
 
-		// Redis has deleted the drained campaign: everything is in the ledger.
-		c, err = b.Update(t.Context(), "c1", func(c *rain.Campaign) error { c.Drained = true; return c.Close(1) })
-		paytest.Must(t, err)
+		// Redis has forgotten the drained campaign: everything is in the ledger.
+		c = paytest.Got(b.Update(t.Context(), "c1",
+			func(c *rain.Campaign) error { c.Drained = true; return c.Close(1) })).Must(t)
 		if got := b.Prove(t, c, nil); !equal(got, want) {
 			t.Errorf("drained and forgotten: %+v", got)
 		}
@@ -95,8 +92,7 @@ func TestReconcileTellsEntriesOfOneMillisecondApart(t *testing.T) {
 				Wins: []rain.Win{paytest.Win("u", packet, 10)}})
 		}
 		b.MustPost(t, e(0, 0), e(1, 1), e(2, 2))
-		f := paytest.NewFakeRedis(b.Clock.Now)
-		f.Open(c)
+		f := paytest.NewFakeRedis(b.Clock.Now, c)
 		f.Settled(e(0, 0))
 		f.Settled(e(1, 1))
 		before := f.Snapshots(c)
@@ -120,14 +116,12 @@ func TestReconcileLoadingAndAbandoned(t *testing.T) {
 		paytest.Must(t, testenv.Err(b.Deposit(t.Context(), "acme", "r", 100)))
 		c := paytest.FullCampaign("c1")
 		paytest.Must(t, b.CreateCampaign(t.Context(), c))
-		half := paytest.NewFakeRedis(b.Clock.Now)
-		half.Open(c)
+		half := paytest.NewFakeRedis(b.Clock.Now, c)
 		half.Lose("c1", 1)
 		if got := b.Prove(t, c, half); !equal(got, reconcile.Reconciliation{Funded: 100, Stock: 100, Balanced: true}) {
 			t.Errorf("%+v", got)
 		}
-		c, err := b.Abandon(t.Context(), "c1")
-		paytest.Must(t, err)
+		c = paytest.Got(b.Abandon(t.Context(), "c1")).Must(t)
 		if got := b.Prove(t, c, half); !equal(got, reconcile.Reconciliation{Funded: 100, Reclaimed: 100,
 			Balanced: true}) {
 			t.Errorf("%+v", got)
@@ -137,9 +131,7 @@ func TestReconcileLoadingAndAbandoned(t *testing.T) {
 
 func TestReconcileCountsDeadLettersOnce(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
-		f := paytest.NewFakeRedis(b.Clock.Now)
-		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
-		f.Open(c)
+		f, c := b.Stocked(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		f.Win("c1", 0, "u1", "u2")
 		// The ledger refuses u2's win: packet 1 was paid to another player by an edit.
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("thief", 1, 10)))
@@ -155,18 +147,14 @@ func TestReconcileCountsDeadLettersOnce(t *testing.T) {
 				t.Errorf("%+v", got)
 			}
 		}
-		if got := testutil.ToFloat64(b.Proof.DifferenceGauge()); got != 10 {
-			t.Errorf("the alarm shows %v", got)
-		}
+		paytest.Want(t, testutil.ToFloat64(b.Proof.DifferenceGauge()), 10, "the alarm shows")
 	})
 }
 
 // TestWhatRedisLacksIsTheDifference: TestEditedRowsAreNamed covers the rows of the books.
 func TestWhatRedisLacksIsTheDifference(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
-		f := paytest.NewFakeRedis(b.Clock.Now)
-		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 1000, Packets: 100})
-		f.Open(c)
+		f, c := b.Stocked(t, "c1", rain.Spec{Budget: 1000, Packets: 100})
 		f.Win("c1", 0, "u1", "u2", "u3")
 		b.SettleAll(t, f, 0)
 		f.Win("c1", 0, "u4")
@@ -192,13 +180,11 @@ func TestWhatRedisLacksIsTheDifference(t *testing.T) {
 // TestReconcileIsExactWhileItRains wins, settles, deposits and reconciles concurrently, one campaign and everything.
 // At no moment is a cent unaccounted for, or a right row a finding.
 func TestReconcileIsExactWhileItRains(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		const shards, packets = 3, 450
 		b.Proof.SetStretch(70)
-		f := paytest.NewFakeRedis(b.Clock.Now)
-		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 10 * packets, Packets: packets, Shards: shards,
+		f, c := b.Stocked(t, "c1", rain.Spec{Budget: 10 * packets, Packets: packets, Shards: shards,
 			Split: rain.DoubleMean})
-		f.Open(c)
 		var wg sync.WaitGroup
 		var ended atomic.Int32
 		for s := range shards {
@@ -247,6 +233,5 @@ func TestReconcileIsExactWhileItRains(t *testing.T) {
 			t.Errorf("everything in the end: %+v, %v", all, err)
 		}
 		t.Logf("%d reconciliations, %d transactions and %d accounts in the end", rounds, all.Transactions, all.Accounts)
-		b.CheckBooks(t)
 	})
 }

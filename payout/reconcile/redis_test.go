@@ -33,8 +33,7 @@ func TestARealRedis(t *testing.T) {
 	rdb := grabtest.Connect(t, testenv.Redis(t))
 	gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 60, Shards: 3, Wins: 10})
 	b := booksOf(t, gm)
-	told, err := b.Campaign(t.Context(), gm.C.ID)
-	paytest.Must(t, err)
+	told := paytest.Got(b.Campaign(t.Context(), gm.C.ID)).Must(t)
 	paytest.Must(t, gm.G.Apply(t.Context(), told))
 	redisHot := hot{store.NewSums(gm.G.Store), store.NewWins(gm.G.Store)}
 	prove := func(what string) string {
@@ -52,13 +51,10 @@ func TestARealRedis(t *testing.T) {
 	}
 	balanced := func(what string) {
 		t.Helper()
-		if found := prove(what); found != "" {
-			t.Errorf("%s: %s", what, found)
-		}
+		paytest.Want(t, prove(what), "", what)
 	}
 	settle := func(shard int) {
-		entries, _, err := gm.G.Page(t.Context(), gm.C.ID, shard, "", 5)
-		paytest.Must(t, err)
+		entries := paytest.Got3(gm.G.Page(t.Context(), gm.C.ID, shard, "", 5)).Must(t)
 		b.MustPost(t, entries...)
 		balanced("settled, and still in the outbox")
 		paytest.Must(t, gm.G.Remove(t.Context(), grabtest.Refs(entries)))
@@ -67,13 +63,11 @@ func TestARealRedis(t *testing.T) {
 	gm.Fill(12)
 	balanced("won")
 	settle(0)
-	lent, err := gm.G.Lend(t.Context(), gm.C.ID, 1, 0, "move", 5)
-	paytest.Must(t, err)
+	lent := paytest.Got(gm.G.Lend(t.Context(), gm.C.ID, 1, 0, "move", 5)).Must(t)
 	balanced("lent")
 	paytest.Must(t, b.Moves.Write(t.Context(), gm.C.ID, 1, *lent))
 	balanced("written")
-	number, err := gm.G.Borrow(t.Context(), gm.C.ID, *lent)
-	paytest.Must(t, err)
+	number := paytest.Got(gm.G.Borrow(t.Context(), gm.C.ID, *lent)).Must(t)
 	balanced("borrowed")
 	paytest.Must(t, b.Moves.Done(t.Context(), "move", number))
 	balanced("done")
@@ -89,9 +83,7 @@ func TestARealRedis(t *testing.T) {
 		dumps[i] = rdb.Dump(t.Context(), key).Val()
 	}
 	oldest := rdb.XRangeN(t.Context(), k.Outbox, "-", "+", 1).Val()[0]
-	again := func(id string) *redis.XAddArgs {
-		return &redis.XAddArgs{Stream: k.Outbox, ID: id, Values: oldest.Values}
-	}
+	again := &redis.XAddArgs{Stream: k.Outbox, ID: "*", Values: oldest.Values}
 	var win string // a field of the wins
 	for field := range rdb.HGetAll(t.Context(), k.Wins).Val() {
 		if strings.Contains(field, "\n") {
@@ -109,103 +101,82 @@ func TestARealRedis(t *testing.T) {
 			paytest.Must(t, rdb.RestoreReplace(t.Context(), key, 0, dumps[i]).Err())
 		}
 	}
+	// run sends commands, separated by ";". The parts of one are separated by "|", and the second one is a key of shard 1.
+	names := map[string]string{"state": k.State, "stock": k.Stock, "wins": k.Wins, "outbox": k.Outbox, "lent": k.Lent,
+		"borrowed": k.Borrowed}
+	run := func(commands string) func() error {
+		return func() error {
+			for command := range strings.SplitSeq(commands, ";") {
+				var args []any
+				for n, arg := range strings.Split(command, "|") {
+					if n == 1 {
+						arg = names[arg]
+					}
+					args = append(args, arg)
+				}
+				paytest.Must(t, rdb.Do(t.Context(), args...).Err())
+			}
+			return nil
+		}
+	}
+	thief := paytest.Home("thief", 1, 3)
+	record, _, _ := strings.Cut(rdb.HGet(t.Context(), k.Wins, win).Val(), "\n")
+	_, ticket, _ := strings.Cut(win, "\n")
 	for what, d := range map[string]struct {
 		do   func() error
 		want string
 	}{
-		"a range into the stock": {func() error { return rdb.LPush(t.Context(), k.Stock, "0-3").Err() },
+		"a range into the stock": {run("LPUSH|stock|0-3"),
 			"packets 0 to 3 are in its stock, but by the split and the moves the shard has no such packets"},
-		"a range out of the stock": {func() error { return rdb.LPop(t.Context(), k.Stock).Err() }, "neither in its " +
-			"stock " +
-			"nor lent"},
-		"words in the stock": {func() error { return rdb.LPush(t.Context(), k.Stock, "all").Err() },
+		"a range out of the stock": {run("LPOP|stock"), "neither in its stock nor lent"},
+		"words in the stock": {run("LPUSH|stock|all"),
 			`shard 1: the stock has "all", which no script has written`},
-		"left": {func() error { return rdb.HIncrBy(t.Context(), k.State, "left", 1).Err() }, "packets are left, but " +
-			"its stock has"},
-		"a packet twice": {func() error { return rdb.LPush(t.Context(), k.Stock, "30-31").Err() },
+		"left":           {run("HINCRBY|state|left|1"), "packets are left, but its stock has"},
+		"a packet twice": {run("LPUSH|stock|30-31"), "twice in its stock"},
+		"ranges that overlap, and left too": {run("LPUSH|stock|33-35;HINCRBY|state|left|3"),
 			"twice in its stock"},
-		"ranges that overlap, and left too": {func() error {
-			paytest.Must(t, rdb.LPush(t.Context(), k.Stock, "33-35").Err())
-			return rdb.HIncrBy(t.Context(), k.State, "left", 3).Err()
-		}, "twice in its stock"},
-		"a packet less, and left too": {func() error {
-			paytest.Must(t, rdb.LPop(t.Context(), k.Stock).Err())
-			paytest.Must(t, rdb.LPush(t.Context(), k.Stock, "31-35").Err())
-			return rdb.HSet(t.Context(), k.State, "left", 5).Err()
-		}, "neither in its stock nor lent"},
-		"status": {func() error { return rdb.HSet(t.Context(), k.State, "status", "paused").Err() },
-			`the state's status is "paused"`},
-		"closed for good": {func() error {
-			return rdb.HSet(t.Context(), k.State, "status", "closed", "rev", "9007199254740991").Err()
-		}, "its state says that it is closed, but the campaign is open"},
-		"a revision to come": {func() error { return rdb.HSet(t.Context(), k.State, "rev", 99).Err() },
-			"its state is of revision 99"},
-		"more wins for each": {func() error { return rdb.HSet(t.Context(), k.State, "wins_per_user", 99).Err() },
-			`wins_per_user is "99"`},
-		"a longer rain": {func() error { return rdb.HSet(t.Context(), k.State, "closes", 1<<50).Err() },
-			"the state's closes"},
-		"what has come": {func() error { return rdb.HSet(t.Context(), k.Borrowed, "x", 1).Err() },
+		"a packet less, and left too": {run("LPOP|stock;LPUSH|stock|31-35;HSET|state|left|5"),
+			"neither in its stock nor lent"},
+		"status": {run("HSET|state|status|paused"), `the state's status is "paused"`},
+		"closed for good": {run("HSET|state|status|closed|rev|9007199254740991"),
+			"its state says that it is closed, but the campaign is open"},
+		"a revision to come": {run("HSET|state|rev|99"), "its state is of revision 99"},
+		"more wins for each": {run("HSET|state|wins_per_user|99"), `wins_per_user is "99"`},
+		"a longer rain":      {run("HSET|state|closes|1125899906842624"), "the state's closes"},
+		"what has come":      {run("HSET|borrowed|x|1"), `move "x" has come to it, but there is no such move`},
+		"what has come, in words": {run("HSET|borrowed|x|all"),
 			`move "x" has come to it, but there is no such move`},
-		"what has come, in words": {func() error { return rdb.HSet(t.Context(), k.Borrowed, "x", "all").Err() },
-			`move "x" has come to it, but there is no such move`},
-		"a win for another player": {func() error {
-			thief := paytest.Home("thief", 1, 3)
-			record, _, _ := strings.Cut(rdb.HGet(t.Context(), k.Wins, win).Val(), "\n")
-			paytest.Must(t, rdb.HDel(t.Context(), k.Wins, win, player).Err())
-			_, ticket, _ := strings.Cut(win, "\n")
-			return rdb.HSet(t.Context(), k.Wins, thief, "1 "+ticket, thief+"\n"+ticket, record).Err()
-		}, "in the outbox, but Redis knows no such win"},
-		"a win more, and all counts": {func() error {
-			thief := paytest.Home("thief", 1, 3)
-			paytest.Must(t, rdb.HIncrBy(t.Context(), k.State, "won", 1).Err())
-			return rdb.HSet(t.Context(), k.Wins, thief, "1 0.7", thief+"\n0.7", "34 "+oldest.ID+" ").Err()
-		}, "player thief"},
-		"won": {func() error { return rdb.HIncrBy(t.Context(), k.State, "won", 1).Err() }, "are recorded for players"},
-		"moves": {func() error { return rdb.HIncrBy(t.Context(), k.State, "moves", 1).Err() }, "the rows have no " +
-			"move " +
-			"with its number 2"},
-		"epoch": {func() error { return rdb.HSet(t.Context(), k.State, "epoch", 5).Err() }, "Redis has gone back in " +
-			"time"},
-		"no number": {func() error { return rdb.HSet(t.Context(), k.State, "won", "x").Err() },
-			`the state's won is "x"`},
-		"no state":  {func() error { return rdb.Del(t.Context(), k.State).Err() }, "shard 1: Redis has lost it"},
-		"no outbox": {func() error { return rdb.Del(t.Context(), k.Outbox).Err() }, `but the outbox says ""`},
-		"an entry": {func() error { return rdb.XDel(t.Context(), k.Outbox, oldest.ID).Err() }, "neither in an " +
-			"outbox nor " +
-			"in the ledger"},
-		"once more": {func() error { return rdb.XAdd(t.Context(), again("*")).Err() }, "no script has written it"},
-		"unreadable": {func() error {
-			return rdb.XAdd(t.Context(), &redis.XAddArgs{Stream: k.Outbox, Values: []string{"a", "b"}}).Err()
-		},
+		"a win for another player": {run("HDEL|wins|" + win + "|" + player + ";HSET|wins|" + thief + "|1 " + ticket +
+			"|" + thief + "\n" + ticket + "|" + record), "in the outbox, but Redis knows no such win"},
+		"a win more, and all counts": {run("HINCRBY|state|won|1;HSET|wins|" + thief + "|1 0.7|" + thief + "\n0.7|34 " +
+			oldest.ID + " "), "player thief"},
+		"won":       {run("HINCRBY|state|won|1"), "are recorded for players"},
+		"moves":     {run("HINCRBY|state|moves|1"), "the rows have no move with its number 2"},
+		"epoch":     {run("HSET|state|epoch|5"), "Redis has gone back in time"},
+		"no number": {run("HSET|state|won|x"), `the state's won is "x"`},
+		"no state":  {run("DEL|state"), "shard 1: Redis has lost it"},
+		"no outbox": {run("DEL|outbox"), `but the outbox says ""`},
+		"an entry":  {run("XDEL|outbox|" + oldest.ID), "neither in an outbox nor in the ledger"},
+		"once more": {func() error { return rdb.XAdd(t.Context(), again).Err() }, "no script has written it"},
+		"unreadable": {run("XADD|outbox|*|a|b"),
 			"it cannot be read, and may be anybody's money"},
 		"once more, as the state says": {func() error {
-			id, err := rdb.XAdd(t.Context(), again("*")).Result()
-			paytest.Must(t, err)
+			id := paytest.Got(rdb.XAdd(t.Context(), again).Result()).Must(t)
 			return rdb.HSet(t.Context(), k.State, "last", id).Err()
 		}, "twice won in its outbox"},
-		"a win": {func() error { return rdb.HDel(t.Context(), k.Wins, win).Err() }, "has no such win"},
-		"a win's packet": {func() error { return rdb.HSet(t.Context(), k.Wins, win, "59 "+oldest.ID+" ").Err() },
-			"shard " +
-				"1 has no such packet"},
-		"words in a win": {func() error { return rdb.HSet(t.Context(), k.Wins, win, "all").Err() },
-			`is "all", which no script has written`},
-		"a count": {func() error { return rdb.HSet(t.Context(), k.Wins, player, "9 0.0").Err() }, "Redis says " +
-			"that player " + player + " has won 9"},
-		"what is lent": {func() error { return rdb.HSet(t.Context(), k.Lent, "x", "0 3 0 30-31").Err() }, "it has " +
-			"made " +
-			"moves up to number 1"},
-		"lent in words": {func() error { return rdb.HSet(t.Context(), k.Lent, "x", "all").Err() },
-			`move x is lent as "all"`},
-		"too many wins": {func() error { return rdb.HSet(t.Context(), k.Wins, player, "11 0.0").Err() }, "has won 11 " +
-			"packets, but they may win 10"},
-		"another newest": {func() error { return rdb.HSet(t.Context(), k.Wins, player, "1 9.9").Err() }, "has won " +
-			"with " +
-			"drop 9.9, but has no such win"},
-		"a later win": {func() error { return rdb.HSet(t.Context(), k.Wins, "x\n0.1", "30 9999999999999-0 ").Err() },
+		"a win":          {run("HDEL|wins|" + win), "has no such win"},
+		"a win's packet": {run("HSET|wins|" + win + "|59 " + oldest.ID + " "), "shard 1 has no such packet"},
+		"words in a win": {run("HSET|wins|" + win + "|all"), `is "all", which no script has written`},
+		"a count":        {run("HSET|wins|" + player + "|9 0.0"), "Redis says that player " + player + " has won 9"},
+		"what is lent":   {run("HSET|lent|x|0 3 0 30-31"), "it has made moves up to number 1"},
+		"lent in words":  {run("HSET|lent|x|all"), `move x is lent as "all"`},
+		"too many wins": {run("HSET|wins|" + player + "|11 0.0"),
+			"has won 11 packets, but they may win 10"},
+		"another newest": {run("HSET|wins|" + player + "|1 9.9"),
+			"has won with drop 9.9, but has no such win"},
+		"a later win": {run("HSET|wins|x\n0.1|30 9999999999999-0 "),
 			"the newest entry that the shard has ever written"},
-		"stock that went": {func() error { return rdb.RPush(t.Context(), k.Stock, "20-20").Err() }, "its stock says " +
-			"that " +
-			"it returned packet 20"},
+		"stock that went": {run("RPUSH|stock|20-20"), "its stock says that it gave back packet 20"},
 	} {
 		paytest.Must(t, d.do())
 		if found := prove(what); !strings.Contains(found, d.want) {
@@ -217,13 +188,9 @@ func TestARealRedis(t *testing.T) {
 
 	// Invalid data of one shard is named, and does not hide an edit of another one.
 	other := gm.G.Keys(gm.C.ID, 2).State
-	blind := map[string]func() error{
-		"too many ranges": func() error {
-			return rdb.LPush(t.Context(), k.Stock, slices.Repeat([]any{"30-30"}, 10_001)...).Err()
-		},
-	}
-	for _, key := range keys {
-		blind[key] = func() error { return rdb.Set(t.Context(), key, "x", 0).Err() }
+	blind := map[string]func() error{"too many ranges": run("LPUSH|stock" + strings.Repeat("|30-30", 10_001))}
+	for name := range names {
+		blind[name] = run("SET|" + name + "|x")
 	}
 	for what, do := range blind {
 		paytest.Must(t, do())
@@ -256,19 +223,16 @@ func booksOf(t *testing.T, gm *grabtest.Game) *paytest.Books {
 	t.Helper()
 	b := paytest.OnSQLite(t)
 	secret := seal.Secret{1, 2, 3} // of grabtest.Ring
-	_, err := b.DB.Exec(t.Context(), "UPDATE seal_key SET secret = ?", secret[:])
-	paytest.Must(t, err)
+	paytest.Must(t, testenv.Err(b.DB.Exec(t.Context(), "UPDATE seal_key SET secret = ?", secret[:])))
 	paytest.Must(t, b.Seals.Load(t.Context()))
-	_, err = b.Deposit(t.Context(), gm.C.Sponsor, "for the game", gm.C.Budget)
-	paytest.Must(t, err)
+	paytest.Must(t, testenv.Err(b.Deposit(t.Context(), gm.C.Sponsor, "for the game", gm.C.Budget)))
 	c := gm.C.Clone()
 	c.Status, c.Rains = rain.Loading, nil
 	paytest.Must(t, b.CreateCampaign(t.Context(), c))
-	_, err = b.Update(t.Context(), c.ID, func(c *rain.Campaign) error {
+	paytest.Must(t, testenv.Err(b.Update(t.Context(), c.ID, func(c *rain.Campaign) error {
 		c.Stocked()
 		c.Rains = slices.Clone(gm.C.Rains)
 		return nil
-	})
-	paytest.Must(t, err)
+	})))
 	return b
 }

@@ -53,7 +53,18 @@ func keepTables(t testing.TB, b *paytest.Books, tables []string) (restore func()
 	}
 }
 
-// everything returns the findings of both reconciliations, one a line.
+// wantNamed wants a proof that fails with a finding that begins with a text, and has others.
+func wantNamed(t testing.TB, r reconcile.Reconciliation, prefix string, parts ...string) {
+	t.Helper()
+	if r.Balanced || !slices.ContainsFunc(r.Findings, func(found string) bool {
+		return strings.HasPrefix(found, prefix) &&
+			!slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(found, part) })
+	}) {
+		t.Errorf("%q, %q are not found: %+v", prefix, parts, r)
+	}
+}
+
+// everything is what both reconciliations find, a line each.
 func everything(t testing.TB, b *paytest.Books, f *paytest.FakeRedis, campaign string) (one, all string) {
 	t.Helper()
 	r, err := b.Proof.ReconcileWith(t.Context(), campaign, f, reconcile.Rows)
@@ -65,8 +76,7 @@ func everything(t testing.TB, b *paytest.Books, f *paytest.FakeRedis, campaign s
 	if r.Balanced != (len(r.Findings) == 0 && r.Difference == 0) {
 		t.Errorf("balanced is %v: %+v", r.Balanced, r)
 	}
-	books, err := b.Proof.ReconcileAll(t.Context(), f, nil)
-	paytest.Must(t, err)
+	books := paytest.Got(b.Proof.ReconcileAll(t.Context(), f, nil)).Must(t)
 	found := slices.Clone(books.Findings)
 	for _, c := range books.Campaigns {
 		found = append(found, c.Findings...)
@@ -81,77 +91,70 @@ func everything(t testing.TB, b *paytest.Books, f *paytest.FakeRedis, campaign s
 // names the row.
 func TestEveryDeedIsNamed(t *testing.T) {
 	testenv.RunsFrom(t, testenv.Nightly)
-	t.Parallel()
-	for name, open := range map[string]func(testing.TB) *paytest.Books{"sqlite": paytest.OnSQLite,
-		"mysql": paytest.OnMySQL} {
-		t.Run(name, func(t *testing.T) {
-			b := open(t)
-			b.Proof.SetStretch(3)
-			f := paytest.NewFakeRedis(b.Clock.Now)
-			f.Open(b.OpenCampaign(t, "c1", rain.Spec{Budget: 1000, Packets: 20, Shards: 2, WinsPerUser: 1}))
-			f.Win("c1", 0, "u1", "u5", "u3")
-			b.SettleAll(t, f, 0)
-			f.Win("c1", 1, "v")
-			b.SettleAll(t, f, 1)
-			b.CloseCampaign(t, "c1") // shard 0 does not know it yet
-			f.Close("c1", 1)
-			b.SettleAll(t, f, 1)
-			f.Win("c1", 0, "u7")
-			// Another campaign for confusions: transactions 6, 7 and 8.
-			f.Open(b.OpenCampaign(t, "c2", rain.Spec{Budget: 100, Packets: 10}))
-			f.Win("c2", 0, "w")
-			b.MustPost(t, f.Shards[paytest.FakeKey{Campaign: "c2"}].Entries[0])
-			paytest.Must(t, b.RecordRefused(t.Context(), b.MustSend(t, "w2", "v", 10), "the bank says no"))
-			paytest.Must(t, b.RecordPaid(t.Context(), b.MustSend(t, "w3", "v", 5), "bank"))
-			b.MustWithdraw(t, "w1", "v", 20)
-			restore := keep(t, b)
-			sh := f.Shards[paytest.FakeKey{Campaign: "c1"}]
-			before := *sh
+	paytest.OnBoth(t, func(t *testing.T, b *paytest.Books) {
+		b.Proof.SetStretch(3)
+		f, _ := b.Stocked(t, "c1", rain.Spec{Budget: 1000, Packets: 20, Shards: 2, WinsPerUser: 1})
+		f.Win("c1", 0, "u1", "u5", "u3")
+		b.SettleAll(t, f, 0)
+		f.Win("c1", 1, "v")
+		b.SettleAll(t, f, 1)
+		b.CloseCampaign(t, "c1") // which shard 0 has not heard of yet
+		f.Close("c1", 1)
+		b.SettleAll(t, f, 1)
+		f.Win("c1", 0, "u7")
+		// Another campaign, to be mixed up with: transactions 6, 7 and 8.
+		f.Open(b.OpenCampaign(t, "c2", rain.Spec{Budget: 100, Packets: 10}))
+		f.Win("c2", 0, "w")
+		b.MustPost(t, f.Shards[paytest.FakeKey{Campaign: "c2"}].Entries[0])
+		paytest.Must(t, b.RecordRefused(t.Context(), b.MustSend(t, "w2", "v", 10), "the bank says no"))
+		paytest.Must(t, b.RecordPaid(t.Context(), b.MustSend(t, "w3", "v", 5), "bank"))
+		b.MustWithdraw(t, "w1", "v", 20)
+		restore := keep(t, b)
+		sh := f.Shards[paytest.FakeKey{Campaign: "c1"}]
+		before := *sh
+		if one, all := everything(t, b, f, "c1"); one != "" || all != "" {
+			t.Fatalf("untouched: %q, %q", one, all)
+		}
+		every := maps.Clone(edits)
+		maps.Copy(every, withdrawalEdits)
+		for what, d := range every {
+			if d.sql != "" {
+				change(t, b, d.sql)
+			}
+			if d.redis != nil {
+				sh.Entries = []rain.Entry{before.Entries[0]}
+				d.redis(sh)
+			}
+			one, all := everything(t, b, f, "c1")
+			for _, want := range d.names {
+				if !strings.Contains(one, want) {
+					t.Errorf("%s: %q is missing in\n%s", what, want, one)
+				}
+				if !strings.Contains(all, want) {
+					t.Errorf("%s, everything: %q is missing in\n%s", what, want, all)
+				}
+			}
+			for _, want := range d.global {
+				if !strings.Contains(all, want) {
+					t.Errorf("%s, everything: %q is missing in\n%s", what, want, all)
+				}
+			}
+			if d.sql != "" {
+				restore()
+			}
+			*sh = before
 			if one, all := everything(t, b, f, "c1"); one != "" || all != "" {
-				t.Fatalf("untouched: %q, %q", one, all)
+				t.Fatalf("%s, undone: %q, %q", what, one, all)
 			}
-			every := maps.Clone(edits)
-			maps.Copy(every, withdrawalEdits)
-			for what, d := range every {
-				if d.sql != "" {
-					change(t, b, d.sql)
-				}
-				if d.redis != nil {
-					sh.Entries = []rain.Entry{before.Entries[0]}
-					d.redis(sh)
-				}
-				one, all := everything(t, b, f, "c1")
-				for _, want := range d.names {
-					if !strings.Contains(one, want) {
-						t.Errorf("%s: %q is missing in\n%s", what, want, one)
-					}
-					if !strings.Contains(all, want) {
-						t.Errorf("%s, everything: %q is missing in\n%s", what, want, all)
-					}
-				}
-				for _, want := range d.global {
-					if !strings.Contains(all, want) {
-						t.Errorf("%s, everything: %q is missing in\n%s", what, want, all)
-					}
-				}
-				if d.sql != "" {
-					restore()
-				}
-				*sh = before
-				if one, all := everything(t, b, f, "c1"); one != "" || all != "" {
-					t.Fatalf("%s, undone: %q, %q", what, one, all)
-				}
-			}
-		})
-	}
+		}
+	})
 }
 
 // TestFindingsStayReadable: a thousand wrong rows are ten lines and a number, and the same faults have the same
 // fingerprint while money moves.
 func TestFindingsStayReadable(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
-		f := paytest.NewFakeRedis(b.Clock.Now)
-		f.Open(b.OpenCampaign(t, "c1", rain.Spec{Budget: 10_000, Packets: 1000}))
+		f, _ := b.Stocked(t, "c1", rain.Spec{Budget: 10_000, Packets: 1000})
 		users := make([]string, 300)
 		for i := range users {
 			users[i] = fmt.Sprint("u", i)
@@ -181,24 +184,15 @@ func TestFindingsStayReadable(t *testing.T) {
 // TestAPacketPaidTwice: even without the key that forbids it.
 func TestAPacketPaidTwice(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
-		f := paytest.NewFakeRedis(b.Clock.Now)
-		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 5 * sqldb.Chunk, Packets: sqldb.Chunk + 10})
-		f.Open(c)
+		f, c := b.Stocked(t, "c1", rain.Spec{Budget: 5 * sqldb.Chunk, Packets: sqldb.Chunk + 10})
 		f.Win("c1", 0, slices.Repeat([]string{"u"}, sqldb.Chunk+10)...)
 		b.SettleAll(t, f, 0)
 		change(t, b, "ALTER TABLE payout RENAME TO keyed; CREATE TABLE payout AS "+allOf("keyed"))
-		if got := b.Prove(t, c, f.Snapshots(c)); !got.Balanced {
-			t.Fatalf("without a key: %+v", got)
-		}
+		paytest.Want(t, b.Prove(t, c, f.Snapshots(c)).Balanced, true, "without a key")
 		for _, packet := range []int{0, sqldb.Chunk - 1, sqldb.Chunk + 9} { // the second one stands across two pages
 			change(t, b, fmt.Sprintf("INSERT INTO payout %s WHERE packet = %d", allOf("keyed"), packet))
-			got := b.Prove(t, c, f.Snapshots(c))
-			if want := fmt.Sprintf("payout of packet %d (", packet); !slices.ContainsFunc(got.Findings,
-				func(s string) bool {
-					return strings.Contains(s, want) && strings.Contains(s, "this packet is paid more than once")
-				}) {
-				t.Errorf("packet %d: %+v", packet, got)
-			}
+			wantNamed(t, b.Prove(t, c, f.Snapshots(c)), fmt.Sprintf("payout of packet %d (", packet),
+				"this packet is paid more than once")
 		}
 	})
 }

@@ -17,7 +17,9 @@ import (
 	"redrain/payout/ledger/chain"
 )
 
-// fakeLedger has the rows of a test.
+func TestMain(m *testing.M) { testenv.Main(m) }
+
+// fakeLedger has the rows that the test says.
 type fakeLedger struct {
 	rows    []chain.Head // each book's newest one is its head
 	restore ledger.Restore

@@ -13,7 +13,9 @@ import (
 	"redrain/payout/statement"
 )
 
-// short formats a line.
+func TestMain(m *testing.M) { testenv.Main(m) }
+
+// short is a line in short.
 func short(l statement.Line) string {
 	if l.Fault != "" {
 		return fmt.Sprintf("%d fault", l.Number)

@@ -20,7 +20,9 @@ import (
 	"redrain/rain"
 )
 
-// patience allows for a busy machine.
+func TestMain(m *testing.M) { testenv.Main(m) }
+
+// patience is for a machine that has other work.
 const patience = 30 * time.Second
 
 // paying runs a payer until the test ends, or stop is called.
@@ -48,9 +50,7 @@ func eventually(t *testing.T, b *paytest.Books, p *Payer, id string,
 	t.Helper()
 	var w ledger.Withdrawal
 	testenv.Eventually(t, patience, "withdrawal "+id, func() bool {
-		var err error
-		w, err = b.Withdrawal(t.Context(), id)
-		paytest.Must(t, err)
+		w = paytest.Got(b.Withdrawal(t.Context(), id)).Must(t)
 		if wait := w.NextAt - b.Clock.Load(); wait > 0 && wait <= payMost.Milliseconds() {
 			b.Clock.Add(wait)
 			p.Wake()
@@ -65,7 +65,7 @@ func finished(w ledger.Withdrawal) bool { return !w.State.Open() }
 // TestPayerPaysEachOnce: three nodes share the due withdrawals. If a receiver does not answer, the same payment is
 // requested again. If it refuses, it is not.
 func TestPayerPaysEachOnce(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		const count = 60
 		b.Rich(t, "u1", count)
 		refused := func(key string) bool { return strings.HasSuffix(key, "5") }
@@ -111,14 +111,13 @@ func TestPayerPaysEachOnce(t *testing.T) {
 			}
 			return total == count
 		})
-		b.CheckBooks(t)
 	})
 }
 
 // TestPayerBuriesAndRedrives: a provider that panics or fails gets the maximum of tries, and raises one alarm. After
 // an operator's retry it gets the same payment.
 func TestPayerBuriesAndRedrives(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		b.Rich(t, "u1", 100)
 		provider := &fakeProvider{answer: func(_ context.Context, _ Payment, try int) (Answer, error) {
 			switch try {
@@ -144,14 +143,12 @@ func TestPayerBuriesAndRedrives(t *testing.T) {
 			t.Errorf("alarm %q", got)
 		}
 		b.WantBalance(t, booking.UserAccount("u1"), 40)
-		_, err := b.Retry(t.Context(), "w1")
-		paytest.Must(t, err)
+		paytest.Must(t, testenv.Err(b.Retry(t.Context(), "w1")))
 		eventually(t, b, p, "w1", finished)
 		b.WantWithdrawal(t, "w1", ledger.WithdrawalPaid, 1)
 		if asked := slices.Compact(provider.payments("w1")); len(asked) != 1 || len(alarms) > 0 {
 			t.Errorf("asked for %+v; %d more alarms", asked, len(alarms))
 		}
-		b.CheckBooks(t)
 	})
 }
 
@@ -284,7 +281,5 @@ func TestPayerSaysWhatIsWrong(t *testing.T) {
 		Log: paytest.Quiet, OnAlarm: func(_ ledger.Withdrawal, message string) { alarms = append(alarms, message) },
 	})
 	p.record(t.Context(), ledger.Withdrawal{}, p.classify(t.Context(), ledger.Withdrawal{}, Answer{Status: Paid}, nil))
-	if !slices.Equal(alarms, []string{ledger.ErrPaidTwice.Error()}) {
-		t.Errorf("%q", alarms)
-	}
+	paytest.WantList(t, alarms, []string{ledger.ErrPaidTwice.Error()})
 }

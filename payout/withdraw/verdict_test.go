@@ -84,11 +84,8 @@ func TestPayerByDefault(t *testing.T) {
 	p.record(t.Context(), w, p.classify(t.Context(), w, answer, err))
 	p.alarm(w, "nobody hears")
 	p.refreshGauge(t.Context())
-	if n := testutil.ToFloat64(p.pending); n != 7 {
-		t.Errorf("%v wait", n)
-	}
-	families, err := reg.Gather()
-	paytest.Must(t, err)
+	paytest.Want(t, testutil.ToFloat64(p.pending), 7, "wait")
+	families := paytest.Got(reg.Gather()).Must(t)
 	for _, f := range families {
 		if n := f.GetMetric()[0].GetHistogram().GetSampleCount(); f.GetName() == "redrain_provider_seconds" && n != 1 {
 			t.Errorf("%d answers are timed", n)

@@ -67,9 +67,7 @@ func run(t *testing.T, r *chain.RootRounds, during time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), during)
 	defer cancel()
-	if err := r.Run(ctx); err != nil {
-		t.Error(err)
-	}
+	paytest.Check(t, r.Run(ctx))
 }
 
 // TestATornFileOfRoots: an invalid line is reported, and nothing is appended.

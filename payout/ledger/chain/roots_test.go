@@ -10,9 +10,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger/chain"
 	"redrain/payout/paytest"
 )
+
+func TestMain(m *testing.M) { testenv.Main(m) }
 
 const day = 24 * time.Hour
 
@@ -23,8 +26,7 @@ var dawn = time.Date(2026, 11, 23, 0, 6, 0, 0, time.UTC)
 func take(t testing.TB, b *paytest.Books, at time.Time) *chain.Root {
 	t.Helper()
 	paytest.HashAll(t, b.DB)
-	root, err := chain.NewRoots(b.DB, at.UnixMilli).Take(t.Context())
-	paytest.Must(t, err)
+	root := paytest.Got(chain.NewRoots(b.DB, at.UnixMilli).Take(t.Context())).Must(t)
 	return root
 }
 
@@ -32,9 +34,8 @@ func take(t testing.TB, b *paytest.Books, at time.Time) *chain.Root {
 func verify(t testing.TB, b *paytest.Books, from string, noted ...chain.Root) (chain.Verified, []string) {
 	t.Helper()
 	var found []string
-	v, err := chain.NewRoots(b.DB, b.Clock.Now).Verify(t.Context(), chain.VerifyOptions{From: from, Noted: noted,
-		Found: func(what string) { found = append(found, what) }})
-	paytest.Must(t, err)
+	v := paytest.Got(chain.NewRoots(b.DB, b.Clock.Now).Verify(t.Context(), chain.VerifyOptions{From: from, Noted: noted,
+		Found: func(what string) { found = append(found, what) }})).Must(t)
 	if int(v.Faults) != len(found) {
 		t.Errorf("%d faults, %q", v.Faults, found)
 	}
@@ -51,24 +52,19 @@ func fill(t testing.TB, b *paytest.Books) {
 
 func deposit(t testing.TB, b *paytest.Books, reference string) {
 	t.Helper()
-	_, err := b.Deposit(paytest.As(t, "sponsor.deposit"), "big", reference, 7)
-	paytest.Must(t, err)
+	paytest.Must(t, testenv.Err(b.Deposit(paytest.As(t, "sponsor.deposit"), "big", reference, 7)))
 }
 
 // TestADayHasOneRoot: for any number of nodes; each follows the previous one. Days without a node have no root.
 func TestADayHasOneRoot(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
-		if root := take(t, b, dawn); root != nil {
-			t.Errorf("before anything is hashed: %+v", root)
-		}
+		paytest.Want(t, take(t, b, dawn), nil, "before anything is hashed")
 		fill(t, b)
 		first := take(t, b, dawn)
 		if first == nil || first.Day != "2026-11-22" || first.Previous != "" || len(first.Blocks) != 2 {
 			t.Fatalf("%+v", first)
 		}
-		if again := take(t, b, dawn.Add(day-2*time.Minute)); again != nil {
-			t.Errorf("taken twice: %+v", again)
-		}
+		paytest.Want(t, take(t, b, dawn.Add(day-2*time.Minute)), nil, "taken twice")
 		deposit(t, b, "more")
 		second := take(t, b, dawn.Add(3*day))
 		if second == nil || second.Day != "2026-11-25" || second.Previous != first.Hash || second.Hash == first.Hash {
@@ -105,81 +101,36 @@ func TestARootFromTheFuture(t *testing.T) {
 // recomputed hashes.
 func TestVerify(t *testing.T) {
 	t.Parallel()
-	const (
-		edit   = "UPDATE deposit SET reference = 'thief' WHERE txn_id = 3"
-		rehash = "UPDATE txn SET hash = x'" + "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff" +
-			"' WHERE id = 3"
-	)
 	for name, c := range map[string]struct {
-		sql   []string
+		sql   string // statements, separated by semicolons
 		noted bool
 		want  []string // none: no finding
 	}{
-		"nothing": {nil, true, nil},
-		"a paper": {
-			[]string{edit},
-			false,
-			[]string{"transaction 3 (deposit:big:r2) is not what was hashed"},
-		},
-		"a line": {
-			[]string{"UPDATE entry SET amount = amount + 1 WHERE txn_id = 3"},
-			false,
-			[]string{"transaction 3"},
-		},
-		"an audit record": {
-			[]string{"UPDATE audit SET actor = 'thief' WHERE id = 2"},
-			false,
-			[]string{"audit record 2 (sponsor.deposit)"},
-		},
-		"a hash": {
-			[]string{rehash},
-			false,
-			[]string{"transaction 3", "block 1 of the table txn is not the hash"},
-		},
-		"a record removed": {
-			[]string{"DELETE FROM audit WHERE id = 2"},
-			false,
-			[]string{"block 1 of the table audit has 4 of 5 rows"},
-		},
-		"a record numbered": {
-			[]string{"UPDATE audit SET id = 77 WHERE id = 2"},
-			false,
-			[]string{"block 1 of the table audit has 4 of 5 rows"},
-		},
-		"a record numbered below 1": {
-			[]string{"UPDATE audit SET id = -2 WHERE id = 2"},
-			false,
-			[]string{"row -2 of the table audit is in no block", "block 1 of the table audit has 4 of 5 rows"},
-		},
-		"a block": {
-			[]string{"UPDATE block SET rows_hashed = 4 WHERE book = 'txn' AND number = 1"},
-			false,
-			[]string{"block 1 of the table txn has 5 of 4 rows", "is not the one of the root of 2026-11-22"},
-		},
-		"a block removed": {
-			[]string{"DELETE FROM block WHERE book = 'txn' AND number = 1"},
-			false,
-			[]string{"block 2 of the table txn does not follow block 0"},
-		},
-		"a root": {
-			[]string{"UPDATE root SET taken_at = 7"},
-			false,
-			[]string{"the root of 2026-11-22 in the table root was changed"},
-		},
-		"the first root": {
-			[]string{"DELETE FROM root WHERE day = '2026-11-22'"},
-			false,
-			[]string{"there was one before it"},
-		},
-		"the last root": {
-			[]string{"DELETE FROM root WHERE day = '2026-11-23'"},
-			true,
-			[]string{"the root of 2026-11-23 was noted, and is not in"},
-		},
-		"all blocks, made anew": {
-			[]string{"DELETE FROM audit WHERE id = 2", "DELETE FROM block", "DELETE FROM root"}, true,
-			[]string{"block 1 of the table audit is not the one of the root of 2026-11-22"},
-		},
+		"nothing": {"", true, nil},
+		"a paper": {"UPDATE deposit SET reference = 'thief' WHERE txn_id = 3", false,
+			[]string{"transaction 3 (deposit:big:r2) is not what was hashed"}},
+		"a line": {"UPDATE entry SET amount = amount + 1 WHERE txn_id = 3", false, []string{"transaction 3"}},
+		"an audit record": {"UPDATE audit SET actor = 'thief' WHERE id = 2", false,
+			[]string{"audit record 2 (sponsor.deposit)"}},
+		"a hash": {"UPDATE txn SET hash = x'" + strings.Repeat("00ff", 16) + "' WHERE id = 3", false,
+			[]string{"transaction 3", "block 1 of the table txn is not the hash"}},
+		"a record removed": {"DELETE FROM audit WHERE id = 2", false,
+			[]string{"block 1 of the table audit has 4 of 5 rows"}},
+		"a record numbered": {"UPDATE audit SET id = 77 WHERE id = 2", false,
+			[]string{"block 1 of the table audit has 4 of 5 rows"}},
+		"a record numbered below 1": {"UPDATE audit SET id = -2 WHERE id = 2", false,
+			[]string{"row -2 of the table audit is in no block", "block 1 of the table audit has 4 of 5 rows"}},
+		"a block": {"UPDATE block SET rows_hashed = 4 WHERE book = 'txn' AND number = 1", false,
+			[]string{"block 1 of the table txn has 5 of 4 rows", "is not the one of the root of 2026-11-22"}},
+		"a block removed": {"DELETE FROM block WHERE book = 'txn' AND number = 1", false,
+			[]string{"block 2 of the table txn does not follow block 0"}},
+		"a root": {"UPDATE root SET taken_at = 7", false,
+			[]string{"the root of 2026-11-22 in the table root was changed"}},
+		"the first root": {"DELETE FROM root WHERE day = '2026-11-22'", false, []string{"there was one before it"}},
+		"the last root": {"DELETE FROM root WHERE day = '2026-11-23'", true,
+			[]string{"the root of 2026-11-23 was noted, and is not in"}},
+		"all blocks, made anew": {"DELETE FROM audit WHERE id = 2;DELETE FROM block;DELETE FROM root", true,
+			[]string{"block 1 of the table audit is not the one of the root of 2026-11-22"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
@@ -187,8 +138,10 @@ func TestVerify(t *testing.T) {
 				noted := []chain.Root{*take(t, b, dawn)}
 				deposit(t, b, "more")
 				noted = append(noted, *take(t, b, dawn.Add(day)))
-				for _, statement := range c.sql {
-					b.Statement(t, statement)
+				for statement := range strings.SplitSeq(c.sql, ";") {
+					if statement != "" {
+						b.Statement(t, statement)
+					}
 				}
 				if strings.Contains(name, "anew") {
 					paytest.HashAll(t, b.DB)
@@ -222,8 +175,7 @@ func TestTheHasherWaits(t *testing.T) {
 		after time.Duration
 		rows  int
 	}{{0, 0}, {59 * time.Second, 0}, {61 * time.Second, 1}, {110 * time.Second, 1}, {130 * time.Second, 2}} {
-		_, err := h.Round(t.Context(), now.Add(c.after))
-		paytest.Must(t, err)
+		paytest.Must(t, testenv.Err(h.Round(t.Context(), now.Add(c.after))))
 		if rows := b.Count(t, "SELECT COALESCE(SUM(rows_hashed), 0) FROM block WHERE book = 'txn'"); rows != c.rows {
 			t.Errorf("after %s %d rows are hashed, want %d", c.after, rows, c.rows)
 		}
@@ -277,9 +229,7 @@ func TestWalkReadsInSteps(t *testing.T) {
 	w := &chain.Walk{SkipTxns: true, Found: func(f chain.Fault) { t.Error(f) }}
 	steps := 1
 	for more := true; more; steps++ {
-		var err error
-		more, err = w.Step(t.Context(), b.DB)
-		paytest.Must(t, err)
+		more = paytest.Got(w.Step(t.Context(), b.DB)).Must(t)
 	}
 	if steps > 3 || w.Blocks < 20 {
 		t.Errorf("%d steps for %d blocks", steps, w.Blocks)

@@ -2,6 +2,7 @@ package posting_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -15,7 +16,7 @@ import (
 )
 
 func TestAttemptsAreCounted(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		allow := b.Refuse(t, "poison")
@@ -34,16 +35,12 @@ func TestAttemptsAreCounted(t *testing.T) {
 			if n == 3 {
 				want = ledger.StateDead
 			}
-			if got := b.ClaimState(t, "poison", "c1-0"); got != want {
-				t.Errorf("after try %d the claim is %s", n, got)
-			}
+			paytest.Want(t, b.ClaimState(t, "poison", "c1-0"), want, fmt.Sprintf("after try %d the claim is", n))
 			if failing, err := b.Failing(ctx, []rain.EntryRef{bad.Ref}); err != nil || failing[bad.Ref] != (n < 3) {
 				t.Errorf("after try %d: %v, %v", n, failing, err)
 			}
 		}
-		if got := b.ClaimState(t, "somebody else", "c1-0"); got != ledger.StateGranted {
-			t.Errorf("somebody else's claim is %s", got)
-		}
+		paytest.Want(t, b.ClaimState(t, "somebody else", "c1-0"), ledger.StateGranted, "somebody else's claim is")
 		letters, _, err := b.ListDeadLetters(ctx, "", 10)
 		if err != nil || len(letters) != 2 || !strings.Contains(letters[0].Reason, "3 tries") ||
 			!strings.Contains(letters[0].Reason, paytest.Refused) {
@@ -57,9 +54,7 @@ func TestAttemptsAreCounted(t *testing.T) {
 			!strings.Contains(err.Error(), paytest.Refused) {
 			t.Error(err)
 		}
-		if settled, err := b.Retry(ctx, "c1-1"); err != nil || len(settled) != 1 {
-			t.Error(settled, err)
-		}
+		paytest.Got(b.Retry(ctx, "c1-1")).Len(t, 1)
 		b.WantBalance(t, booking.EscrowAccount("c1"), 90)
 		allow()
 		if settled, err := b.Retry(ctx, "c1-0"); err != nil || len(settled) != 1 || settled[0].Balance != 10 {
@@ -71,22 +66,19 @@ func TestAttemptsAreCounted(t *testing.T) {
 		if n := b.Count(t, "SELECT COUNT(*) FROM attempt") + b.Count(t, "SELECT COUNT(*) FROM attempt_claim"); n != 0 {
 			t.Errorf("%d rows are left", n)
 		}
-		b.CheckBooks(t)
 	})
 }
 
 // TestGivingUpKnowsWhatIsPosted: a win that a copy has posted meanwhile does not become a dead letter. If it became
 // one in the same moment, it is resolved without moving money.
 func TestGivingUpKnowsWhatIsPosted(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		e := paytest.Entry("c1", 1, paytest.Win("a", 0, 10), paytest.Win("b", 1, 10))
 		paytest.Must(t, testenv.Err(b.Attempt(ctx, e, errors.New("a bug"), 2)))
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("a", 0, 10)))
-		if got := b.ClaimState(t, "a", "c1-0"); got != ledger.StateSettled {
-			t.Errorf("a paid claim is %s", got)
-		}
+		paytest.Want(t, b.ClaimState(t, "a", "c1-0"), ledger.StateSettled, "a paid claim is")
 		tried, err := b.Attempt(ctx, e, errors.New("a bug"), 2)
 		if err != nil || !tried.GivenUp || len(tried.Dead) != 1 || tried.Dead[0].User != "b" {
 			t.Errorf("%+v, %v", tried, err)
@@ -94,23 +86,14 @@ func TestGivingUpKnowsWhatIsPosted(t *testing.T) {
 		late := posting.LateLetter(e, "buried while a copy was posted")
 		paytest.Must(t, b.WriteLetter(late))
 		paytest.Must(t, b.RefreshMetrics(ctx))
-		if n := b.CountDead(t); n != 1 {
-			t.Errorf("%d letters wait, %v", n, err)
-		}
+		paytest.Want(t, b.CountDead(t), 1, "letters wait")
 		b.WantBalance(t, booking.UserAccount("a"), 10)
-		// The count of an entry that was settled from a copy is deleted after a day.
-		if _, err := b.Attempt(ctx, paytest.Entry("c1", 7, paytest.Win("c", 2, 10)), errors.New("a bug"),
-			2); err != nil {
-			t.Fatal(err)
-		}
+		// What was settled elsewhere is forgotten after a day.
+		paytest.Must(t, testenv.Err(b.Attempt(ctx, paytest.Entry("c1", 7, paytest.Win("c", 2, 10)), errors.New("a bug"),
+			2)))
 		b.Clock.Add(posting.AttemptKept + 1000)
-		if _, err := b.Attempt(ctx, paytest.Entry("c1", 8, paytest.Win("d", 3, 10)), errors.New("a bug"),
-			2); err != nil {
-			t.Fatal(err)
-		}
-		if n := b.Count(t, "SELECT COUNT(*) FROM attempt_claim"); n != 1 {
-			t.Errorf("%d rows are kept", n)
-		}
-		b.CheckBooks(t)
+		paytest.Must(t, testenv.Err(b.Attempt(ctx, paytest.Entry("c1", 8, paytest.Win("d", 3, 10)), errors.New("a bug"),
+			2)))
+		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM attempt_claim"), 1, "rows are kept")
 	})
 }

@@ -1,6 +1,7 @@
 package posting_test
 
 import (
+	"fmt"
 	"testing"
 
 	"redrain/payout/ledger/booking"
@@ -8,7 +9,7 @@ import (
 )
 
 func TestBookRefusesWhatDoesNotBalance(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		for what, bad := range map[string]booking.Txn{
 			"money from nowhere": {Kind: "x", Key: "x",
 				Lines: []booking.Line{{Account: booking.UserAccount("u"), Amount: 5},
@@ -26,14 +27,9 @@ func TestBookRefusesWhatDoesNotBalance(t *testing.T) {
 			"more than there is":  booking.Move("x", "x", booking.UserAccount("u"), booking.UserAccount("v"), 1),
 			"a negative movement": booking.Move("x", "x", booking.UserAccount("u"), booking.UserAccount("v"), -1),
 		} {
-			if err := b.InTx(t, []booking.Txn{booking.Move("x", "good", booking.World, booking.UserAccount("w"), 1),
-				bad}); err == nil {
-				t.Errorf("%s is booked", what)
-			}
+			paytest.WantFail(t, b.InTx(t, []booking.Txn{booking.Move("x", "good", booking.World,
+				booking.UserAccount("w"), 1), bad}), fmt.Sprintf("%s is booked", what))
 		}
-		if n := b.Count(t, "SELECT COUNT(*) FROM txn"); n != 0 {
-			t.Errorf("%d transactions are there", n)
-		}
-		b.CheckBooks(t)
+		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM txn"), 0, "transactions are there")
 	})
 }

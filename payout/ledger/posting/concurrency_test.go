@@ -15,7 +15,7 @@ import (
 // TestManyWorkersPostTheSame is redelivery at its worst: eight workers, the same entries in other batches and in
 // another order.
 func TestManyWorkersPostTheSame(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		const campaigns, entries, wins, users = 3, 40, 5, 25
 		var all []rain.Entry
 		paid := map[string]rain.Money{}
@@ -32,39 +32,32 @@ func TestManyWorkersPostTheSame(t *testing.T) {
 				all = append(all, paytest.Entry(id, e+1, list...))
 			}
 		}
-		var wg sync.WaitGroup
-		for w := range 8 {
-			wg.Go(func() {
-				r := rand.New(rand.NewPCG(uint64(w), 1))
-				mine := paytest.Copies(all)
-				r.Shuffle(len(mine), func(i, j int) { mine[i], mine[j] = mine[j], mine[i] })
-				for batch := range slices.Chunk(mine, 1+r.IntN(20)) {
-					posted, err := b.Post(t.Context(), batch)
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					if len(posted.Settled) != len(batch)*wins || len(posted.Dead) > 0 {
-						t.Errorf("%d of %d settled, %d dead", len(posted.Settled), len(batch)*wins, len(posted.Dead))
-					}
+		paytest.Together(8, func(w int) {
+			r := rand.New(rand.NewPCG(uint64(w), 1))
+			mine := paytest.Copies(all)
+			r.Shuffle(len(mine), func(i, j int) { mine[i], mine[j] = mine[j], mine[i] })
+			for batch := range slices.Chunk(mine, 1+r.IntN(20)) {
+				posted, err := b.Post(t.Context(), batch)
+				if err != nil {
+					t.Error(err)
+					return
 				}
-			})
-		}
-		wg.Wait()
+				if len(posted.Settled) != len(batch)*wins || len(posted.Dead) > 0 {
+					t.Errorf("%d of %d settled, %d dead", len(posted.Settled), len(batch)*wins, len(posted.Dead))
+				}
+			}
+		})
 		for user, want := range paid {
 			b.WantBalance(t, booking.UserAccount(user), want)
 		}
-		if n := b.Count(t, "SELECT COUNT(*) FROM payout"); n != campaigns*entries*wins {
-			t.Errorf("%d payouts", n)
-		}
-		b.CheckBooks(t)
+		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM payout"), campaigns*entries*wins, "payouts")
 	})
 }
 
 // TestPlayersAppearEverywhereAtOnce: eight campaigns pay the same new players at once. Each posting returns another
 // balance of a player, from the first win to the last.
 func TestPlayersAppearEverywhereAtOnce(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		const campaigns, rounds, users = 8, 6, 12
 		for c := range campaigns {
 			b.OpenCampaign(t, fmt.Sprintf("c%d", c), rain.Spec{Budget: 5 * rounds * users, Packets: rounds * users})
@@ -83,9 +76,7 @@ func TestPlayersAppearEverywhereAtOnce(t *testing.T) {
 					<-start
 					posted, err := b.Post(t.Context(),
 						[]rain.Entry{paytest.Entry(fmt.Sprintf("c%d", c), round+1, wins...)})
-					if err != nil {
-						t.Error(err)
-					}
+					paytest.Check(t, err)
 					mu.Lock()
 					defer mu.Unlock()
 					for _, s := range posted.Settled {
@@ -97,11 +88,8 @@ func TestPlayersAppearEverywhereAtOnce(t *testing.T) {
 			wg.Wait()
 			for user, balances := range told {
 				slices.Sort(balances)
-				if !slices.Equal(balances, []int{5, 10, 15, 20, 25, 30, 35, 40}) {
-					t.Errorf("%s was told %v", user, balances)
-				}
+				paytest.WantList(t, balances, []int{5, 10, 15, 20, 25, 30, 35, 40}, fmt.Sprintf("%s was told", user))
 			}
 		}
-		b.CheckBooks(t)
 	})
 }

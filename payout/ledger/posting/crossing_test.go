@@ -46,9 +46,7 @@ func TestAReclaimThatIsBeingGivenUpIsNotPosted(t *testing.T) {
 		t.Fatal(err, got.err)
 	}
 	b.WantBalance(t, booking.EscrowAccount("c1"), 100)
-	if _, err := b.Retry(t.Context(), e.Ref.String()); err != nil {
-		t.Error(err)
-	}
+	paytest.Must(t, testenv.Err(b.Retry(t.Context(), e.Ref.String())))
 	b.WantBalance(t, booking.EscrowAccount("c1"), 70)
 }
 
@@ -57,18 +55,14 @@ func TestWhatIsInHandIsNotGivenUp(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		e := paytest.Entry("c1", 1, paytest.Win("u1", 0, 10))
-		unlock, err := b.LockEntries(t.Context(), e)
-		paytest.Must(t, err)
+		unlock := paytest.Got(b.LockEntries(t.Context(), e)).Must(t)
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
 		testenv.WantErr(t, testenv.Err(b.Attempt(ended, e, errors.New("refused"), 1)), context.Canceled)
-		if n := b.CountDead(t); n != 0 {
-			t.Errorf("%d letters, %v", n, err)
-		}
+		paytest.Want(t, b.CountDead(t), 0, "letters")
 		unlock()
-		if tried, err := b.Attempt(t.Context(), e, errors.New("refused"), 1); err != nil || !tried.GivenUp {
-			t.Errorf("%+v, %v", tried, err)
-		}
+		paytest.Want(t, paytest.Got(b.Attempt(t.Context(), e, errors.New("refused"), 1)).Must(t).GivenUp, true,
+			"given up")
 		if b.Locked() != 0 {
 			t.Errorf("%d entries are left in hand", b.Locked())
 		}
@@ -125,7 +119,7 @@ func TestWhatAnotherNodeHasPostedIsNotVoid(t *testing.T) {
 // TestNonsenseHoldsNothingBack: a dead letter about an impossible win neither cuts a reclaim in the same batch, nor
 // explains missing money. A paid win is not kept in the escrow a second time.
 func TestNonsenseHoldsNothingBack(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		c2 := b.OpenCampaign(t, "c2", rain.Spec{Budget: 100, Packets: 10})
@@ -146,8 +140,7 @@ func TestNonsenseHoldsNothingBack(t *testing.T) {
 		b.MustPost(t, paid)
 		late := posting.LateLetter(paid, "given up in the same moment")
 		paytest.Must(t, b.WriteLetter(late))
-		redis := paytest.NewFakeRedis(b.Clock.Now)
-		redis.Open(c2)
+		redis := paytest.NewFakeRedis(b.Clock.Now, c2)
 		redis.Settled(paid)
 		if got := b.Prove(t, c2, redis); !got.Balanced || got.Dead != 0 {
 			t.Errorf("%+v", got)
@@ -158,26 +151,22 @@ func TestNonsenseHoldsNothingBack(t *testing.T) {
 			t.Errorf("%+v", posted)
 		}
 		b.WantBalance(t, booking.EscrowAccount("c2"), 0)
-		b.CheckBooks(t)
 	})
 }
 
 // TestAMessageIsNeverPaid: a dead letter of an invalid message can only be dismissed. Its valid entries come again
 // from their outbox.
 func TestAMessageIsNeverPaid(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		text := payout.EncodeEntry(paytest.Entry("c1", 5, paytest.Win("u1", 0, 10)))
 		for name, payload := range map[string][]byte{"message-sealed": payout.SealMessage(paytest.Ring, text),
 			"message-text": text} {
-			if _, err := b.BuryMessage(ctx, posting.Message{Name: name, Payload: payload,
-				Reason: "on a wrong subject"}); err != nil {
-				t.Fatal(err)
-			}
+			paytest.Must(t, testenv.Err(b.BuryMessage(ctx, posting.Message{Name: name, Payload: payload,
+				Reason: "on a wrong subject"})))
 			testenv.WantErr(t, testenv.Err(b.Retry(ctx, name)), ledger.ErrStillDead)
 		}
 		b.WantBalance(t, booking.UserAccount("u1"), 0)
-		b.CheckBooks(t)
 	})
 }

@@ -48,29 +48,25 @@ func TestOnlyTheNewestAttemptFences(t *testing.T) {
 		if err := errors.Join(err1, err2); err != nil || second <= first {
 			t.Fatalf("attempts %d, %d: %v", first, second, err)
 		}
-		if _, err := b.Fence(ctx, "c1", 0, first); !errors.Is(err, posting.ErrRebuildSuperseded) {
-			t.Errorf("an earlier attempt: %v", err)
-		}
+		testenv.WantErr(t, testenv.Err(b.Fence(ctx, "c1", 0, first)), posting.ErrRebuildSuperseded,
+			"an earlier attempt")
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u1", 0, 10))) // there is no barrier yet
 		b.WantBalance(t, booking.UserAccount("u1"), 10)
-		if _, err := b.Fence(ctx, "c1", 0, second); err != nil {
-			t.Error(err)
-		}
+		paytest.Must(t, testenv.Err(b.Fence(ctx, "c1", 0, second)))
 		testenv.WantErr(t, testenv.Err(b.Fence(ctx, "c9", 0, 1)), posting.ErrUnknownCampaign, "an unknown campaign")
 	})
 }
 
 // TestWhatComesAfterTheFenceIsVoid: except entries that the ledger had, and those of the new epoch.
 func TestWhatComesAfterTheFenceIsVoid(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 2})
 		u := func(n, shard int) string { return paytest.Home(fmt.Sprint("u", n), shard, 2) }
 		known := paytest.Entry("c1", 5, paytest.Win(u(1, 0), 0, 10), paytest.Win(u(2, 0), 1, 10))
 		b.MustPost(t, known)
 		barrier := b.MustFence(t, 0)
-		ms, _, err := barrier.Position()
-		paytest.Must(t, err)
-		// another player has packet 0
+		ms := paytest.Got3(barrier.Position()).Must(t)
+		// packet 0 is somebody else's
 		late := paytest.Entry("c1", 6, paytest.Win(u(3, 0), 2, 10), paytest.Win(u(4, 0), 0, 10))
 		posted := b.MustPost(t, known, late, late, paytest.Entry("c1", int(ms), paytest.Win(u(5, 0), 3, 10)),
 			paytest.ReclaimEntry(0, 7, rain.Range{First: 2, Last: 4}))
@@ -92,19 +88,14 @@ func TestWhatComesAfterTheFenceIsVoid(t *testing.T) {
 			u(6, 1): 10, u(7, 0): 10, u(8, 0): 10} {
 			b.WantBalance(t, booking.UserAccount(user), want)
 		}
-		if state := b.ClaimState(t, u(4, 0), "c1-0"); state != ledger.StateGranted {
-			t.Errorf("a void claim is %s, and nobody waits for it", state)
-		}
-		if n := b.CountDead(t); n != 0 {
-			t.Errorf("%d letters wait for a person (%v)", n, err)
-		}
-		if n := b.Count(t, "SELECT COUNT(*) FROM dead_letter WHERE resolved_at > 0 AND reason LIKE 'void: %'"); n != 4 {
-			t.Errorf("%d void letters are kept", n)
-		}
+		paytest.Want(t, b.ClaimState(t, u(4, 0), "c1-0"), ledger.StateGranted,
+			"a void claim is, and nobody waits for it")
+		paytest.Want(t, b.CountDead(t), 0, "letters wait for a person")
+		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM dead_letter WHERE resolved_at > 0 AND reason LIKE 'void: %'"),
+			4, "void letters are kept")
 		testenv.WantErr(t, testenv.Err(b.Retry(t.Context(), "c1-9")), ledger.ErrUnknownClaim)
-		// The books match the restored Redis: assigned packets are won, and the rest is in stock.
-		redis := paytest.NewFakeRedis(b.Clock.Now)
-		redis.Open(c)
+		// The books are those of Redis as it is restored: it knows what is taken, and the rest is its stock.
+		redis := paytest.NewFakeRedis(b.Clock.Now, c)
 		redis.Settled(other)
 		restored := paytest.Restored{Stock: paytest.Packets(2, 4),
 			Barrier: posting.Barrier{Entry: barrier.ID, Epoch: ms}}
@@ -117,13 +108,12 @@ func TestWhatComesAfterTheFenceIsVoid(t *testing.T) {
 		if !got.Balanced || got.Difference != 0 || got.Dead != 0 || got.Paid != 50 || got.Stock != 50 {
 			t.Errorf("the books: %+v", got)
 		}
-		b.CheckBooks(t)
 	})
 }
 
 // TestALetterThatWaitsOutlivesTheFence: its packet counts as assigned, so a later retry may pay it.
 func TestALetterThatWaitsOutlivesTheFence(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 30, Packets: 3})
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u1", 0, 10)))
 		allow := b.Refuse(t, "u2")
@@ -136,22 +126,13 @@ func TestALetterThatWaitsOutlivesTheFence(t *testing.T) {
 			{paytest.Win("u1", 0, 10), rain.EntryRef{Campaign: "c1", ID: "1-0"}},
 			{paytest.Win("u2", 1, 10), rain.EntryRef{Campaign: "c1", ID: "2-0"}},
 		}
-		if got := assigned(b, c); !slices.Equal(got, want) {
-			t.Errorf("taken: %+v", got)
-		}
-		if _, err := b.Retry(t.Context(), "c1-1"); !errors.Is(err, ledger.ErrStillDead) {
-			t.Errorf("a retry while the database refuses it: %v", err)
-		}
+		paytest.WantList(t, assigned(b, c), want, "taken")
+		testenv.WantErr(t, testenv.Err(b.Retry(t.Context(), "c1-1")), ledger.ErrStillDead,
+			"a retry while the database refuses it")
 		allow()
-		settled, err := b.Retry(t.Context(), "c1-1")
-		if err != nil || len(settled) != 1 {
-			t.Fatalf("%+v, %v", settled, err)
-		}
+		paytest.Got(b.Retry(t.Context(), "c1-1")).Len(t, 1)
 		b.WantBalance(t, booking.UserAccount("u2"), 10)
-		if got := assigned(b, c); !slices.Equal(got, want) {
-			t.Errorf("taken after the retry: %+v", got)
-		}
-		b.CheckBooks(t)
+		paytest.WantList(t, assigned(b, c), want, "taken after the retry")
 	})
 }
 
@@ -233,8 +214,7 @@ func TestReclaimed(t *testing.T) {
 			}
 		}
 		paytest.Must(t, b.CreateCampaign(t.Context(), b.LoadingCampaign(t, "c2")))
-		c, err := b.Abandon(t.Context(), "c2")
-		paytest.Must(t, err)
+		c = paytest.Got(b.Abandon(t.Context(), "c2")).Must(t)
 		if got, err := b.Reclaimed(t.Context(), c, 0); got.String() != "0-2" || err != nil {
 			t.Errorf("an abandoned campaign: %v, %v", got, err)
 		}

@@ -23,8 +23,7 @@ func TestPostingsMeetAFence(t *testing.T) {
 		for round := range rounds {
 			id := fmt.Sprintf("c%d", round)
 			c := b.OpenCampaign(t, id, rain.Spec{Budget: 10 * workers * each, Packets: workers * each})
-			attempt, err := b.BeginRebuild(t.Context(), id, 0)
-			paytest.Must(t, err)
+			attempt := paytest.Got(b.BeginRebuild(t.Context(), id, 0)).Must(t)
 			var mu sync.Mutex
 			void := map[int]bool{}
 			half := make(chan struct{}, workers*each)
@@ -38,9 +37,7 @@ func TestPostingsMeetAFence(t *testing.T) {
 							win.Drop = paytest.DropOf(0) // that has won before: a dead letter
 						}
 						posted, err := b.Post(t.Context(), []rain.Entry{paytest.Entry(id, packet+1, win)})
-						if err != nil {
-							t.Error(err)
-						}
+						paytest.Check(t, err)
 						mu.Lock()
 						for _, d := range posted.Void {
 							void[d.Packet] = true
@@ -53,17 +50,14 @@ func TestPostingsMeetAFence(t *testing.T) {
 			for range workers * each / 3 {
 				<-half
 			}
-			if _, err := b.Fence(t.Context(), id, 0, attempt); err != nil {
-				t.Error(err)
-			}
+			paytest.Must(t, testenv.Err(b.Fence(t.Context(), id, 0, attempt)))
 			taken := map[int]bool{}
 			for _, k := range b.Assigned(t, c) { // at once, as a rebuild does
 				taken[k.Win.Packet] = true
 			}
-			letters, err := sqldb.Column[int](t.Context(), b.DB,
+			letters := paytest.Got(sqldb.Column[int](t.Context(), b.DB,
 				"SELECT packet FROM dead_letter WHERE campaign_id = ? "+
-					"AND resolved_at = 0", id)
-			paytest.Must(t, err)
+					"AND resolved_at = 0", id)).Must(t)
 			for _, packet := range letters {
 				if taken[packet] {
 					t.Errorf("round %d: a letter that cannot be paid takes packet %d", round, packet)
@@ -93,13 +87,12 @@ func TestAFenceAndOnePosting(t *testing.T) {
 			b := paytest.OnMySQL(t) // SQLite has one writer: there the two cannot meet
 			b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 			b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("early", 0, 10)))
-			attempt, err := b.BeginRebuild(t.Context(), "c1", 0)
-			paytest.Must(t, err)
+			attempt := paytest.Got(b.BeginRebuild(t.Context(), "c1", 0)).Must(t)
 			fenced := make(chan error, 1)
 			fence := func() { _, err := b.Fence(context.Background(), "c1", 0, attempt); fenced <- err }
 			entries := []rain.Entry{paytest.Entry("c1", 2, paytest.Win("u1", packet, 10))}
 			late := errors.New("late")
-			err = b.DB.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
+			err := b.DB.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
 				batch, err := classified(ctx, b, tx, entries)
 				if err != nil {
 					return err
@@ -135,9 +128,7 @@ func TestAFenceAndOnePosting(t *testing.T) {
 				}
 				return nil
 			})
-			if err := errors.Join(err, <-fenced); err != nil {
-				t.Error(err)
-			}
+			paytest.Must(t, errors.Join(err, <-fenced))
 		})
 	}
 }

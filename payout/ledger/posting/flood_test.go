@@ -13,7 +13,7 @@ import (
 // TestAFloodOfForgeriesIsBounded: only a limited number of forged entries and messages is kept. Entries with an old
 // key are kept beyond it, and an operator may pay them.
 func TestAFloodOfForgeriesIsBounded(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		rotate(b)
 		rotate(b)
@@ -41,46 +41,36 @@ func TestAFloodOfForgeriesIsBounded(t *testing.T) {
 			posted.Dropped != 1 {
 			t.Errorf("%+v", posted)
 		}
-		if kept, err := b.BuryMessage(t.Context(), posting.Message{Name: "message-1", Payload: []byte("flood"),
-			Reason: "no entry"}); err != nil || kept {
-			t.Errorf("kept %v, %v", kept, err)
-		}
-		if settled, err := b.Retry(t.Context(), "c1-0"); err != nil || len(settled) != 1 {
-			t.Errorf("%+v, %v", settled, err)
-		}
+		paytest.Got(b.BuryMessage(t.Context(), posting.Message{Name: "message-1", Payload: []byte("flood"),
+			Reason: "no entry"})).Want(t, false, "kept")
+		paytest.Got(b.Retry(t.Context(), "c1-0")).Len(t, 1)
 		b.WantBalance(t, booking.EscrowAccount("c1"), 90)
 		b.Statement(t, "UPDATE dead_letter SET resolved_at = 1 WHERE user_id = 'thief'")
 		huge := make([]byte, 1<<20)
-		if kept, err := b.BuryMessage(t.Context(), posting.Message{Name: "message-1", Payload: huge,
-			Reason: "no entry"}); err != nil || !kept {
-			t.Errorf("kept %v, %v", kept, err)
-		}
+		paytest.Got(b.BuryMessage(t.Context(), posting.Message{Name: "message-1", Payload: huge,
+			Reason: "no entry"})).Want(t, true, "kept")
 		if n := b.Count(t, "SELECT MAX(LENGTH(payload)) FROM dead_letter"); n > 1<<16 {
 			t.Errorf("%d bytes are kept of a message", n)
 		}
-		b.CheckBooks(t)
 	})
 }
 
 // TestWhatOnlySeemsHopelessIsKept: by a tampered row, a player has all the allowed wins. Each later win is kept, and
 // paid after the row is corrected.
 func TestWhatOnlySeemsHopelessIsKept(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		const wins = 2 * posting.MostHopeless
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 10 * (wins + 1), Packets: wins + 1})
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u1", wins, 10)))
 		b.Statement(t, fmt.Sprintf("UPDATE winner SET wins = %d WHERE user_id = 'u1'", wins+1))
 		for n := range wins {
-			if posted := b.MustPost(t, paytest.Entry("c1", n+2, paytest.Win("u1", n, 10))); len(posted.Dead) != 1 {
-				t.Fatalf("win %d: %+v", n, posted)
-			}
+			paytest.Want(t, len(b.MustPost(t, paytest.Entry("c1", n+2, paytest.Win("u1", n, 10))).Dead), 1,
+				fmt.Sprintf("win %d", n))
 		}
 		b.Statement(t, "UPDATE winner SET wins = 1 WHERE user_id = 'u1'")
-		if done, err := b.RetryAll(t.Context(), "", func([]posting.Settlement) {}); err != nil || done.Settled != wins {
-			t.Errorf("%+v, %v", done, err)
-		}
+		paytest.Want(t, paytest.Got(b.RetryAll(t.Context(), "", func([]posting.Settlement) {})).Must(t).Settled, wins,
+			"settled")
 		b.WantBalance(t, booking.EscrowAccount("c1"), 0)
-		b.CheckBooks(t)
 	})
 }
 
@@ -101,12 +91,9 @@ func TestAFloodOfOneLineIsBounded(t *testing.T) {
 			t.Errorf("%d are kept, %d said to be, %d dropped", n, kept, dropped)
 		}
 		giveUp(b, paytest.Entry("c1", 1000, paytest.Win("u1", 1, 10)))
-		if settled, err := b.Retry(t.Context(), "c1-1"); err != nil || len(settled) != 1 {
-			t.Errorf("%+v, %v", settled, err)
-		}
+		paytest.Got(b.Retry(t.Context(), "c1-1")).Len(t, 1)
 		b.GiveEscrow(t, "c1", -(10*packets - 20))
-		if posted := b.MustPost(t, paytest.Entry("c1", 1001, paytest.Win("u1", 2, 10))); len(posted.Dead) != 1 {
-			t.Errorf("an escrow that holds less: %+v", posted)
-		}
+		paytest.Want(t, len(b.MustPost(t, paytest.Entry("c1", 1001, paytest.Win("u1", 2, 10))).Dead), 1,
+			"an escrow that holds less")
 	})
 }

@@ -75,22 +75,16 @@ func TestTheEscrowIsTakenLast(t *testing.T) {
 	dsn := testenv.MySQL(t) + "?innodb_lock_wait_timeout=60"
 	b := paytest.NewBooks(t, func() (*sqldb.DB, error) { return sqldb.OpenMySQL(dsn) })
 	b.OpenCampaign(t, "c1", rain.Spec{Budget: workers * wins, Packets: workers * wins})
-	beside, err := sql.Open("mysql", dsn+"&tx_isolation=%27READ-UNCOMMITTED%27")
-	paytest.Must(t, err)
+	beside := paytest.Got(sql.Open("mysql", dsn+"&tx_isolation=%27READ-UNCOMMITTED%27")).Must(t)
 	defer func() {
-		if err := beside.Close(); err != nil {
-			t.Error(err)
-		}
+		paytest.Must(t, beside.Close())
 	}()
-	holder, err := beside.BeginTx(t.Context(), nil)
-	paytest.Must(t, err)
-	_, err = holder.ExecContext(t.Context(), "UPDATE balance SET amount = amount WHERE account_id = 'escrow:c1'")
-	paytest.Must(t, err)
+	holder := paytest.Got(beside.BeginTx(t.Context(), nil)).Must(t)
+	paytest.Must(t, testenv.Err(holder.ExecContext(t.Context(),
+		"UPDATE balance SET amount = amount WHERE account_id = 'escrow:c1'")))
 	var wg sync.WaitGroup
 	release := sync.OnceFunc(func() {
-		if err := holder.Rollback(); err != nil {
-			t.Error(err)
-		}
+		paytest.Must(t, holder.Rollback())
 		wg.Wait()
 	})
 	defer release()
@@ -100,9 +94,7 @@ func TestTheEscrowIsTakenLast(t *testing.T) {
 			for i := range wins {
 				list = append(list, paytest.Win(fmt.Sprintf("u%d-%d", w, i), w*wins+i, 1))
 			}
-			if _, err := b.Post(t.Context(), []rain.Entry{paytest.Entry("c1", 1+w, list...)}); err != nil {
-				t.Error(err)
-			}
+			paytest.Check(t, testenv.Err(b.Post(t.Context(), []rain.Entry{paytest.Entry("c1", 1+w, list...)})))
 		})
 	}
 	testenv.Eventually(t, 30*time.Second, "all have written and wait", func() bool {

@@ -2,6 +2,7 @@ package posting_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -83,23 +84,19 @@ func TestAMoveThatCannotBe(t *testing.T) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
-		if n := b.Count(t, "SELECT COUNT(*) FROM move"); n != 1 {
-			t.Errorf("%d rows", n)
-		}
-		// Borrowed packets may move on, and back. Numbers may be missing, of moves without a row.
+		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM move"), 1, "rows")
+		// What came may go on, and back; numbers may be left out, of moves that have no row yet.
 		paytest.Must(t, b.Moves.Write(ctx, "c1", 1, lent("m2", 2, 300, one(2), one(6))))
 		paytest.Must(t, b.Moves.Write(ctx, "c1", 2, lent("m3", 0, 1, one(2))))
 		paytest.Must(t, b.Moves.Write(ctx, "c1", 0, lent("m4", 2, 2, one(2))))
-		if got, err := b.Holding(ctx, c, 2); err != nil || got.Numbers.String() != "2-2 6-6 8-11" {
-			t.Errorf("%+v, %v", got, err)
-		}
+		paytest.Want(t, paytest.Got(b.Holding(ctx, c, 2)).Must(t).Numbers.String(), "2-2 6-6 8-11", "its packets")
 	})
 }
 
 // TestAMoveOfAClosedCampaign: a loan from before the closing still moves, so that it returns to the sponsor. Returned
 // packets do not move any more.
 func TestAMoveOfAClosedCampaign(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 120, Packets: 12, Shards: 3})
 		b.CloseCampaign(t, "c1")
 		b.MustPost(t, paytest.ReclaimEntry(0, 1, rain.Range{First: 0, Last: 1}))
@@ -111,7 +108,6 @@ func TestAMoveOfAClosedCampaign(t *testing.T) {
 		b.MustPost(t, paytest.ReclaimEntry(1, 1, rain.Range{First: 4, Last: 7}, rain.Range{First: 2, Last: 3}),
 			paytest.ReclaimEntry(2, 1, rain.Range{First: 8, Last: 11}))
 		b.WantBalance(t, booking.SponsorAccount("acme"), 120)
-		b.CheckBooks(t)
 	})
 }
 
@@ -119,23 +115,11 @@ func TestAMoveOfAClosedCampaign(t *testing.T) {
 func TestTwoNodesClaimAPacket(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 120, Packets: 12, Shards: 3})
-		errs := make([]error, 8)
-		together(len(errs), func(n int) {
-			errs[n] = b.Moves.Write(t.Context(), "c1", 0, lent(string(rune('a'+n)), 1+n%2, int64(n+1),
+		paytest.WantOfMany(t, 8, 1, posting.ErrMoveRefused, func(n int) error {
+			return b.Moves.Write(t.Context(), "c1", 0, lent(string(rune('a'+n)), 1+n%2, int64(n+1),
 				rain.Range{First: 1, Last: 3}))
 		})
-		written := 0
-		for _, err := range errs {
-			switch {
-			case err == nil:
-				written++
-			case !errors.Is(err, posting.ErrMoveRefused):
-				t.Error(err)
-			}
-		}
-		if n := b.Count(t, "SELECT COUNT(*) FROM move"); written != 1 || n != 1 {
-			t.Errorf("%d of them were written, and there are %d rows", written, n)
-		}
+		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM move"), 1, "rows")
 	})
 }
 
@@ -147,19 +131,16 @@ func TestAnArrivalWithAMadeUpNumber(t *testing.T) {
 		for i, number := range []int64{1 << 60, -1} {
 			m := lent(string(rune('a'+i)), 1, int64(i+1), one(i))
 			paytest.Must(t, b.Moves.Write(t.Context(), "c1", 0, m))
-			if err := b.Moves.Done(t.Context(), m.Move, number); !errors.Is(err, posting.ErrMoveRefused) {
-				t.Errorf("number %d: %v", number, err)
-			}
+			testenv.WantErr(t, b.Moves.Done(t.Context(), m.Move, number), posting.ErrMoveRefused,
+				fmt.Sprintf("number %d", number))
 			paytest.Must(t, b.Moves.Done(t.Context(), m.Move, number)) // it is done
 		}
 		known, err := b.Moves.Known(t.Context(), c)
 		if err != nil || known[1].Moves != 0 {
 			t.Errorf("%+v, %v", known, err)
 		}
-		if open, err := b.Moves.Open(t.Context(), "c1"); err != nil || len(open) != 0 {
-			t.Errorf("%+v, %v", open, err)
-		}
-		b.MustFence(t, 1) // a number of an earlier epoch is not forged
+		paytest.Got(b.Moves.Open(t.Context(), "c1")).Len(t, 0)
+		b.MustFence(t, 1) // a number of an epoch before is none that is made up
 		paytest.Must(t, b.Moves.Write(t.Context(), "c1", 0, lent("z", 1, 3, one(3))))
 		paytest.Must(t, b.Moves.Done(t.Context(), "z", 3))
 	})
@@ -188,25 +169,21 @@ func TestAReclaimOfAnotherShardsPackets(t *testing.T) {
 			t.Errorf("again: %+v", again)
 		}
 		testenv.WantErr(t, testenv.Err(b.Retry(t.Context(), foreign.Ref.String())), ledger.ErrStillDead)
-		// A win on shard 1, of a packet in shard 0's reclaim, was in flight.
-		if posted := b.MustPost(t, paytest.ShardEntry("c1", 1, 1,
-			paytest.Win(paytest.Home("u", 1, 3), 3, 0))); posted.New != 1 {
-			t.Errorf("%+v", posted)
-		}
+		// A win on shard 1, of a packet that shard 0 named, was on its way.
+		paytest.Want(t, b.MustPost(t, paytest.ShardEntry("c1", 1, 1, paytest.Win(paytest.Home("u", 1, 3), 3, 0))).New,
+			1, "new")
 		b.MustPost(t, paytest.ReclaimEntry(1, 2, rain.Range{First: 4, Last: 7}, one(2)),
 			paytest.ReclaimEntry(2, 2, rain.Range{First: 8, Last: 11}))
 		b.WantBalance(t, booking.SponsorAccount("acme"), 110)
 		b.WantBalance(t, booking.EscrowAccount("c1"), 0)
-		if cleared, err := b.Cleared(t.Context(), "c1"); err != nil || !cleared {
-			t.Errorf("cleared %v, %v", cleared, err)
-		}
+		paytest.Got(b.Cleared(t.Context(), "c1")).Want(t, true, "cleared")
 	})
 }
 
 // TestAWinOfWhatWentBackElsewhere: a packet moved and was returned by its new shard. Then a win of it comes from the
 // old shard, whose Redis had forgotten the move. It is refused, and so is its retry.
 func TestAWinOfWhatWentBackElsewhere(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 80, Packets: 8, Shards: 2})
 		paytest.Must(t, b.Moves.Write(t.Context(), "c1", 0, lent("m1", 1, 1, one(3))))
 		b.CloseCampaign(t, "c1")
@@ -216,6 +193,5 @@ func TestAWinOfWhatWentBackElsewhere(t *testing.T) {
 		testenv.WantErr(t, testenv.Err(b.Retry(t.Context(), "c1-3")), ledger.ErrStillDead)
 		b.WantBalance(t, booking.SponsorAccount("acme"), 50)
 		b.WantBalance(t, booking.UserAccount(paytest.Home("u", 0, 2)), 0)
-		b.CheckBooks(t)
 	})
 }

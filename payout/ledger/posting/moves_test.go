@@ -41,10 +41,7 @@ func TestMoves(t *testing.T) {
 		wantKnown := func(what string, moves ...int64) {
 			t.Helper()
 			known, err := b.Moves.Known(ctx, c)
-			var got []int64
-			for _, k := range known {
-				got = append(got, k.Moves)
-			}
+			got := paytest.Map(known, func(k posting.Known) int64 { return k.Moves })
 			if err != nil || !slices.Equal(got, moves) {
 				t.Errorf("%s: %v, %v, want %v", what, got, err, moves)
 			}
@@ -58,12 +55,9 @@ func TestMoves(t *testing.T) {
 		}
 		// A done move stays done after a late call.
 		paytest.Must(t, b.Moves.Write(ctx, "c1", 0, first))
-		if open, err := b.Moves.Open(ctx, "c1"); err != nil || len(open) != 1 {
-			t.Errorf("%+v, %v", open, err)
-		}
+		paytest.Got(b.Moves.Open(ctx, "c1")).Len(t, 1)
 		paytest.Must(t, b.Moves.Done(ctx, "of nobody", 1))
-		epoch, _, err := b.MustFence(t, 0).Position()
-		paytest.Must(t, err)
+		epoch := paytest.Got3(b.MustFence(t, 0).Position()).Must(t)
 		wantKnown("once the first is fenced", epoch, 5, 0) // its epoch counts from there
 		for shard, want := range []posting.Holding{
 			{Numbers: rain.Numbers{{First: 1, Last: 2}}, Borrowed: []string{"m2"}, Moves: 1},
@@ -89,15 +83,10 @@ func TestAMoveAndARebuild(t *testing.T) {
 		paytest.Must(t, b.Moves.Write(ctx, "c1", 0, written))
 		barrier := b.MustFence(t, 0)
 		testenv.WantErr(t, b.Moves.Write(ctx, "c1", 0, late), posting.ErrCutOff, "without a row")
-		if err := b.Moves.Write(ctx, "c1", 0, written); err != nil {
-			t.Errorf("with a row: %v", err)
-		}
+		paytest.Must(t, b.Moves.Write(ctx, "c1", 0, written))
 		paytest.Must(t, b.Moves.Write(ctx, "c1", 1, lent("m3", 0, 1, rain.Range{First: 7, Last: 7}))) // not cut off
-		if got, err := b.Holding(ctx, c, 0); err != nil || got.Numbers.String() != "0-2 7-7" {
-			t.Errorf("%+v, %v", got, err)
-		}
-		ms, _, err := barrier.Position()
-		paytest.Must(t, err)
+		paytest.Want(t, paytest.Got(b.Holding(ctx, c, 0)).Must(t).Numbers.String(), "0-2 7-7", "its packets")
+		ms := paytest.Got3(barrier.Position()).Must(t)
 		next := lent("m4", 1, ms+3, rain.Range{First: 2, Last: 2})
 		for _, epoch := range []int64{0, ms - 1, ms + 1} {
 			next.Epoch = epoch
@@ -105,9 +94,7 @@ func TestAMoveAndARebuild(t *testing.T) {
 		}
 		next.Epoch = ms
 		paytest.Must(t, b.Moves.Write(ctx, "c1", 0, next))
-		if got, err := b.Holding(ctx, c, 0); err != nil || got.Numbers.String() != "0-1 7-7" {
-			t.Errorf("%+v, %v", got, err)
-		}
+		paytest.Want(t, paytest.Got(b.Holding(ctx, c, 0)).Must(t).Numbers.String(), "0-1 7-7", "its packets")
 	})
 }
 
@@ -125,11 +112,9 @@ func TestARebuildIsSeen(t *testing.T) {
 				t.Errorf("%s: %+v, %v, want %+v", what, got, err, want)
 			}
 		}
-		attempt, err := b.BeginRebuild(t.Context(), "c1", 0)
-		paytest.Must(t, err)
+		attempt := paytest.Got(b.BeginRebuild(t.Context(), "c1", 0)).Must(t)
 		known("begun", "0-0", 0)
-		barrier, err := b.Fence(t.Context(), "c1", 0, attempt)
-		paytest.Must(t, err)
+		barrier := paytest.Got(b.Fence(t.Context(), "c1", 0, attempt)).Must(t)
 		known("rebuilt", "0-0", barrier.Epoch)
 		next := lent("m1", 1, barrier.Epoch+1, rain.Range{First: 3, Last: 3})
 		next.Epoch = barrier.Epoch
@@ -148,17 +133,15 @@ func TestMovesMeetAFence(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		const moves, nodes = 40, 4
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 2 * moves, Packets: 2 * moves, Shards: 2})
-		attempt, err := b.BeginRebuild(t.Context(), "c1", 0)
-		paytest.Must(t, err)
+		attempt := paytest.Got(b.BeginRebuild(t.Context(), "c1", 0)).Must(t)
 		var written atomic.Int64
 		some := make(chan struct{})
 		var held posting.Holding
-		together(nodes+1, func(n int) {
+		paytest.Together(nodes+1, func(n int) {
 			if n == nodes {
 				<-some
-				if _, err := b.Fence(context.Background(), "c1", 0, attempt); err != nil {
-					t.Error(err)
-				}
+				paytest.Check(t, testenv.Err(b.Fence(context.Background(), "c1", 0, attempt)))
+				var err error
 				if held, err = b.Holding(context.Background(), c, 0); err != nil {
 					t.Error(err)
 				}
@@ -192,9 +175,7 @@ func TestRowsThatAreTorn(t *testing.T) {
 		testenv.WantErr(t, testenv.Err(b.Moves.Open(t.Context(), "c1")), rain.ErrNumbers)
 		testenv.WantErr(t, testenv.Err(b.Holding(t.Context(), c, 0)), rain.ErrNumbers)
 		b.Statement(t, "UPDATE move SET numbers = '3-3', from_shard = 99")
-		if known, err := b.Moves.Known(t.Context(), c); err != nil || len(known) != 2 {
-			t.Errorf("%+v, %v", known, err)
-		}
+		paytest.Got(b.Moves.Known(t.Context(), c)).Len(t, 2)
 	})
 }
 
@@ -267,8 +248,6 @@ func TestTop(t *testing.T) {
 				}
 			}
 		}
-		if got, err := b.Top(t.Context(), c, 1, 3); err != nil || !slices.Equal(got, want) {
-			t.Errorf("%+v, %v, want %+v", got, err, want)
-		}
+		paytest.Got(b.Top(t.Context(), c, 1, 3)).Want(t, want)
 	})
 }

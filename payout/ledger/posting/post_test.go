@@ -2,7 +2,7 @@ package posting_test
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -16,8 +16,10 @@ import (
 	"redrain/rain"
 )
 
+func TestMain(m *testing.M) { testenv.Main(m) }
+
 func TestPost(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Split: rain.List,
 			Amounts: paytest.Amounts(10, 20, 5, 10, 10, 10, 10, 10, 14, 1)})
 		b.OpenCampaign(t, "c2", rain.Spec{Budget: 70, Packets: 10, Sponsor: "other"})
@@ -49,20 +51,16 @@ func TestPost(t *testing.T) {
 			t.Error(packets, amount, err)
 		}
 		// All entries of a campaign are one transaction: the escrow's line and one for each player.
-		if n := b.Count(t, "SELECT COUNT(*) FROM entry e JOIN txn t ON t.id = e.txn_id "+
-			"WHERE t.idem_key = 'pay:c1.0.1-0:0'"); n != 4 {
-			t.Errorf("the transaction has %d lines", n)
-		}
-		if n := b.Count(t, "SELECT COUNT(*) FROM txn WHERE kind = 'pay'"); n != 2 {
-			t.Errorf("%d transactions pay two campaigns", n)
-		}
-		b.CheckBooks(t)
+		paytest.Want(t, b.Count(t,
+			"SELECT COUNT(*) FROM entry e JOIN txn t ON t.id = e.txn_id WHERE t.idem_key = 'pay:c1.0.1-0:0'"), 4,
+			"the transaction has lines")
+		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM txn WHERE kind = 'pay'"), 2, "transactions pay two campaigns")
 	})
 }
 
 // TestNobodySaysWhatAPacketHolds: an amount in a win or a reclaim is ignored.
 func TestNobodySaysWhatAPacketHolds(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u1", 0, 99), paytest.Win("u2", 1, -5),
 			paytest.Win("u3", 2, 1<<60)))
@@ -74,7 +72,6 @@ func TestNobodySaysWhatAPacketHolds(t *testing.T) {
 			b.WantBalance(t, booking.UserAccount(user), 10)
 		}
 		b.WantBalance(t, booking.SponsorAccount("acme"), 70)
-		b.CheckBooks(t)
 	})
 }
 
@@ -125,7 +122,7 @@ func TestPostingAgainPaysOnce(t *testing.T) {
 
 // TestContradictionsDoNotBlockTheRest puts every kind of invalid win between two valid ones.
 func TestContradictionsDoNotBlockTheRest(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 2})
 		user := paytest.Home("u", 0, 2)
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win(user, 0, 10)))
@@ -183,9 +180,8 @@ func TestContradictionsDoNotBlockTheRest(t *testing.T) {
 			if d.Reason == "" || d.Claim == "" || d.CreatedAt == 0 {
 				t.Errorf("%+v", d)
 			}
-			if _, err := b.Retry(t.Context(), d.Claim); !errors.Is(err, ledger.ErrStillDead) {
-				t.Errorf("retry of %s: %v", d.Claim, err)
-			}
+			testenv.WantErr(t, testenv.Err(b.Retry(t.Context(), d.Claim)), ledger.ErrStillDead,
+				fmt.Sprintf("retry of %s", d.Claim))
 		}
 		if letters, paying, err := b.Dead(t.Context(), "c1"); err != nil || letters != ofCampaign || paying != wins ||
 			wins == 0 || wins == letters {
@@ -196,13 +192,12 @@ func TestContradictionsDoNotBlockTheRest(t *testing.T) {
 			t.Errorf("another campaign: %d, %d, %v", letters, paying, err)
 		}
 		b.WantBalance(t, booking.EscrowAccount("c1"), 70)
-		b.CheckBooks(t)
 	})
 }
 
 // TestTheEscrowIsTheLimit: even if the books are wrong, a campaign pays at most its escrow.
 func TestTheEscrowIsTheLimit(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 150, Packets: 3, Split: rain.List,
 			Amounts: paytest.Amounts(60, 60, 30)})
 		b.OpenCampaign(t, "c2", rain.Spec{Budget: 100, Packets: 1})
@@ -235,7 +230,6 @@ func TestTheEscrowIsTheLimit(t *testing.T) {
 			t.Errorf("%+v", posted)
 		}
 		b.WantBalance(t, booking.UserAccount("u2"), 60)
-		b.CheckBooks(t)
 	})
 }
 

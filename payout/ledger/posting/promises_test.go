@@ -65,10 +65,7 @@ func TestALetterThatCannotBePaidTakesNothing(t *testing.T) {
 		giveUp(b, paytest.Entry("c1", 12, line(late, 7, 6)))
 		want := func(names []string, packets ...int) {
 			t.Helper()
-			var taken []int
-			for _, a := range assigned(b, c) {
-				taken = append(taken, a.Win.Packet)
-			}
+			taken := paytest.Map(assigned(b, c), func(a posting.Assigned) int { return a.Win.Packet })
 			got, won := winsOf(b, c)
 			if !slices.Equal(got, names) || !slices.Equal(won, packets) || !slices.Equal(taken, packets) {
 				t.Errorf("wins %v, taken %v, want %v", got, taken, names)
@@ -76,9 +73,7 @@ func TestALetterThatCannotBePaidTakesNothing(t *testing.T) {
 		}
 		paid := []string{first + "-0", full + "-1", full + "-2"}
 		want(append(slices.Clone(paid), late+"-4", late+"-6", late+"-7"), 0, 1, 2, 4, 6, 7)
-		if settled, err := b.Retry(t.Context(), "c1-7"); err != nil || len(settled) != 1 {
-			t.Fatalf("%+v, %v", settled, err)
-		}
+		paytest.Got(b.Retry(t.Context(), "c1-7")).Len(t, 1)
 		want(append(slices.Clone(paid), late+"-7", late+"-4"), 0, 1, 2, 4, 7)
 	})
 }
@@ -96,14 +91,11 @@ func TestAPromiseThatIsPaidMeanwhile(t *testing.T) {
 				return nil
 			}
 			for _, claim := range []string{"c1-1", "c1-3"} {
-				if settled, err := b.Retry(t.Context(), claim); err != nil || len(settled) != 1 {
-					t.Fatalf("%+v, %v", settled, err)
-				}
+				paytest.Got(b.Retry(t.Context(), claim)).Len(t, 1)
 			}
 			return nil
 		}))
-		if slices.Sort(got); !slices.Equal(got, []int{1, 2, 3}) {
-			t.Errorf("packets %v", got)
-		}
+		slices.Sort(got)
+		paytest.WantList(t, got, []int{1, 2, 3}, "packets")
 	})
 }

@@ -17,7 +17,7 @@ import (
 )
 
 func TestReclaim(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 2})
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win(paytest.Home("u1", 0, 2), 0, 10)))
 		early := paytest.ReclaimEntry(0, 2, rain.Range{First: 1, Last: 4})
@@ -40,25 +40,20 @@ func TestReclaim(t *testing.T) {
 			b.WantBalance(t, booking.SponsorAccount("acme"), 90)
 			b.WantBalance(t, booking.EscrowAccount("c1"), 0)
 		}
-		if n := b.Count(t, "SELECT COUNT(*) FROM reclaim"); n != 4 {
-			t.Errorf("%d reclaims are kept", n)
-		}
-		b.CheckBooks(t)
+		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM reclaim"), 4, "reclaims are kept")
 	})
 }
 
 // TestAReclaimGetsWhatIsNobodys: it gets no packets that are paid, in an open dead letter, returned before, or named
 // twice. It is reported once.
 func TestAReclaimGetsWhatIsNobodys(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 55, Packets: 10, Split: rain.List,
 			Amounts: paytest.Amounts(1, 2, 3, 4, 5, 6, 7, 8, 9, 10)})
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u1", 0, 0), paytest.Win("u2", 5, 0)))
 		b.Refuse(t, "poison")
-		if _, err := b.Attempt(t.Context(), paytest.Entry("c1", 2, paytest.Win("poison", 3, 0)), errors.New("no"),
-			1); err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, testenv.Err(b.Attempt(t.Context(), paytest.Entry("c1", 2, paytest.Win("poison", 3, 0)),
+			errors.New("no"), 1)))
 		b.CloseCampaign(t, "c1")
 		b.MustPost(t, paytest.ReclaimEntry(0, 3, rain.Range{First: 8, Last: 8}))
 		all := paytest.ReclaimEntry(0, 4, rain.Range{First: 0, Last: 9}, rain.Range{First: 1, Last: 1})
@@ -70,17 +65,15 @@ func TestAReclaimGetsWhatIsNobodys(t *testing.T) {
 			t.Errorf("again: %+v", posted)
 		}
 		b.WantBalance(t, booking.SponsorAccount("acme"), 9+2+3+5+8+10)
-		b.WantBalance(t, booking.EscrowAccount("c1"), 4) // for the dead letter
-		if n := b.Count(t, "SELECT COUNT(*) FROM reclaim_cut WHERE asked = 57 AND given = 28"); n != 1 {
-			t.Errorf("%d cuts are kept", n)
-		}
-		b.CheckBooks(t)
+		b.WantBalance(t, booking.EscrowAccount("c1"), 4) // for the one that waits
+		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM reclaim_cut WHERE asked = 57 AND given = 28"), 1,
+			"cuts are kept")
 	})
 }
 
 // TestAReclaimIsOfTheCampaign: packets that the campaign does not have, none, and those of another campaign's seal.
 func TestAReclaimIsOfTheCampaign(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 2})
 		b.CloseCampaign(t, "c1")
 		for what, e := range map[string]rain.Entry{
@@ -100,14 +93,13 @@ func TestAReclaimIsOfTheCampaign(t *testing.T) {
 		elsewhere.Ref.Shard = 1
 		wantDead(t, "another shard's seal", b.MustPost(t, elsewhere), posting.LetterForged, "seal")
 		b.WantBalance(t, booking.SponsorAccount("acme"), 0)
-		b.CheckBooks(t)
 	})
 }
 
 // TestWhatWasGivenBackIsNotWon: Redis had forgotten a win, and its packet returned to the sponsor. The rest of the
 // escrow belongs to other packets.
 func TestWhatWasGivenBackIsNotWon(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 40, Packets: 4})
 		b.CloseCampaign(t, "c1")
 		b.MustPost(t, paytest.ReclaimEntry(0, 9, rain.Range{First: 1, Last: 2}))
@@ -120,7 +112,6 @@ func TestWhatWasGivenBackIsNotWon(t *testing.T) {
 		for user, want := range map[string]rain.Money{"u1": 0, "u2": 10, "u3": 10} {
 			b.WantBalance(t, booking.UserAccount(user), want)
 		}
-		b.CheckBooks(t)
 	})
 }
 
@@ -162,9 +153,7 @@ func TestAWinMeetsAReclaimOfItsPacket(t *testing.T) {
 		go func() {
 			posted, err := b.Post(context.Background(),
 				[]rain.Entry{paytest.ReclaimEntry(0, 10, rain.Range{First: 3, Last: 3})})
-			if err != nil {
-				t.Error(err)
-			}
+			paytest.Check(t, err)
 			reclaimed <- posted
 		}()
 		testenv.Eventually(t, 10*time.Second, "the reclaim waits for the escrow", func() bool {
@@ -187,7 +176,7 @@ func TestManyNodesReclaimAndPay(t *testing.T) {
 		const nodes, packets = 8, 64
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 10 * packets, Packets: packets})
 		b.CloseCampaign(t, "c1")
-		together(nodes, func(n int) {
+		paytest.Together(nodes, func(n int) {
 			l := paytest.Node(t, b)
 			for i := range packets / 2 {
 				packet := (7*i + n) % packets
@@ -195,15 +184,12 @@ func TestManyNodesReclaimAndPay(t *testing.T) {
 				if n%2 == 0 {
 					e = paytest.ReclaimEntry(0, 1000*n+i, rain.Range{First: packet, Last: min(packet+3, packets-1)})
 				}
-				if _, err := l.Poster.Post(t.Context(), []rain.Entry{e}); err != nil {
-					t.Error(err)
-				}
+				paytest.Check(t, testenv.Err(l.Poster.Post(t.Context(), []rain.Entry{e})))
 			}
 		})
 		b.WantBalance(t, booking.EscrowAccount("c1"), 0)
-		if n := b.Count(t, "SELECT (SELECT COUNT(*) FROM payout) + (SELECT SUM(packets) FROM reclaim)"); n != packets {
-			t.Errorf("%d packets are paid or given back, of %d", n, packets)
-		}
+		paytest.Want(t, b.Count(t, "SELECT (SELECT COUNT(*) FROM payout) + (SELECT SUM(packets) FROM reclaim)"),
+			packets, "packets are paid or given back, of")
 		b.CheckBooks(t)
 	})
 }

@@ -2,6 +2,7 @@ package posting_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"redrain/internal/seal"
@@ -17,7 +18,7 @@ import (
 // TestWhatNobodyHasSealedIsNotPaid: not at once and not by a retry. It keeps no money: its packet can be won, and
 // returns to the sponsor.
 func TestWhatNobodyHasSealedIsNotPaid(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		good := paytest.Entry("c1", 1, paytest.Win("u1", 0, 0))
@@ -44,9 +45,7 @@ func TestWhatNobodyHasSealedIsNotPaid(t *testing.T) {
 			if posted := b.MustPost(t, e); len(posted.Dead)+len(posted.Settled) != 0 {
 				t.Errorf("%s, again: %+v", what, posted)
 			}
-			if got := b.CountDead(t); got != n {
-				t.Errorf("%s: %d letters, want %d", what, got, n)
-			}
+			paytest.Want(t, b.CountDead(t), n, what, "letters")
 		}
 		testenv.WantErr(t, testenv.Err(b.Retry(ctx, "c1-0")), ledger.ErrStillDead)
 		if tried, err := b.RetryAll(ctx, "c1", nil); err != nil || tried.StillDead != n || tried.Settled != 0 {
@@ -56,9 +55,7 @@ func TestWhatNobodyHasSealedIsNotPaid(t *testing.T) {
 		if letters, wins, err := b.Dead(ctx, "c1"); err != nil || letters != int64(n) || wins != 0 {
 			t.Errorf("%d letters, %d wins, %v", letters, wins, err)
 		}
-		if state := b.ClaimState(t, "u1", "c1-0"); state != ledger.StateGranted {
-			t.Errorf("a claim that somebody has forged is %s", state)
-		}
+		paytest.Want(t, b.ClaimState(t, "u1", "c1-0"), ledger.StateGranted, "a claim that somebody has forged is")
 		if got := assigned(b, c); len(got) != 0 {
 			t.Errorf("taken: %+v", got)
 		}
@@ -80,18 +77,15 @@ func TestWhatNobodyHasSealedIsNotPaid(t *testing.T) {
 			len(posted.Dead) != 0 {
 			t.Errorf("%+v", posted)
 		}
-		if cleared, err := b.Cleared(ctx, "c1"); err != nil || !cleared {
-			t.Errorf("cleared: %v, %v", cleared, err)
-		}
+		paytest.Got(b.Cleared(ctx, "c1")).Want(t, true, "cleared")
 		b.WantBalance(t, booking.SponsorAccount("acme"), 90)
 		b.WantBalance(t, booking.UserAccount("u1"), 10)
-		b.CheckBooks(t)
 	})
 }
 
 // TestAForgedCopyTakesNoOtherWithIt: an outsider replaces an entry in flight in Redis, under the same id.
 func TestAForgedCopyTakesNoOtherWithIt(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		good := paytest.Entry("c1", 1, paytest.Win("u1", 0, 0))
 		forged := paytest.Entry("c1", 1, paytest.Win("thief", 0, 0))
@@ -101,26 +95,21 @@ func TestAForgedCopyTakesNoOtherWithIt(t *testing.T) {
 			posted.Dead[0].User != "thief" {
 			t.Errorf("%+v", posted)
 		}
-		b.CheckBooks(t)
 	})
 }
 
 // TestKeysAreRotated: an entry with the previous key is paid. One with an older key becomes a dead letter, which an
 // operator can pay. A paid win stays paid.
 func TestKeysAreRotated(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		early := paytest.Entry("c1", 1, paytest.Win("u0", 0, 0))
 		b.MustPost(t, early)
 		rotate(b)
-		if posted := b.MustPost(t, paytest.Entry("c1", 2, paytest.Win("u1", 1, 0))); posted.New != 1 {
-			t.Errorf("of the key before: %+v", posted)
-		}
+		paytest.Want(t, b.MustPost(t, paytest.Entry("c1", 2, paytest.Win("u1", 1, 0))).New, 1, "of the key before")
 		fresh := paytest.Entry("c1", 3, paytest.Win("u2", 2, 0))
-		if posted := b.MustPost(t, paytest.SealWith(b.Seals.Ring(), fresh)); posted.New != 1 {
-			t.Errorf("of the new key: %+v", posted)
-		}
+		paytest.Want(t, b.MustPost(t, paytest.SealWith(b.Seals.Ring(), fresh)).New, 1, "of the new key")
 		rotate(b)
 		late := paytest.Entry("c1", 4, paytest.Win("u3", 3, 0))
 		wantDead(t, "of the key before that", b.MustPost(t, late), posting.LetterForged, "seal")
@@ -141,12 +130,9 @@ func TestKeysAreRotated(t *testing.T) {
 		b.CloseCampaign(t, "c1")
 		rest := paytest.ReclaimEntry(0, 5, rain.Range{First: 4, Last: 9})
 		wantDead(t, "a reclaim", b.MustPost(t, rest), posting.LetterForged, "seal")
-		if _, err := b.Retry(ctx, rest.Ref.String()); err != nil {
-			t.Error(err)
-		}
+		paytest.Must(t, testenv.Err(b.Retry(ctx, rest.Ref.String())))
 		b.WantBalance(t, booking.SponsorAccount("acme"), 60)
 		b.WantBalance(t, booking.EscrowAccount("c1"), 0)
-		b.CheckBooks(t)
 	})
 }
 
@@ -194,10 +180,7 @@ func TestAnotherNodeLearnsOfANewKey(t *testing.T) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		other, third := paytest.Node(t, b), paytest.Node(t, b)
 		b.Clock.Add(60_000)
-		number, err := b.Seals.Rotate(ctx)
-		if err != nil || number != 2 {
-			t.Fatal(number, err)
-		}
+		paytest.Got(b.Seals.Rotate(ctx)).Want(t, 2)
 		testenv.WantErr(t, testenv.Err(b.Seals.Rotate(ctx)), posting.ErrRotatedJustNow)
 		e := paytest.SealWith(b.Seals.Ring(), paytest.Entry("c1", 1, paytest.Win("u1", 0, 0)))
 		if posted, err := other.Poster.Post(ctx, []rain.Entry{e}); err != nil || posted.New != 1 ||
@@ -225,9 +208,7 @@ func TestKeysThatAreWrong(t *testing.T) {
 		e := paytest.Entry("c1", 1, paytest.Win("u1", 0, 0))
 		for _, statement := range []string{"UPDATE seal_key SET secret = x'0102'", "DELETE FROM seal_key"} {
 			b.Statement(t, statement)
-			if err := b.Seals.Load(ctx); err == nil {
-				t.Errorf("%s: loaded", statement)
-			}
+			paytest.WantFail(t, b.Seals.Load(ctx), fmt.Sprintf("%s: loaded", statement))
 			if !b.Seals.Ring().CheckTap(e.Wins[0].Seal, "c1", "u1", e.Wins[0].Drop, e.SealedAt) {
 				t.Errorf("%s: the key that was known is gone", statement)
 			}
@@ -255,9 +236,7 @@ func TestTheMigrationMakesOneKey(t *testing.T) {
 		if seals.Ring().CheckTap(e.Wins[0].Seal, "c1", "u1", e.Wins[0].Drop, e.SealedAt) {
 			t.Error("it is the tests' key")
 		}
-		if err := fresh.Migrate(ctx); err != nil {
-			t.Error(err)
-		}
+		paytest.Must(t, fresh.Migrate(ctx))
 		again := posting.NewSeals(fresh, b.Clock.Now)
 		if err := again.Load(ctx); err != nil || !again.Ring().CheckClosing(seals.Ring().Closing("c1", 0, 5), "c1", 0,
 			5) {

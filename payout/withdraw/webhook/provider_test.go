@@ -20,6 +20,8 @@ import (
 	"redrain/payout/withdraw/webhook/webhooktest"
 )
 
+func TestMain(m *testing.M) { testenv.Main(m) }
+
 func now() int64 { return time.Now().UnixMilli() }
 
 var payment = withdraw.Payment{Key: "w1", User: "张三", Amount: 250, CreatedAt: 1763712000000}
@@ -108,55 +110,44 @@ func TestOneKeyIsPaidOnce(t *testing.T) {
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	const again = "try again"
-	said := map[withdraw.Status]string{withdraw.Paid: "paid", withdraw.Refused: "refused",
+	outcomes := map[withdraw.Status]string{withdraw.Paid: "paid", withdraw.Refused: "refused",
 		withdraw.Pending: "pending", withdraw.ActionRequired: "action"}
-	for _, c := range []struct {
+	type said struct {
 		status int
 		body   string
 		want   string // "paid", "refused", "pending", "action", or again
-	}{
+	}
+	cases := []said{
 		{200, `{"id":"w1","reference":"b1"}`, "paid"},
 		{200, ` {"id":"w1"} `, "paid"},
 		{201, `{"id":"w1","extra":[1,2]}`, "paid"},
-		{200, ``, again},
-		{200, `{}`, again},
-		{200, `{"reference":"b1"}`, again},
-		{200, `{"id":"w1","reference":5}`, again},
-		{200, `[{"id":"w1"}]`, again},
-		{204, ``, again},
-		{200, `<html>Welcome to nginx</html>`, again},
-		{200, `OK`, again},
-		{200, `null`, again},
-		{200, `{"id":"w2"}`, again},
-		{200, `{"id":"w1","refused":true,"reason":"x"}`, again},
-		{200, `{"id":"w1"`, again},
-		{200, `{"id":"w1","reference":"` + strings.Repeat("x", 70_000) + `"}`, again},
-		{202, ``, again},
-		{202, `{"id":"w2"}`, again},
-		{202, `{"id":"w1","refused":true}`, again},
 		{202, `{"id":"w1"}`, "pending"},
 		{202, `{"id":"w1","reason":"the bank opens at nine"}`, "pending"},
 		{202, `{"id":"w1","action":{"url":"https://pay.example/c","expires_at":1763712000000}}`, "action"},
 		{202, `{"id":"w1","action":{"data":"x"}}`, "action"},
-		{202, `{"id":"w1","action":"confirm"}`, again},
-		{200, `{"id":"w1","action":{"url":"https://pay.example/c"}}`, again},
-		{206, ``, again},
-		{301, ``, again}, {302, ``, again}, {307, ``, again}, {308, ``, again},
-		{400, `{"id":"w1","refused":true}`, again},
-		{401, ``, again}, {402, ``, again}, {403, ``, again}, {404, ``, again}, {405, ``, again}, {408, ``, again},
-		{409, ``, again}, {410, ``, again},
-		{413, ``, again}, {421, ``, again}, {425, ``, again}, {429, ``, again}, {451, ``, again},
-		{422, ``, again},
-		{422, `{"id":"w1"}`, again},
-		{422, `{"id":"w1","refused":false}`, again},
-		{422, `{"id":"w1","refused":"true"}`, again},
-		{422, `{"refused":true,"reason":"whose?"}`, again},
-		{422, `{"id":"w2","refused":true,"reason":"another's"}`, again},
 		{422, `{"id":"w1","refused":true}`, "refused"},
 		{422, `{"id":"w1","refused":true,"reason":"the account is closed"}`, "refused"},
-		{500, `{"id":"w1","refused":true}`, again}, {501, ``, again}, {502, ``, again}, {503, ``, again},
-		{504, `{"id":"w1"}`, again}, {599, ``, again},
+	}
+	for status, bodies := range map[int][]string{
+		200: {`{}`, `{"reference":"b1"}`, `{"id":"w1","reference":5}`, `[{"id":"w1"}]`, `<html>Welcome to nginx</html>`,
+			`OK`, `null`, `{"id":"w2"}`, `{"id":"w1","refused":true,"reason":"x"}`, `{"id":"w1"`,
+			`{"id":"w1","reference":"` + strings.Repeat("x", 70_000) + `"}`,
+			`{"id":"w1","action":{"url":"https://pay.example/c"}}`},
+		202: {`{"id":"w2"}`, `{"id":"w1","refused":true}`, `{"id":"w1","action":"confirm"}`},
+		400: {`{"id":"w1","refused":true}`}, 500: {`{"id":"w1","refused":true}`}, 504: {`{"id":"w1"}`},
+		422: {`{"id":"w1"}`, `{"id":"w1","refused":false}`, `{"id":"w1","refused":"true"}`,
+			`{"refused":true,"reason":"whose?"}`, `{"id":"w2","refused":true,"reason":"another's"}`},
 	} {
+		for _, body := range bodies {
+			cases = append(cases, said{status, body, again})
+		}
+	}
+	for _, status := range []int{200, 202, 204, 206, 301, 302, 307, 308, 401, 402, 403, 404, 405, 408, 409, 410, 413,
+		421, 422,
+		425, 429, 451, 501, 502, 503, 599} {
+		cases = append(cases, said{status, "", again})
+	}
+	for _, c := range cases {
 		p := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path != "/payments" {
 				t.Errorf("a redirect was followed to %s", r.URL.Path)
@@ -168,7 +159,7 @@ func TestAnswers(t *testing.T) {
 		answer, err := pay(t, p, time.Minute)
 		got := again
 		if err == nil {
-			got = said[answer.Status]
+			got = outcomes[answer.Status]
 		}
 		if got != c.want {
 			t.Errorf("%d %.80s: %s (%v), want %s", c.status, c.body, got, err, c.want)

@@ -1,7 +1,0 @@
-package export
-
-// Value is for tests.
-type Value = value
-
-// Known is for tests.
-var Known = known
