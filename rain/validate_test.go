@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -38,17 +39,13 @@ func TestDefaultsAreTheContracts(t *testing.T) {
 		s.TapsPerUser != 0 || s.Shards != 1 || s.ExpiresInMS != 86_400_000 {
 		t.Errorf("campaign: %+v", s)
 	}
-	if got := fields(t, s.Validate()); !slices.Equal(got, []string{"name", "sponsor", "budget", "packets"}) {
-		t.Errorf("required are %v", got)
-	}
+	testenv.Equal(t, fields(t, s.Validate()), []string{"name", "sponsor", "budget", "packets"}, "required are")
 	r := rain.DefaultRain()
 	if r.DurationMS != 10_000 || r.DropsPerSecond != 8 || r.FallMS != 4_000 || r.DecoyPercent != 0 ||
 		r.Pacing != "none" {
 		t.Errorf("rain: %+v", r)
 	}
-	if err := r.Validate(now); err != nil {
-		t.Errorf("the default rain is refused: %v", err)
-	}
+	testenv.WantErr(t, r.Validate(now), nil, "the default rain is refused")
 }
 
 // bound is a number of a request, and the fault that names its limits.
@@ -176,9 +173,7 @@ func TestValidateSpec(t *testing.T) {
 			if err := s.Validate(); err != nil {
 				text = err.Error()
 			}
-			if text != want {
-				t.Errorf("change %d: %q, want %q", i, text, want)
-			}
+			testenv.Equal(t, text, want, "change %d", i)
 			if _, err := s.Cut(seedOf(0)); (err == nil) != (want == "") {
 				t.Errorf("%q, change %d: Cut does not agree: %v", want, i, err)
 			}
@@ -191,9 +186,7 @@ func TestValidateSpecNamesEveryFault(t *testing.T) {
 	s := rain.Spec{Max: new(rain.Money(1)), WinsPerUser: -1, TapsPerUser: -1, Split: "?"}
 	want := []string{"name", "sponsor", "budget", "packets", "wins_per_user", "taps_per_user", "shards",
 		"expires_in_ms", "split", "min"}
-	if got := fields(t, s.Validate()); !slices.Equal(got, want) {
-		t.Errorf("faults in %v, want %v", got, want)
-	}
+	testenv.Equal(t, fields(t, s.Validate()), want, "faults in")
 }
 
 // TestASplitAloneIsValidated: by the rules of the campaign that it will belong to, and with its defaults.
@@ -203,11 +196,9 @@ func TestASplitAloneIsValidated(t *testing.T) {
 	if s.Split != rain.DoubleMean || s.Min != 1 || s.Max != nil || s.Amounts != nil {
 		t.Errorf("the default is %+v", s)
 	}
-	if got := fields(t, s.Validate()); !slices.Equal(got, []string{"budget", "packets"}) {
-		t.Errorf("required are %v", got)
-	}
+	testenv.Equal(t, fields(t, s.Validate()), []string{"budget", "packets"}, "required are")
 	s.Budget, s.Packets = 10, 10
-	must(t, s.Validate())
+	testenv.Must(t, s.Validate())
 }
 
 func TestValidateRain(t *testing.T) {
@@ -228,15 +219,11 @@ func TestValidateRain(t *testing.T) {
 		"fast": {"pacing"}} {
 		r := rain.DefaultRain()
 		r.Pacing = pacing
-		if got := fields(t, r.Validate(now)); !slices.Equal(got, want) {
-			t.Errorf("pacing %q: faults in %v, want %v", pacing, got, want)
-		}
+		testenv.Equal(t, fields(t, r.Validate(now)), want, "pacing %q: faults in", pacing)
 	}
 	twice := rain.DefaultRain()
 	twice.StartsAt, twice.StartsInMS = new(now), new(int64(0))
-	if got := fields(t, twice.Validate(now)); !slices.Equal(got, []string{"starts_at"}) {
-		t.Errorf("two starts: faults in %v", got)
-	}
+	testenv.Equal(t, fields(t, twice.Validate(now)), []string{"starts_at"}, "two starts: faults in")
 	all := rain.RainSpec{StartsInMS: new(int64(-1))}
 	if got := fields(t, all.Validate(now)); !slices.Equal(got,
 		[]string{"starts_in_ms", "duration_ms", "drops_per_second", "fall_ms", "pacing", "beat_ms"}) {
