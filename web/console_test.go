@@ -21,9 +21,7 @@ func TestConsoleModules(t *testing.T) {
 	f := newFake(t)
 	p := browsertest.Open(t, chromium.Options{Home: f.URL})
 	p.Go("/console")
-	for _, fault := range browsertest.Eval[[]string](p, `import("/testdata/console.js").then((m) => m.run())`) {
-		t.Error(fault)
-	}
+	testenv.Equal(t, browsertest.Eval[[]string](p, `import("/testdata/console.js").then((m) => m.run())`), nil, "faults")
 }
 
 // TestConsoleSignIn: wherever the link with a token is opened or pasted, it signs in, and leaves the address; a token

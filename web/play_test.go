@@ -16,9 +16,7 @@ import (
 func TestPlayModules(t *testing.T) {
 	testenv.ParallelBrowser(t, testenv.Heavy)
 	p := openPage(t, newFake(t), "/docs", 390, 844)
-	for _, fault := range eval[[]string](p, `import("/testdata/modules.js").then((m) => m.run())`) {
-		t.Error(fault)
-	}
+	testenv.Equal(t, eval[[]string](p, `import("/testdata/modules.js").then((m) => m.run())`), nil, "faults")
 }
 
 // isOpen tells whether a dialog is open.

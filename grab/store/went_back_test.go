@@ -59,7 +59,7 @@ func TestANodeNoticesThatRedisHasGoneBack(t *testing.T) {
 		for what, happens := range map[string]func(gm *grabtest.Game) error{
 			"an entry": func(gm *grabtest.Game) error { return nil },
 			"a move": func(gm *grabtest.Game) error {
-				return failure(gm.G.Lend(gm.T.Context(), gm.C.ID, 0, 1, "m", 1))
+				return testenv.Err(gm.G.Lend(gm.T.Context(), gm.C.ID, 0, 1, "m", 1))
 			},
 		} {
 			t.Run(name+"/"+what, func(t *testing.T) {
