@@ -21,7 +21,8 @@ func TestConsoleModules(t *testing.T) {
 	f := newFake(t)
 	p := browsertest.Open(t, chromium.Options{Home: f.URL})
 	p.Go("/console")
-	testenv.Equal(t, browsertest.Eval[[]string](p, `import("/testdata/console.js").then((m) => m.run())`), nil, "faults")
+	const run = `import("/testdata/console.js").then((m) => m.run())`
+	testenv.Equal(t, browsertest.Eval[[]string](p, run), nil, "faults")
 }
 
 // TestConsoleSignIn: wherever the link with a token is opened or pasted, it signs in, and leaves the address; a token

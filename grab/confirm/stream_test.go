@@ -34,7 +34,7 @@ func TestWhatIsPublishedIsWhatTheOutboxHolds(t *testing.T) {
 		}
 		outbox := inOutbox(gm)
 		again := 2 // entries that are asked for by a tap that has won before, and are published once more
-		testenv.Equal(t, len(to.Entries()), len(outbox)+again, "entries that were published, of %d in the outbox", len(outbox))
+		testenv.Equal(t, len(to.Entries()), len(outbox)+again, "published entries, of %d in Redis", len(outbox))
 		testenv.Equal(t, gm.Read(100), outbox, "read, and in the outbox")
 		byRef := map[string]rain.Entry{}
 		for _, e := range outbox {

@@ -119,6 +119,7 @@ func TestRiskURL(t *testing.T) {
 		t.Errorf("paid %v", paid)
 	}
 	testenv.Equal(t, balanceOf(t, n, "mallory"), 1000, "balance of mallory")
-	testenv.WantErr(t, testenv.Err(n.client.DecideHeld(within(t, 10*time.Second), "release", []string{held.Claim}, "known")), nil)
+	testenv.WantErr(t, testenv.Err(n.client.DecideHeld(within(t, 10*time.Second), "release", []string{held.Claim},
+		"known")), nil)
 	wantBooks(t, n, c.ID, "after all that", 0)
 }
