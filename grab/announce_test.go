@@ -3,7 +3,6 @@ package grab
 import (
 	"errors"
 	"log/slog"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -57,10 +56,7 @@ func TestOneShardIsTheCampaign(t *testing.T) {
 			}
 			b.tap(user, "0.0", "")
 			synctest.Wait()
-			if got := b.gate.soldOut[rain.LanePlayers].Load(); got != c.soldOut {
-				t.Errorf("%+v: sold out %t", c, got)
-			}
-			b.gates.Close()
+			testenv.Equal(t, b.gate.soldOut[rain.LanePlayers].Load(), c.soldOut, "%+v: sold out", c)
 		})
 	}
 }
@@ -118,8 +114,7 @@ func TestBatchesAreMeasured(t *testing.T) {
 			t.Fatal("a tap that is answered is kept for ever")
 		}
 	}
-	families, err := reg.Gather()
-	testenv.Must(t, err)
+	families := testenv.Got(reg.Gather()).Must(t)
 	want := map[string]float64{ // the sum of one sample is at least this
 		"redrain_grab_batch_size": 3, "redrain_grab_script_seconds": 1e-9, "redrain_grab_confirm_seconds": 1e-9,
 	}
@@ -131,9 +126,7 @@ func TestBatchesAreMeasured(t *testing.T) {
 		}
 		delete(want, f.GetName())
 	}
-	if len(want) != 0 {
-		t.Errorf("not measured: %v", want)
-	}
+	testenv.Equal(t, len(want), 0, "not measured: %v", want)
 }
 
 // A node works without any option, on the machine's own clock.
@@ -155,9 +148,7 @@ func TestOptionsMayBeLeftOut(t *testing.T) {
 		t.Errorf("%v without asking", r)
 	}
 	gates.Close()
-	if tap.Result().Outcome != outcome.Won {
-		t.Errorf("%v", tap.Result())
-	}
+	testenv.Equal(t, tap.Result().Outcome, outcome.Won, "%v", tap.Result())
 }
 
 // What waits behind a batch that fails is told, too, and was not sent: nothing of it can be won.
@@ -172,16 +163,9 @@ func TestWhatWaitsBehindAFailureIsTold(t *testing.T) {
 		close(s.hold)
 		synctest.Wait()
 		b.wantTold(t, "p1 unavailable", "q1 unavailable", "q2 unavailable")
-		if !slices.Equal(s.sent, []string{"p 0.0"}) {
-			t.Errorf("sent %q", s.sent)
-		}
+		testenv.Equal(t, s.sent, []string{"p 0.0"}, "sent")
 		b.gate.SoldOut(rain.LanePlayers)
-		if _, known := b.tap("p", "0.0", "p2"); known {
-			t.Error("sold out is no answer to one who may have won")
-		}
-		if o, known := b.tap("q", "0.0", "q3"); !known || o != outcome.SoldOut {
-			t.Errorf("one who was not sent: %v, %t", o, known)
-		}
-		b.gates.Close()
+		testenv.Equal(t, b.tap("p", "0.0", "p2"), "", "sold out is no answer to one who may have won")
+		testenv.Equal(t, b.tap("q", "0.0", "q3"), "sold_out", "one who was not sent")
 	})
 }

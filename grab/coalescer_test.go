@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"redrain/internal/testenv"
 )
 
 // workbench is a coalescer of players' names, with a function that does what the test says.
@@ -62,9 +64,7 @@ func TestWhatComesMeanwhileIsTheNextBatch(t *testing.T) {
 		for _, batch := range b.batches {
 			sizes = append(sizes, len(batch))
 		}
-		if len(sizes) != 4 || sizes[0] != 1 || sizes[1] != maxBatch || sizes[2] != maxBatch || sizes[3] != 201 {
-			t.Errorf("batches of %v, want 1, 500, 500, 201", sizes)
-		}
+		testenv.Equal(t, sizes, []int{1, maxBatch, maxBatch, 201}, "batches")
 		for i, tap := range b.batches[3] {
 			if want := strconv.Itoa(1000 + i); tap != want {
 				t.Fatalf("tap %d of the last batch is %s, want %s: the order is that of coming", i, tap, want)
@@ -104,9 +104,7 @@ func TestAFullQueueRefuses(t *testing.T) {
 		}
 		close(hold)
 		b.workers.close()
-		if len(b.batches) != 1+maxQueue/maxBatch {
-			t.Errorf("%d batches", len(b.batches))
-		}
+		testenv.Equal(t, len(b.batches), 1+maxQueue/maxBatch, "batches")
 	})
 }
 
@@ -194,8 +192,6 @@ func TestCloseWaitsForWhatWasTaken(t *testing.T) {
 			}
 			return true
 		})
-		if n != len(b.answers) {
-			t.Errorf("%d taken, %d results", n, len(b.answers))
-		}
+		testenv.Equal(t, n, len(b.answers), "taps that were taken, and results")
 	}
 }

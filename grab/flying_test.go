@@ -9,7 +9,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"redrain/grab/outcome"
 	"redrain/internal/testenv"
 	"redrain/rain"
 )
@@ -23,21 +22,16 @@ func TestCopiesAreBounded(t *testing.T) {
 			b.gate.o.TapRate = rate
 			waiting := 0
 			for i := range 3 * mostCopies {
-				if o, known := b.tap("p", "0.0", "p"); !known {
+				if o := b.tap("p", "0.0", "p"); o == "" {
 					waiting++
-				} else if o != outcome.TooFast {
-					t.Errorf("copy %d: %v", i, o)
+				} else {
+					testenv.Equal(t, o, "too_fast", "copy %d", i)
 				}
 			}
-			if waiting != want+1 {
-				t.Errorf("%d taps wait for one result, want %d", waiting, want+1)
-			}
+			testenv.Equal(t, waiting, want+1, "taps that wait for one result")
 			close(s.hold)
 			synctest.Wait()
-			if len(b.told) != waiting {
-				t.Errorf("%d taps wait, %d are told", waiting, len(b.told))
-			}
-			b.gates.Close()
+			testenv.Equal(t, len(b.told), waiting, "taps that are told")
 		})
 	}
 }
@@ -77,16 +71,14 @@ func TestABatchHasAPlayerOnce(t *testing.T) {
 					synctest.Wait()
 				default:
 					drop := fmt.Sprintf("0.%d", drops[i])
-					if _, known := b.tap(user, drop, fmt.Sprint(len(taps))); known {
+					if b.tap(user, drop, fmt.Sprint(len(taps))) != "" {
 						results[len(taps)]++
 					}
 					taps = append(taps, tapped{user, drop})
 				}
 			}
 			after(2 * shortageTime)
-			if n := b.gate.UnderWay(); n != 0 {
-				rt.Errorf("%d taps are under way for ever", n)
-			}
+			testenv.Equal(rt, b.gate.UnderWay(), 0, "taps under way for ever")
 			b.gates.Close()
 			told = b.told
 		})
@@ -107,9 +99,7 @@ func TestABatchHasAPlayerOnce(t *testing.T) {
 			}
 		}
 		for i := range taps {
-			if results[i] != 1 {
-				rt.Errorf("tap %d has %d results", i, results[i])
-			}
+			testenv.Equal(rt, results[i], 1, "results of tap %d", i)
 		}
 		for _, s := range scripts {
 			for _, batch := range s.batches {
@@ -145,6 +135,5 @@ func TestTheNextTapGoesWithTheNextBatch(t *testing.T) {
 		if !slices.EqualFunc(s.batches, want, slices.Equal) {
 			t.Errorf("batches %q, want %q", s.batches, want)
 		}
-		b.gates.Close()
 	})
 }

@@ -6,6 +6,7 @@ import (
 
 	"redrain/grab/grabtest"
 	"redrain/grab/outcome"
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -61,12 +62,9 @@ func TestOneDrawInABeat(t *testing.T) {
 			gm.Want(user, packets[0], outcome.Empty) // the draw is taken
 			gm.Want(user, packets[2], outcome.Empty)
 			gm.Want(user, decoys[1], outcome.Empty)
-			if again := gm.Want(user, packets[1], outcome.Won); again != won {
-				t.Errorf("%s won %v, and when it is asked again %v", user, won, again)
-			}
-			if same := grabtest.TapOn(other, user, packets[1]); same != won {
-				t.Errorf("%s won %v, and on another node %v", user, won, same)
-			}
+			testenv.Equal(t, gm.Want(user, packets[1], outcome.Won), won, "%s won, and asked again", user)
+			testenv.Equal(t, grabtest.TapOn(other, user, packets[1]), won,
+				"%s won, and asked again on another node", user)
 			if r := grabtest.TapOn(other, user, packets[2]); r.Outcome == outcome.Won && r != won ||
 				r.Outcome != outcome.Won && r.Outcome != outcome.Empty {
 				t.Errorf("%s has won twice in a beat: %v and %v", user, won, r)
@@ -74,9 +72,7 @@ func TestOneDrawInABeat(t *testing.T) {
 			gm.WantOn(other, user, decoys[1], outcome.Empty)
 		}
 		for _, w := range gm.Wins() {
-			if w.Drop != ticket.String() {
-				t.Errorf("%s has won with %s, want %s", w.User, w.Drop, ticket)
-			}
+			testenv.Equal(t, w.Drop, ticket.String(), "%s has won with", w.User)
 		}
 		gm.Balance()
 	})
@@ -97,12 +93,8 @@ func TestAWinOfABeatIsRemembered(t *testing.T) {
 	win := rain.Win{User: user, Packet: won.Packet, Amount: won.Amount, Drop: ticket.String()}
 	fresh.Remember(user, []rain.Win{win})
 	fresh.SoldOut(rain.LanePlayers)
-	if got := grabtest.TapOn(fresh, user, packets[0]); got != won {
-		t.Errorf("%v, want %v", got, won)
-	}
-	if got := grabtest.TapOn(fresh, user, decoys[0]); got.Outcome != outcome.Empty {
-		t.Errorf("a decoy of the beat is %v", got)
-	}
+	testenv.Equal(t, grabtest.TapOn(fresh, user, packets[0]), won, "a win asked for again")
+	testenv.Equal(t, grabtest.TapOn(fresh, user, decoys[0]).Outcome, outcome.Empty, "a decoy of the beat is")
 	if !fresh.Settled(user, win) || fresh.Settled(user, win) {
 		t.Error("a settlement is news once")
 	}

@@ -8,6 +8,7 @@ import (
 
 	"redrain/grab/grabtest"
 	"redrain/grab/outcome"
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -81,7 +82,5 @@ func TestEveryTapHasOneResult(t *testing.T) {
 		t.Error("nobody tapped an unknown drop")
 	}
 	gm.Balance()
-	if n := gm.Gate.UnderWay(); n != 0 {
-		t.Errorf("%d taps are under way for ever", n)
-	}
+	testenv.Equal(t, gm.Gate.UnderWay(), 0, "taps are under way for ever")
 }

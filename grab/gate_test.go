@@ -103,27 +103,18 @@ func TestAPlayerWinsAsOftenAsAllowed(t *testing.T) {
 		}
 		counted := grabtest.CountCalls(rdb)
 		gm.Want("p", gm.Drop(3), outcome.Already)
-		if n := counted.Of("evalsha"); n != 0 {
-			t.Errorf("a node that knows all the wins asked %d times", n)
-		}
+		testenv.Equal(t, counted.Of("evalsha"), 0, "calls of a node that knows all the wins")
 		gm.WantOn(gm.Node().Gate(gm.C), "p", gm.Drop(4), outcome.Already)
 		gm.Want("q", gm.Drop(0), outcome.Won)
 
-		got, err := gm.Held("p")
-		if err != nil || fmt.Sprint(got) != fmt.Sprint(won) {
-			t.Errorf("wins %v (%v), want %v", got, err, won)
-		}
-		if got, err := gm.Held("nobody"); err != nil || got != nil {
-			t.Errorf("nobody has won %v (%v)", got, err)
-		}
+		testenv.Equal(t, fmt.Sprint(testenv.Got(gm.Held("p")).Must(t)), fmt.Sprint(won), "wins")
+		testenv.Got(gm.Held("nobody")).Want(t, nil, "nobody has won")
 		// The limit is over all rains.
 		gm.LetItRain(nil)
 		gm.Gate.Update(gm.C)
 		asked := counted.Of("evalsha")
 		gm.Want("p", gm.Drop(0), outcome.Already)
-		if n := counted.Of("evalsha"); n != asked {
-			t.Error("a node has forgotten the wins with their rain")
-		}
+		testenv.Equal(t, counted.Of("evalsha"), asked, "a node has forgotten the wins with their rain")
 		gm.WantOn(gm.Node().Gate(gm.C), "p", gm.Drop(0), outcome.Already)
 	})
 }
@@ -135,9 +126,7 @@ func TestSoldOutCostsRedisNothing(t *testing.T) {
 		gm.Want("q", gm.Drop(0), outcome.Won)
 		counted := grabtest.CountCalls(rdb)
 		gm.Want("r", gm.Drop(0), outcome.SoldOut)
-		if n := counted.Of("evalsha"); n != 0 {
-			t.Errorf("sold out was known with the last win, and asked for %d times", n)
-		}
+		testenv.Equal(t, counted.Of("evalsha"), 0, "calls, though sold out was known with the last win")
 		other := gm.Node().Gate(gm.C)
 		if r := grabtest.TapOn(other, "s", gm.Drop(0)); r.Outcome != outcome.SoldOut || counted.Of("evalsha") != 1 {
 			t.Errorf("the script on an empty shard: %v", r)
@@ -180,9 +169,7 @@ func TestADryShardIsNotSoldOut(t *testing.T) {
 		later := make(chan outcome.Result, 1)
 		tap := func(i int) { grabtest.Ask(gm.Gate, user, gm.Drop(i), func(r outcome.Result) { later <- r }) }
 		tap(2)
-		if shard := <-empty; shard != 0 {
-			t.Errorf("shard %d is empty", shard)
-		}
+		testenv.Equal(t, <-empty, 0, "the empty shard")
 		lent, err := gm.G.Lend(t.Context(), gm.C.ID, 1, 0, "m", 1)
 		if err != nil || lent == nil {
 			t.Fatal(lent, err)
@@ -227,9 +214,7 @@ func TestTheGateAnswersWhatItCan(t *testing.T) {
 	gm.Want("p", gm.Drop(0), outcome.TooFast)
 	gm.Want("p", "07.3", outcome.UnknownDrop) // what is wrong anyway is not too fast
 	now += 50
-	if n := counted.Of("evalsha"); n != 0 {
-		t.Errorf("local answers cost %d calls", n)
-	}
+	testenv.Equal(t, counted.Of("evalsha"), 0, "calls for local answers")
 	gm.Want("p", gm.Drop(0), outcome.Won)
 	gm.Want("p", gm.Drop(1), outcome.TooFast)
 	gm.Want("p", gm.Drop(0), outcome.Won) // an answer that is known is not too fast

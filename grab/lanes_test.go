@@ -4,7 +4,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"redrain/grab/outcome"
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -36,9 +36,7 @@ func TestALaneIsSoldOutAlone(t *testing.T) {
 		if !b.gate.soldOut[rain.LaneGuests].Load() || b.gate.soldOut[rain.LanePlayers].Load() {
 			t.Error("not the guests' lane alone is sold out")
 		}
-		if got, known := b.tap(aGuest, "0.1", "g2"); !known || got != outcome.SoldOut {
-			t.Errorf("the next tap of a guest: %s, %v", got, known)
-		}
+		testenv.Equal(t, b.tap(aGuest, "0.1", "g2"), "sold_out", "the next tap of a guest")
 		b.gate.InStock(rain.LanePlayers)
 		b.gate.Restocked(0)
 		if !b.gate.soldOut[rain.LaneGuests].Load() {
@@ -56,7 +54,6 @@ func TestALaneIsSoldOutAlone(t *testing.T) {
 			b.gate.SoldOut(nonsense)
 			b.gate.InStock(nonsense)
 		}
-		b.gates.Close()
 	})
 }
 
@@ -72,13 +69,10 @@ func TestADryTapHearsOfItsOwnLane(t *testing.T) {
 		b.gate.SoldOut(rain.LanePlayers)
 		synctest.Wait()
 		b.wantTold(t, "p1 sold_out")
-		if len(guests[0].sent)+len(guests[1].sent) != 1 {
-			t.Error("the guest's tap was asked again for nothing")
-		}
+		testenv.Equal(t, len(guests[0].sent)+len(guests[1].sent), 1, "the guest's tap was asked again for nothing")
 		b.gate.SoldOut(rain.LaneGuests)
 		synctest.Wait()
 		b.wantTold(t, "g1 sold_out")
-		b.gates.Close()
 	})
 }
 
@@ -91,9 +85,6 @@ func TestWithoutLanesAllAreSoldOutTogether(t *testing.T) {
 	}
 	b.gate.SoldOut(rain.LanePlayers)
 	for _, user := range []string{"p", aGuest} {
-		if got, known := b.tap(user, "0.0", user); !known || got != outcome.SoldOut {
-			t.Errorf("%s: %s, %v", user, got, known)
-		}
+		testenv.Equal(t, b.tap(user, "0.0", user), "sold_out", "%s", user)
 	}
-	b.gates.Close()
 }

@@ -5,12 +5,21 @@ import (
 	"testing"
 
 	"redrain/grab/outcome"
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
 func drop(i int) rain.Ticket { return rain.Ticket{N: int64(i), K: i % 7} }
 
 func recall(p *player, of rain.Ticket) (outcome.Result, bool) { return p.recall(rain.DropID(of), of) }
+
+// outcomeOf is what is remembered of a drop, "" for nothing.
+func outcomeOf(p *player, of rain.Ticket) string {
+	if r, known := recall(p, of); known {
+		return r.Outcome.String()
+	}
+	return ""
+}
 
 func decided(p *player, of rain.Ticket, r outcome.Result, sent bool) {
 	p.decided(rain.DropID(of), of, r, sent)
@@ -26,16 +35,10 @@ func TestTheCacheIsBounded(t *testing.T) {
 	if n := len(p.lost.drops); n > keptResults+keptSlack || n != len(p.lost.outcomes) || p.wins() != 1 {
 		t.Errorf("%d results are kept, %d wins", n, p.wins())
 	}
-	if r, ok := recall(p, drop(0)); !ok || r.Outcome != outcome.Won {
-		t.Errorf("the win is forgotten: %v", r)
-	}
-	if _, ok := recall(p, drop(1)); ok {
-		t.Error("an old result is kept")
-	}
+	testenv.Equal(t, outcomeOf(p, drop(0)), "won", "the win")
+	testenv.Equal(t, outcomeOf(p, drop(1)), "", "an old result")
 	for i := taps - keptResults + 1; i <= taps; i++ {
-		if r, ok := recall(p, drop(i)); !ok || r.Outcome != outcome.Empty {
-			t.Fatalf("the result %d before the last is %v", taps-i, r)
-		}
+		testenv.Equal(t, outcomeOf(p, drop(i)), "empty", "the result %d before the last", taps-i)
 	}
 }
 
@@ -43,9 +46,7 @@ func TestTheFirstResultStays(t *testing.T) {
 	p := &player{}
 	p.remember(drop(1), outcome.Result{Outcome: outcome.Empty})
 	p.remember(drop(1), outcome.Result{Outcome: outcome.SoldOut})
-	if r, _ := recall(p, drop(1)); r.Outcome != outcome.Empty {
-		t.Errorf("%v, want the first", r)
-	}
+	testenv.Equal(t, outcomeOf(p, drop(1)), "empty", "the first result")
 	// A win that is heard of later (at a join, from another node) is stronger.
 	p.remember(drop(2), outcome.Result{Outcome: outcome.Limited})
 	for range 2 {
@@ -55,9 +56,7 @@ func TestTheFirstResultStays(t *testing.T) {
 		len(p.lost.drops) != 1 {
 		t.Errorf("%v, %d wins, %d others", r, p.wins(), len(p.lost.drops))
 	}
-	if r, _ := recall(p, drop(2)); r.Outcome != outcome.Limited { // and takes nothing from the others
-		t.Errorf("another drop: %v", r)
-	}
+	testenv.Equal(t, outcomeOf(p, drop(2)), "limited", "another drop, from which it takes nothing")
 }
 
 // Wins are found in whatever order they were heard of.
@@ -81,17 +80,12 @@ func TestOnlyDropsOfARainAreRemembered(t *testing.T) {
 	} {
 		p := &player{}
 		p.remember(id, outcome.Result{Outcome: outcome.Empty})
-		_, known := recall(p, id)
-		_, next := recall(p, rain.Ticket{N: id.N + 1, K: 0})
-		_, none := recall(p, rain.Ticket{})
-		if known != want || next || none {
-			t.Errorf("%v: remembered %t; its neighbour %t, the first drop %t", id, known, next, none)
-		}
+		testenv.Equal(t, outcomeOf(p, id) != "", want, "%v is remembered", id)
+		testenv.Equal(t, outcomeOf(p, rain.Ticket{N: id.N + 1, K: 0}), "", "the neighbour of %v", id)
+		testenv.Equal(t, outcomeOf(p, rain.Ticket{}), "", "the first drop, beside %v", id)
 		first := &player{}
 		first.remember(rain.Ticket{}, outcome.Result{Outcome: outcome.Empty})
-		if _, known := recall(first, id); known {
-			t.Errorf("%v is taken for the first drop", id)
-		}
+		testenv.Equal(t, outcomeOf(first, id), "", "%v, taken for the first drop", id)
 	}
 }
 
@@ -101,9 +95,7 @@ func TestUndecidedTapsAreBounded(t *testing.T) {
 	for i := range keptResults + 10 {
 		decided(p, drop(i), outcome.Result{Outcome: outcome.Unavailable}, true)
 	}
-	if n := len(p.undecided); n != keptResults {
-		t.Errorf("%d undecided taps are kept", n)
-	}
+	testenv.Equal(t, len(p.undecided), keptResults, "undecided taps that are kept")
 }
 
 // Of a rain that is over only the wins are kept, and how fast the player taps.
@@ -172,9 +164,7 @@ func TestBucket(t *testing.T) {
 		for b.take(at, 20, 1) {
 			n++
 		}
-		if n != want {
-			t.Errorf("at %d: %d, want %d", at-now, n, want)
-		}
+		testenv.Equal(t, n, want, "at %d", at-now)
 	}
 	take(now, 20)
 	take(now+49, 0)
@@ -194,17 +184,11 @@ func TestAnUnsentTapLeavesAnEarlierOneUndecided(t *testing.T) {
 	decided(p, id, outcome.Result{Outcome: outcome.Unavailable}, true)
 	decided(p, id, outcome.Result{Outcome: outcome.Unavailable}, false)
 	decided(p, id, outcome.Result{Outcome: outcome.Unavailable}, true)
-	if len(p.undecided) != 1 {
-		t.Errorf("undecided %v, want the drop once", p.undecided)
-	}
+	testenv.Equal(t, len(p.undecided), 1, "undecided: %v", p.undecided)
 	decided(p, id, outcome.Result{Outcome: outcome.NotOpen}, true)
-	if len(p.undecided) != 0 {
-		t.Errorf("answered, and still undecided: %v", p.undecided)
-	}
+	testenv.Equal(t, len(p.undecided), 0, "answered, and still undecided: %v", p.undecided)
 	decided(p, id, outcome.Result{Outcome: outcome.Unavailable}, false)
-	if len(p.undecided) != 0 {
-		t.Errorf("never sent, and undecided: %v", p.undecided)
-	}
+	testenv.Equal(t, len(p.undecided), 0, "never sent, and undecided: %v", p.undecided)
 }
 
 // What the script has decided for good is remembered, so that asking again costs Redis nothing.

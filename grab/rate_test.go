@@ -7,6 +7,7 @@ import (
 	"redrain/grab"
 	"redrain/grab/grabtest"
 	"redrain/grab/outcome"
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -40,23 +41,15 @@ func TestTheRateIsAPlayersWhereverTheyTap(t *testing.T) {
 		}
 		return n
 	}
-	if n := taken("two", 2, 0); n != 10 {
-		t.Errorf("%d taps at once on one of two nodes", n)
-	}
+	testenv.Equal(t, taken("two", 2, 0), 10, "taps at once on one of two nodes")
 	now += 500
-	if n := taken("two", 2, 10); n != 5 {
-		t.Errorf("%d taps in half a second on one of two nodes", n)
-	}
+	testenv.Equal(t, taken("two", 2, 10), 5, "taps in half a second on one of two nodes")
 	gm.Gate.Forget("two")
-	if n := taken("two", 2, 20); n != 0 {
-		t.Errorf("%d taps of one who has just left", n)
-	}
+	testenv.Equal(t, taken("two", 2, 20), 0, "taps of one who has just left")
 	gm.Gate.Forget("two")
 	gm.Gate.Forget("somebody")
 	now += 1000
-	if n := taken("two", 1, 30); n != 20 {
-		t.Errorf("%d taps at once, a second later and on one node", n)
-	}
+	testenv.Equal(t, taken("two", 1, 30), 20, "taps at once, a second later and on one node")
 
 	if first := tap("copies", 1, 0); first != outcome.Won {
 		t.Fatal(first)
@@ -66,9 +59,7 @@ func TestTheRateIsAPlayersWhereverTheyTap(t *testing.T) {
 			t.Fatalf("a copy is %v", again)
 		}
 	}
-	if next := tap("copies", 1, 1); next != outcome.TooFast {
-		t.Errorf("after 30 copies: %v", next)
-	}
+	testenv.Equal(t, tap("copies", 1, 1), outcome.TooFast, "after 30 copies")
 	for i := range 3 {
 		if o := tap("many", 100, i); (o == outcome.TooFast) != (i > 0) { // one at least
 			t.Errorf("tap %d on one of 100 nodes: %v", i, o)

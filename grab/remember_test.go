@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"redrain/grab/outcome"
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -19,16 +20,12 @@ func TestTwoMakersGetOneGate(t *testing.T) {
 func TestAGateIsToldOfWins(t *testing.T) {
 	b := newBench(t, &fakeScript{}, &fakeConfirmer{})
 	b.gate.Remember("nobody", nil)
-	if p := b.gate.stripe("nobody").players["nobody"]; p != nil {
-		t.Errorf("who has won nothing is remembered as %+v", p)
-	}
+	testenv.Equal(t, b.gate.stripe("nobody").players["nobody"], nil, "who has won nothing is remembered as")
 	for _, drop := range []string{"0.0", "0.1"} {
 		b.gate.Remember("p", []rain.Win{{User: "p", Packet: 3, Amount: 5, Drop: drop}})
 	}
 	for drop, want := range map[string]outcome.Outcome{"0.0": outcome.Won, "0.1": outcome.Won, "0.2": outcome.Already} {
-		if o, known := b.tap("p", drop, ""); !known || o != want {
-			t.Errorf("%s: %v, %t; want %v", drop, o, known, want)
-		}
+		testenv.Equal(t, b.tap("p", drop, ""), want.String(), "%s", drop)
 	}
 }
 
@@ -43,22 +40,18 @@ func TestAGateForgetsWithTheRain(t *testing.T) {
 	c.Revision++
 	b.gate.Update(c)
 	for _, user := range []string{"p", "q"} {
-		if o, known := b.tap(user, "0.0", ""); !known || o != outcome.SoldOut {
-			t.Errorf("%s in a new version: %v, %t", user, o, known)
-		}
+		testenv.Equal(t, b.tap(user, "0.0", ""), "sold_out", "%s in a new version", user)
 	}
 	none := c.Clone()
 	none.Revision, none.Rains = none.Revision+1, nil
 	b.gate.Update(none)
-	if o, known := b.tap("p", "0.0", ""); !known || o == outcome.SoldOut {
-		t.Errorf("without a rain: %v, %t", o, known)
+	if o := b.tap("p", "0.0", ""); o == "" || o == "sold_out" {
+		t.Errorf("without a rain: %q", o)
 	}
 	c.Revision, s.stock = c.Revision+2, 1
 	b.gate.Update(c)
 	b.gate.Restored()
-	if o, known := b.tap("p", "0.0", "p2"); known {
-		t.Errorf("in a new rain: %v is known", o)
-	}
+	testenv.Equal(t, b.tap("p", "0.0", "p2"), "", "in a new rain")
 	b.gates.Close()
 	b.wantTold(t, "p2 won")
 }
@@ -71,17 +64,11 @@ func TestAWinnerWhoWasNotToldMayAskAgain(t *testing.T) {
 	b.tap("p", "0.0", "p1")
 	b.gates.work.wg.Wait()
 	b.wantTold(t, "p1 unavailable")
-	if o, known := b.tap("q", "0.0", ""); !known || o != outcome.SoldOut {
-		t.Errorf("another: %v, %t", o, known)
-	}
-	if _, known := b.tap("p", "0.0", "p2"); known {
-		t.Error("sold out is no answer to one who has won")
-	}
+	testenv.Equal(t, b.tap("q", "0.0", ""), "sold_out", "another")
+	testenv.Equal(t, b.tap("p", "0.0", "p2"), "", "sold out is no answer to one who has won")
 	b.gates.Close()
 	b.wantTold(t, "p2 sold_out") // says the fake, which does not know its winners
-	if c.asked != 1 {
-		t.Errorf("%d confirmations of one batch with a win", c.asked)
-	}
+	testenv.Equal(t, c.asked, 1, "confirmations of one batch with a win")
 }
 
 func TestNothingStartsAfterTheEnd(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"redrain/grab/confirm"
 	"redrain/grab/outcome"
 	"redrain/grab/store"
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -145,6 +146,7 @@ func newShardedBench(t testing.TB, c *fakeConfirmer, scripts ...*fakeScript) *be
 			b.empty = append(b.empty, taps)
 		},
 	})
+	t.Cleanup(b.gates.Close)
 	b.gate = b.gates.Gate(aCampaign(len(scripts)))
 	return b
 }
@@ -172,20 +174,20 @@ func aShard(s *fakeScript, c *fakeConfirmer, o Options, answer Answer[string], u
 	return gate.shards[0], taps
 }
 
-// tap taps and returns what the gate knows at once; caller is said with the result that comes later.
-func (b *bench) tap(user, drop, caller string) (outcome.Outcome, bool) {
+// tap taps and returns what the gate knows at once, "" for nothing; caller is said with the result that comes later.
+func (b *bench) tap(user, drop, caller string) string {
 	id, _ := rain.ParseDrop(drop)
-	r, known := b.gate.Tap(&Tap[string]{User: user, Drop: id, Caller: caller})
-	return r.Outcome, known
+	if r, known := b.gate.Tap(&Tap[string]{User: user, Drop: id, Caller: caller}); known {
+		return r.Outcome.String()
+	}
+	return ""
 }
 
 func (b *bench) wantTold(t *testing.T, want ...string) {
 	t.Helper()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !slices.Equal(b.told, want) {
-		t.Errorf("told %q, want %q", b.told, want)
-	}
+	testenv.Equal(t, b.told, want, "told")
 	b.told = nil
 }
 
@@ -198,9 +200,7 @@ func TestATapUnderWayAnswersItsCopies(t *testing.T) {
 		for _, tap := range [][3]string{
 			{"p", "0.0", "p1"}, {"p", "0.0", "p2"}, {"q", "0.0", "q1"}, {"p", "0.0", "p3"}, {"p", "0.1", "p4"},
 		} {
-			if o, known := b.tap(tap[0], tap[1], tap[2]); known {
-				t.Errorf("%v: %v is known", tap, o)
-			}
+			testenv.Equal(t, b.tap(tap[0], tap[1], tap[2]), "", "%v", tap)
 		}
 		close(s.hold)
 		b.gates.work.wg.Wait()
@@ -209,9 +209,7 @@ func TestATapUnderWayAnswersItsCopies(t *testing.T) {
 		if immediate {
 			want = append(want, "p 0.1")
 		}
-		if !slices.Equal(s.sent, want) {
-			t.Errorf("sent %q, want %q", s.sent, want)
-		}
+		testenv.Equal(t, s.sent, want, "sent")
 		if immediate {
 			b.wantTold(t, "p1 won", "p2 won", "p3 won", "q1 won", "p4 sold_out")
 		} else { // what is not confirmed is not told, and nothing behind it is sent
@@ -236,25 +234,17 @@ func TestLosersDoNotWait(t *testing.T) {
 	}, "p", "q")
 	var deciding sync.WaitGroup
 	deciding.Go(func() {
-		if err := d.decide(taps); err != nil {
-			t.Error(err)
-		}
+		testenv.WantErr(t, d.decide(taps), nil)
 	})
-	if got := <-told; got != "q sold_out" {
-		t.Errorf("first %s", got)
-	}
+	testenv.Equal(t, <-told, "q sold_out", "first")
 	select {
 	case got := <-told:
 		t.Errorf("%s, before it was confirmed", got)
 	case c.hold <- struct{}{}:
 	}
 	deciding.Wait()
-	if got := <-told; got != "p unavailable" {
-		t.Errorf("then %s", got)
-	}
-	if len(told) != 0 {
-		t.Errorf("and %s: told twice", <-told)
-	}
+	testenv.Equal(t, <-told, "p unavailable", "then")
+	testenv.Equal(t, len(told), 0, "told twice")
 }
 
 // A tap that waited for so long that the ledger might refuse its win is not sealed any more: what is told is paid. It
@@ -273,8 +263,6 @@ func TestATapThatWaitedTooLongIsNotSealed(t *testing.T) {
 		close(s.hold)
 		b.gates.Close()
 		b.wantTold(t, "first won", "long unavailable", "just won")
-		if want := []string{"first 0.0", "just 0.0"}; !slices.Equal(s.sent, want) {
-			t.Errorf("the script was asked %q, want %q", s.sent, want)
-		}
+		testenv.Equal(t, s.sent, []string{"first 0.0", "just 0.0"}, "the script was asked")
 	})
 }

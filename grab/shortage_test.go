@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"redrain/grab/outcome"
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -42,9 +42,7 @@ func TestADryTapWaitsForStock(t *testing.T) {
 		b.tap(p, "0.0", "p1")
 		after(shortageTime - time.Millisecond)
 		b.wantTold(t)
-		if !slices.Equal(b.empty, []int{1}) {
-			t.Errorf("told of %v that wait", b.empty)
-		}
+		testenv.Equal(t, b.empty, []int{1}, "taps that wait for stock")
 		s.restock(1)
 		b.gate.Restocked(1) // the other shard
 		synctest.Wait()
@@ -55,7 +53,6 @@ func TestADryTapWaitsForStock(t *testing.T) {
 		for _, nonsense := range []int{-1, 2, 7} { // does no harm
 			b.gate.Restocked(nonsense)
 		}
-		b.gates.Close()
 	})
 }
 
@@ -77,14 +74,11 @@ func TestADryTapIsEmptyInTheEnd(t *testing.T) {
 		if n := len(s.sent); n < 3 || n > 4 {
 			t.Errorf("asked %d times: %q", n, s.sent)
 		}
-		if n := b.gate.UnderWay(); n != 0 {
-			t.Errorf("%d taps are under way for ever", n)
-		}
+		testenv.Equal(t, b.gate.UnderWay(), 0, "taps are under way for ever")
 		// The goroutine that waited is gone, and comes again.
 		b.tap(p, "0.1", "p2")
 		after(shortageTime)
 		b.wantTold(t, "p2 empty")
-		b.gates.Close()
 	})
 }
 
@@ -107,7 +101,6 @@ func TestADryTapThatComesBackKeepsItsTime(t *testing.T) {
 		b.wantTold(t, "p1 empty")
 		after(shortageTime / 3)
 		b.wantTold(t, "q1 empty")
-		b.gates.Close()
 	})
 }
 
@@ -124,7 +117,6 @@ func TestStockThatCameJustBeforeIsNotMissed(t *testing.T) {
 		close(s.hold)
 		synctest.Wait()
 		b.wantTold(t, "p1 won")
-		b.gates.Close()
 	})
 }
 
@@ -141,19 +133,12 @@ func TestSoldOutEndsADrought(t *testing.T) {
 		b.gate.SoldOut(rain.LanePlayers)
 		synctest.Wait()
 		b.wantTold(t, "p1 sold_out", "p2 sold_out", "p3 sold_out")
-		if o, known := b.tap(p, "0.2", ""); !known || o != outcome.SoldOut {
-			t.Errorf("%v, %t", o, known)
-		}
-		if took := time.Since(began); took != 0 {
-			t.Errorf("it took %v", took)
-		}
+		testenv.Equal(t, b.tap(p, "0.2", ""), "sold_out", "sold out")
+		testenv.Equal(t, time.Since(began), 0, "it took")
 		b.gate.Restored()
-		if _, known := b.tap(p, "0.2", "p4"); known {
-			t.Error("restored, and still sold out")
-		}
+		testenv.Equal(t, b.tap(p, "0.2", "p4"), "", "restored, and still sold out")
 		after(shortageTime)
 		b.wantTold(t, "p4 empty")
-		b.gates.Close()
 	})
 }
 
@@ -167,9 +152,7 @@ func TestSoldOutEnds(t *testing.T) {
 		c := b.gate.view.Load().campaign.Clone()
 		c.Revision++
 		b.gate.Update(c)
-		if o, known := b.tap("p", "0.0", ""); !known || o != outcome.SoldOut {
-			t.Errorf("a newer version in the same rain: %v, %t", o, known)
-		}
+		testenv.Equal(t, b.tap("p", "0.0", ""), "sold_out", "a newer version in the same rain")
 		b.gate.InStock(rain.LanePlayers)
 		b.tap("p", "0.0", "p1")
 		synctest.Wait()
@@ -183,7 +166,6 @@ func TestSoldOutEnds(t *testing.T) {
 		b.tap("q", rain.DropID{N: next.FirstWave}.String(), "q1")
 		synctest.Wait()
 		b.wantTold(t, "q1 won")
-		b.gates.Close()
 	})
 }
 
@@ -196,12 +178,9 @@ func TestStockThatIsSeenWakesNobody(t *testing.T) {
 		synctest.Wait()
 		b.gate.InStock(rain.LanePlayers)
 		synctest.Wait()
-		if len(s.sent) != 1 {
-			t.Errorf("asked %q", s.sent)
-		}
+		testenv.Equal(t, len(s.sent), 1, "asked %q", s.sent)
 		after(shortageTime)
 		b.wantTold(t, "p1 empty")
-		b.gates.Close()
 	})
 }
 
@@ -217,7 +196,6 @@ func TestADroughtIsWaitedForOnce(t *testing.T) {
 		}
 		after(shortageTime)
 		b.wantTold(t, want...)
-		b.gates.Close()
 	})
 }
 
@@ -233,9 +211,7 @@ func TestCloseEndsADrought(t *testing.T) {
 		b.gates.Close()
 		b.gates.Close()
 		b.wantTold(t, "p1 empty", "p2 empty", "p3 unavailable")
-		if took := time.Since(began); took != 0 {
-			t.Errorf("closing took %v", took)
-		}
+		testenv.Equal(t, time.Since(began), 0, "closing took")
 	})
 }
 
@@ -251,12 +227,9 @@ func TestADryTapMayFail(t *testing.T) {
 		synctest.Wait()
 		b.wantTold(t, "p1 unavailable")
 		b.gate.SoldOut(rain.LanePlayers)
-		if _, known := b.tap(p, "0.0", "p2"); known {
-			t.Error("sold out is no answer to one who may have won")
-		}
+		testenv.Equal(t, b.tap(p, "0.0", "p2"), "", "sold out is no answer to one who may have won")
 		synctest.Wait()
 		b.wantTold(t, "p2 unavailable")
-		b.gates.Close()
 	})
 }
 
@@ -267,15 +240,10 @@ func TestAnUnsureWinIsAskedFor(t *testing.T) {
 		b.gate.SoldOut(rain.LanePlayers)
 		b.gate.RememberUnsure("p", nil)
 		b.gate.RememberUnsure("p", []rain.Win{{User: "p", Packet: 3, Drop: "0.0"}, {User: "p", Drop: "no drop"}})
-		if o, known := b.tap("p", "0.1", ""); !known || o != outcome.SoldOut {
-			t.Errorf("another drop: %v, %t", o, known)
-		}
-		if _, known := b.tap("p", "0.0", "p1"); known {
-			t.Error("sold out is no answer to one who has won")
-		}
+		testenv.Equal(t, b.tap("p", "0.1", ""), "sold_out", "another drop")
+		testenv.Equal(t, b.tap("p", "0.0", "p1"), "", "sold out is no answer to one who has won")
 		synctest.Wait()
 		b.wantTold(t, "p1 won")
-		b.gates.Close()
 	})
 }
 
@@ -307,8 +275,6 @@ func TestTapsOfAnOlderRainAreLate(t *testing.T) {
 		b.gate.Update(none)
 		synctest.Wait()
 		b.gates.Close()
-		if len(b.told) != 1 {
-			t.Errorf("told %q", b.told)
-		}
+		testenv.Equal(t, len(b.told), 1, "told %q", b.told)
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/lua"
 )
 
@@ -25,13 +26,8 @@ func TestEveryFileIsEmbeddedAsItself(t *testing.T) {
 		t.Fatalf("files %v (%v), want those of the %d scripts", files, err, len(sources))
 	}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if sources[file] != string(text) {
-			t.Errorf("%s is not what is embedded under its name", file)
-		}
+		text := testenv.Got(os.ReadFile(file)).Must(t)
+		testenv.Equal(t, sources[file], string(text), "%s is not what is embedded under its name", file)
 	}
 }
 
@@ -94,9 +90,7 @@ return redis.error_reply('NOSTATE ' .. 'x')`, ""},
 	} {
 		faults := check("x.lua", c.source)
 		if c.want == "" {
-			if len(faults) != 0 {
-				t.Errorf("%s: found %q", c.name, faults)
-			}
+			testenv.Equal(t, len(faults), 0, "%s: found %q", c.name, faults)
 			continue
 		}
 		if !slices.ContainsFunc(faults, func(f string) bool { return strings.Contains(f, c.want) }) {

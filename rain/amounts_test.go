@@ -6,14 +6,13 @@ import (
 	"sync"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
 func amountsOf(t testing.TB, s rain.Spec, seed rain.Seed) *rain.Amounts {
 	t.Helper()
-	amounts, err := rain.NewAmounts(&rain.Campaign{ID: "c1", Spec: s, SplitSeed: seed})
-	must(t, err)
-	return amounts
+	return testenv.Got(rain.NewAmounts(&rain.Campaign{ID: "c1", Spec: s, SplitSeed: seed})).Must(t)
 }
 
 // TestAmountsAreThoseOfTheCut, one by one and in sums over any ranges, whatever block they are in.
@@ -32,8 +31,7 @@ func TestAmountsAreThoseOfTheCut(t *testing.T) {
 					s.Budget += rain.Money(1 + i%7)
 				}
 			}
-			cut, err := s.Cut(seedOf(5))
-			must(t, err)
+			cut := testenv.Got(s.Cut(seedOf(5))).Must(t)
 			amounts := amountsOf(t, s, seedOf(5))
 			for _, packet := range r.Perm(packets) {
 				if got := amounts.Of(packet); got != cut[packet] {
@@ -60,17 +58,14 @@ func TestAmountsOutsideTheCampaign(t *testing.T) {
 	t.Parallel()
 	amounts := amountsOf(t, spec(rain.Even, 100, 10, 1, nil), seedOf(1))
 	for _, packet := range []int{-1 << 62, -1, 10, rain.MaxPackets, 1 << 62} {
-		if got := amounts.Of(packet); got != 0 {
-			t.Errorf("packet %d holds %d", packet, got)
-		}
+		testenv.Equal(t, amounts.Of(packet), 0, "packet %d holds", packet)
 	}
 	for _, tc := range []struct {
 		first, last int
 		want        rain.Money
 	}{{-5, -1, 0}, {-5, 0, 10}, {0, 9, 100}, {9, 1 << 40, 10}, {10, 20, 0}, {5, 4, 0}, {1 << 40, 1 << 41, 0}} {
-		if got := amounts.Sum(rain.Numbers{{First: tc.first, Last: tc.last}}); got != tc.want {
-			t.Errorf("%d to %d hold %d, want %d", tc.first, tc.last, got, tc.want)
-		}
+		testenv.Equal(t, amounts.Sum(rain.Numbers{{First: tc.first, Last: tc.last}}), tc.want,
+			"%d to %d hold", tc.first, tc.last)
 	}
 	if got := amounts.Sum(rain.Numbers{{First: 0, Last: 1}, {First: 1, Last: 2}}); got != 40 || amounts.Sum(nil) != 0 {
 		t.Errorf("two ranges hold %d", got)
@@ -117,8 +112,7 @@ func TestAmountsCache(t *testing.T) {
 	t.Parallel()
 	cache := rain.NewAmountsCache()
 	c := rain.Campaign{ID: "c1", Spec: spec(rain.DoubleMean, 1000, 10, 1, nil), SplitSeed: seedOf(1)}
-	first, err := cache.Of(&c)
-	must(t, err)
+	first := testenv.Got(cache.Of(&c)).Must(t)
 	again := c
 	if got, err := cache.Of(&again); got != first || err != nil {
 		t.Errorf("made twice (%v)", err)

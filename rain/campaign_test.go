@@ -77,13 +77,12 @@ func TestCloseEndsTheRain(t *testing.T) {
 	t.Parallel()
 	c := campaign(rain.Open)
 	for range 2 { // the second changes nothing
-		must(t, c.Close(now))
+		testenv.Must(t, c.Close(now))
 		if c.Status != rain.Closed || c.Current().StoppedAt != now {
 			t.Fatalf("%s, stopped at %d", c.Status, c.Current().StoppedAt)
 		}
-		if r, err := c.StopRain("r2", now+50); err != nil || r.StoppedAt != now {
-			t.Fatalf("a stop after the close moved the end to %d (%v)", r.StoppedAt, err)
-		}
+		testenv.Equal(t, testenv.Got(c.StopRain("r2", now+50)).Must(t).StoppedAt, now,
+			"a stop after the close moved the end to")
 	}
 }
 
@@ -110,10 +109,7 @@ func TestStopRain(t *testing.T) {
 		"ended":            {now + 13_000, 0},
 	} {
 		c := campaign(rain.Open)
-		r, err := c.StopRain("r2", tc.now)
-		if err != nil || r.StoppedAt != tc.want {
-			t.Errorf("%s: stopped at %d, want %d (%v)", name, r.StoppedAt, tc.want, err)
-		}
+		testenv.Equal(t, testenv.Got(c.StopRain("r2", tc.now)).Must(t).StoppedAt, tc.want, "%s: stopped at", name)
 	}
 	c := campaign(rain.Open)
 	if r, err := c.StopRain("r9", now); !errors.Is(err, rain.ErrUnknownRain) || r != nil {
@@ -131,7 +127,7 @@ func TestAddRainNumbersOn(t *testing.T) {
 	spec := rain.RainSpec{Settings: rain.Settings{DurationMS: 1_100, DropsPerSecond: 5, FallMS: 600, DecoyPercent: 7,
 		Pacing: rain.PacingEven}}
 	r, err := c.AddRain("r3", spec, seedOf(9), end)
-	must(t, err)
+	testenv.Must(t, err)
 	want := rain.Rain{
 		ID: "r3", Campaign: "c1", StartsAt: end + rain.DefaultStartsInMS, Settings: spec.Settings, FirstWave: 80,
 		Seed: seedOf(9),
@@ -139,23 +135,16 @@ func TestAddRainNumbersOn(t *testing.T) {
 	if *r != want || c.Current() != r {
 		t.Errorf("added %+v, want %+v", *r, want)
 	}
-	if _, err := c.AddRain("r4", spec, seedOf(1), end); !errors.Is(err, rain.ErrRainRunning) {
-		t.Errorf("a second one in the countdown: %v", err)
-	}
+	testenv.WantErr(t, testenv.Err(c.AddRain("r4", spec, seedOf(1), end)), rain.ErrRainRunning,
+		"a second one in the countdown")
 	// A stopped rain keeps the numbers of the waves that never fell.
 	testenv.Must(t, testenv.Err(c.StopRain("r3", end+1)))
-	r, err = c.AddRain("r4", spec, seedOf(1), end+1)
-	if err != nil || r.FirstWave != 85 {
-		t.Errorf("the next first wave is %d, want 85 (%v)", r.FirstWave, err)
-	}
+	testenv.Equal(t, testenv.Got(c.AddRain("r4", spec, seedOf(1), end+1)).Must(t).FirstWave, 85,
+		"the next first wave")
 	for _, id := range []string{"r2", "r3", "r4"} {
-		if got, err := c.Rain(id); err != nil || got.ID != id {
-			t.Errorf("rain %s: %v, %v", id, got, err)
-		}
+		testenv.Equal(t, testenv.Got(c.Rain(id)).Must(t).ID, id, "rain")
 	}
-	if _, err := c.Rain("r5"); !errors.Is(err, rain.ErrUnknownRain) {
-		t.Errorf("rain r5: %v", err)
-	}
+	testenv.WantErr(t, testenv.Err(c.Rain("r5")), rain.ErrUnknownRain, "rain r5")
 }
 
 func TestAddRainStarts(t *testing.T) {
@@ -196,20 +185,16 @@ func TestState(t *testing.T) {
 		{rain.Paused, ended, "paused"},
 		{rain.Closed, now, "closed"},
 	} {
-		if got := campaign(tc.status).State(tc.now); got != tc.want {
-			t.Errorf("%s at now%+d: %s, want %s", tc.status, tc.now-now, got, tc.want)
-		}
+		testenv.Equal(t, campaign(tc.status).State(tc.now), tc.want, "%s at now%+d", tc.status, tc.now-now)
 	}
-	if got := (&rain.Campaign{Status: rain.Open}).State(now); got != "ready" {
-		t.Errorf("open without a rain: %s", got)
-	}
+	testenv.Equal(t, (&rain.Campaign{Status: rain.Open}).State(now), "ready", "open without a rain")
 }
 
 func TestCloneIsNotTouchedByTransitions(t *testing.T) {
 	t.Parallel()
 	c := campaign(rain.Open)
 	d := c.Clone()
-	must(t, c.Close(now))
+	testenv.Must(t, c.Close(now))
 	if d.Status != rain.Open || d.Current().StoppedAt != 0 {
 		t.Errorf("the clone is %s, its rain stopped at %d", d.Status, d.Current().StoppedAt)
 	}

@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
 func TestParseDropAllocatesNothing(t *testing.T) {
-	if n := testing.AllocsPerRun(100, func() { _, _ = rain.ParseDrop("123456.17") }); n != 0 {
-		t.Errorf("%v allocations for each tap", n)
-	}
+	testenv.Equal(t, testing.AllocsPerRun(100, func() { _, _ = rain.ParseDrop("123456.17") }), 0,
+		"allocations for each tap")
 }
 
 // FuzzParseDrop compares with a slow reading by the standard library.

@@ -5,9 +5,9 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
-	"slices"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -48,10 +48,7 @@ func TestGoldenSplits(t *testing.T) {
 			return s
 		}(), []rain.Money{5, 4, 7, 1, 8, 6, 2, 3}},
 	} {
-		got, err := tc.spec.Cut(goldenSeed())
-		if err != nil || !slices.Equal(got, tc.want) {
-			t.Errorf("%s: %d (%v), want %d", tc.name, got, err, tc.want)
-		}
+		testenv.Got(tc.spec.Cut(goldenSeed())).Want(t, tc.want, "%s", tc.name)
 	}
 }
 
@@ -83,18 +80,15 @@ func TestGoldenLargeSplit(t *testing.T) {
 		{spec(rain.Gaussian, 100_000_007, 100_000, 1, nil),
 			"248470a9bfab60508acf002fdc078e7f7254ec0a38d6bc7aff0670f80bf58001"},
 	} {
-		amounts, err := tc.spec.Cut(goldenSeed())
-		must(t, err)
+		amounts := testenv.Got(tc.spec.Cut(goldenSeed())).Must(t)
 		h := sha256.New()
 		for _, a := range amounts {
 			var b [8]byte
 			binary.BigEndian.PutUint64(b[:], uint64(a))
 			h.Write(b[:])
 		}
-		if got := hex.EncodeToString(h.Sum(nil)); got != tc.want {
-			t.Errorf("%s of %d: the SHA-256 of the amounts is %s, want %s", tc.spec.Split, tc.spec.Packets, got,
-				tc.want)
-		}
+		testenv.Equal(t, hex.EncodeToString(h.Sum(nil)), tc.want,
+			"%s of %d: the SHA-256 of the amounts", tc.spec.Split, tc.spec.Packets)
 	}
 }
 
@@ -107,18 +101,14 @@ func TestGoldenRain(t *testing.T) {
 		42: "[{0 456 0 3397} {1 163 0 3605}]",
 		80: "[{0 185 0 3900} {1 414 0 3550}]",
 	} {
-		if got := fmt.Sprint(r.Wave(n).Drops); got != want {
-			t.Errorf("wave %d is %s, want %s", n, got, want)
-		}
+		testenv.Equal(t, fmt.Sprint(r.Wave(n).Drops), want, "wave %d is", n)
 	}
 	const digest = "379d9ea92b0590bc6f164ef77afe454f3cc801de008c648f661fb7badc1eb264"
 	if got := r.Digest(); got != digest || r.Drops() != 60 {
 		t.Errorf("%d drops with the digest %s, want 60 with %s", r.Drops(), got, digest)
 	}
 	const commitment = "630dcd2966c4336691125448bbb25b4ff412a49c732db2c8abc1b8581bd710dd"
-	if got := r.Seed.Commitment(); got != commitment {
-		t.Errorf("the commitment is %s, want %s", got, commitment)
-	}
+	testenv.Equal(t, r.Seed.Commitment(), commitment, "the commitment is")
 }
 
 // TestGoldenHomeShards: a player who moved to another shard in mid-campaign could win twice.
@@ -127,8 +117,7 @@ func TestGoldenHomeShards(t *testing.T) {
 	for user, want := range map[string][2]int{
 		"u1": {0, 244}, "guest-7f3a": {2, 59}, "张三": {1, 30}, "42:42": {0, 140},
 	} {
-		if got := [2]int{rain.HomeShard(user, 3), rain.HomeShard(user, 256)}; got != want {
-			t.Errorf("%s is at home on %v of 3 and 256 shards, want %v", user, got, want)
-		}
+		testenv.Equal(t, [2]int{rain.HomeShard(user, 3), rain.HomeShard(user, 256)}, want,
+			"%s is at home of 3 and 256 shards", user)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -99,9 +100,7 @@ func TestByLaneCountsRanges(t *testing.T) {
 		{rain.Numbers{{First: 2, Last: 4}, {First: 0, Last: 0}}, [rain.LaneCount]int{4, 0}},
 		{rain.Numbers{{First: 6, Last: 7}, {First: 9, Last: 9}}, [rain.LaneCount]int{1, 2}},
 	} {
-		if got := l.ByLane(is.numbers); got != is.want {
-			t.Errorf("%v: %v, want %v", is.numbers, got, is.want)
-		}
+		testenv.Equal(t, l.ByLane(is.numbers), is.want, "%v", is.numbers)
 	}
 }
 
@@ -112,9 +111,7 @@ func TestGuestsShareIsANumber(t *testing.T) {
 		"0.1234567": "0.123457",
 	} {
 		var s rain.Spec
-		if err := json.Unmarshal([]byte(`{"guests_share":`+text+`}`), &s); err != nil {
-			t.Fatalf("%s: %v", text, err)
-		}
+		testenv.Must(t, json.Unmarshal([]byte(`{"guests_share":`+text+`}`), &s))
 		if got, err := json.Marshal(s.GuestsShare); string(got) != want || err != nil {
 			t.Errorf("%s is written %s (%v), want %s", text, got, err, want)
 		}
@@ -122,9 +119,7 @@ func TestGuestsShareIsANumber(t *testing.T) {
 	for _, text := range []string{"0", "1", "-0.1", "2", `"0.1"`, "true", "1e-9", "0.9999999", "{}"} {
 		s := rain.DefaultSpec()
 		s.Name, s.Sponsor, s.Budget, s.Packets, s.Shards = "Gala", "acme", 100, 100, 2
-		if err := json.Unmarshal([]byte(`{"guests_share":`+text+`}`), &s); err != nil {
-			t.Fatalf("%s: %v", text, err)
-		}
+		testenv.Must(t, json.Unmarshal([]byte(`{"guests_share":`+text+`}`), &s))
 		wantFault(t, text, s.Validate(), "guests_share")
 	}
 }
@@ -153,9 +148,8 @@ func TestLanesNeedShardsAndPackets(t *testing.T) {
 		} else if is.fault != "" {
 			wantFault(t, name, err, is.fault)
 		}
-		if c := (&rain.Campaign{Spec: s, Status: rain.Open}); (c.CheckStored() != nil) != (is.fault != "") {
-			t.Errorf("%s, stored: %v", name, c.CheckStored())
-		}
+		testenv.Equal(t, (&rain.Campaign{Spec: s, Status: rain.Open}).CheckStored() != nil, is.fault != "",
+			"%s, stored", name)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -20,9 +21,7 @@ func TestGoldenLuck(t *testing.T) {
 		{"u1", 0, 0x8fb0d15ba69b7d1}, {"u1", 1, 0x56455874fd8c35c4}, {"u1", 239, 0x6108600d600f0f9f},
 		{"guest-00112233445566778899", 7, 0x9bb49bfed81cf9c9}, {"张三", 3, 0xc66a3ebc0303d347},
 	} {
-		if got := rain.Luck(goldenSeed(), tc.user, tc.beat); got != tc.want {
-			t.Errorf("%s in beat %d: %#x, want %#x", tc.user, tc.beat, got, tc.want)
-		}
+		testenv.Equal(t, rain.Luck(goldenSeed(), tc.user, tc.beat), tc.want, "%s in beat %d", tc.user, tc.beat)
 	}
 	for odds, threshold := range map[rain.Odds]uint64{
 		1: 0x44b82fa09, 250_000_000: 0x4000000000000000, 333_333_333: 0x55555553e6d45752,
@@ -95,9 +94,8 @@ func TestEachWaveIsInOneBeat(t *testing.T) {
 			t.Errorf("beats of %d ms: %d tickets, %d beats", ms, len(tickets), r.Beats())
 		}
 	}
-	if r := drawing(1_000, rain.OddsCertain); r.TicketOf(rain.DropID{N: 41, K: 2}).String() != "41.2" {
-		t.Error("without draws a drop is its own ticket")
-	}
+	testenv.Equal(t, drawing(1_000, rain.OddsCertain).TicketOf(rain.DropID{N: 41, K: 2}).String(), "41.2",
+		"without draws a drop is its own ticket")
 }
 
 // drawing is a rain of 20 seconds whose first wave is 40.
@@ -174,14 +172,10 @@ func TestOddsAreSetAhead(t *testing.T) {
 			t.Errorf("%+v: %v", step, err)
 		}
 	}
-	if r.OddsRecord != "0:500 3:1000000000 19:8" {
-		t.Errorf("the record is %q", r.OddsRecord)
-	}
+	testenv.Equal(t, r.OddsRecord, "0:500 3:1000000000 19:8", "the record is")
 	for beat, want := range map[int64]rain.Odds{0: 500, 2: 500, 3: rain.OddsOne, 18: rain.OddsOne, 19: 8} {
 		for _, lane := range []rain.Lane{rain.LanePlayers, rain.LaneGuests} {
-			if got := r.OddsOf(beat, lane); got != want {
-				t.Errorf("beat %d has %s, want %s", beat, got, want)
-			}
+			testenv.Equal(t, r.OddsOf(beat, lane), want, "beat %d has", beat)
 		}
 	}
 	list, _ := r.OddsRecord.List()
@@ -197,9 +191,7 @@ func TestOddsAreSetAhead(t *testing.T) {
 	if fixed := drawing(1_000, 5); fixed.SetOdds(rain.OddsFrom{Beat: 5, Odds: 7}, 0) == nil {
 		t.Error("fixed odds change")
 	}
-	if r := drawing(1_000, rain.OddsAuto); r.OddsFor("u", 5) != rain.OddsStart {
-		t.Errorf("before any are set they are %s", r.OddsFor("u", 5))
-	}
+	testenv.Equal(t, drawing(1_000, rain.OddsAuto).OddsFor("u", 5), rain.OddsStart, "before any are set they are")
 	for _, bad := range []rain.OddsRecord{"x", "0", "0:0", "1:5 1:6", "2:5 1:6", "0:1000000001", " 0:5", "0:5 ",
 		"-1:5", "0:5:0", "0:5:", "0:5:1000000001", "0:5:6:7", "0:5:-1"} {
 		if list, ok := bad.List(); ok {
@@ -233,9 +225,7 @@ func TestALateNodeIsPaid(t *testing.T) {
 	}
 	late := r.TicketOf(rain.DropID{N: r.FirstWave + 20*4}).String()
 	c.Rains[0].OddsRecord = "0:900000000 5:1"
-	if err := c.CheckLuck("u1", late); err != nil {
-		t.Errorf("the proof judges a beat whose odds it may not have read yet: %v", err)
-	}
+	testenv.WantErr(t, c.CheckLuck("u1", late), nil, "the proof judges a beat whose odds it may not have read yet")
 	if c.Status = rain.Closed; c.CheckLuck("u1", late) == nil {
 		t.Error("the proof says nothing of a beat whose odds are all known")
 	}
@@ -249,11 +239,9 @@ func TestOddsOfLanes(t *testing.T) {
 	guest, player := "guest-00112233445566778899", "u1"
 	for _, set := range []rain.OddsFrom{{Beat: 0, Odds: rain.OddsOne, Guests: 1}, {Beat: 15, Odds: 1,
 		Guests: rain.OddsOne}} {
-		must(t, r.SetOdds(set, r.StartsAt-rain.OddsLeadMS))
+		testenv.Must(t, r.SetOdds(set, r.StartsAt-rain.OddsLeadMS))
 	}
-	if want := rain.OddsRecord("0:1000000000:1 15:1:1000000000"); r.OddsRecord != want {
-		t.Errorf("the record is %q, want %q", r.OddsRecord, want)
-	}
+	testenv.Equal(t, r.OddsRecord, rain.OddsRecord("0:1000000000:1 15:1:1000000000"), "the record is")
 	if r.SetOdds(rain.OddsFrom{Beat: 19, Odds: 1, Guests: rain.OddsOne + 1}, 0) == nil {
 		t.Error("guests have odds above 1")
 	}

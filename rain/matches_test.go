@@ -3,6 +3,7 @@ package rain_test
 import (
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -26,8 +27,6 @@ func TestMatches(t *testing.T) {
 	} {
 		s := spec
 		tc.change(&s)
-		if got := r.Matches(s); got != tc.want {
-			t.Errorf("%s: %v", name, got)
-		}
+		testenv.Equal(t, r.Matches(s), tc.want, "%s", name)
 	}
 }

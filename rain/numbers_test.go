@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -23,10 +24,7 @@ func TestNumbersComeBackFromTheirText(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		numbers := genNumbers().Draw(t, "numbers")
-		again, err := rain.ParseNumbers(numbers.String(), 100)
-		if err != nil || !slices.Equal(again, numbers) {
-			t.Fatalf("%v came back as %v (%v)", numbers, again, err)
-		}
+		testenv.Equal(t, testenv.Got(rain.ParseNumbers(numbers.String(), 100)).Must(t), numbers, "what came back")
 		if all := slices.Collect(numbers.Each()); len(all) != numbers.Count() {
 			t.Fatalf("%v: %d numbers, counted %d", numbers, len(all), numbers.Count())
 		}
@@ -49,9 +47,7 @@ func TestParseNumbersRefuses(t *testing.T) {
 	for _, text := range []string{" ", "1", "1-", "-1", "2-1", "01-2", "1-2 ", "1-2  3-4", "1-2,3-4", "1-100", "a-b",
 		"1-2-3",
 		"1-9999999999999999"} {
-		if numbers, err := rain.ParseNumbers(text, 100); err == nil {
-			t.Errorf("%q was read as %v", text, numbers)
-		}
+		testenv.WantFail(t, testenv.Err(rain.ParseNumbers(text, 100)), text, "was read")
 	}
 	if numbers, err := rain.ParseNumbers("", 100); err != nil || numbers != nil {
 		t.Errorf("no numbers were read as %v (%v)", numbers, err)

@@ -5,6 +5,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -16,8 +17,7 @@ func TestLuckIsTrue(t *testing.T) {
 		kind := rapid.SampledFrom(kinds).Draw(t, "split")
 		s := spec(kind, 0, packets, 1, nil)
 		s.Budget = rain.Money(packets) * rain.Money(rapid.IntRange(1, 400).Draw(t, "average"))
-		amounts, err := rain.NewAmounts(&rain.Campaign{ID: "c1", Spec: s, SplitSeed: seedOf(5)})
-		must(t, err)
+		amounts := testenv.Got(rain.NewAmounts(&rain.Campaign{ID: "c1", Spec: s, SplitSeed: seedOf(5)})).Must(t)
 		for packet := range packets {
 			amount, smaller := amounts.Of(packet), 0
 			for other := range packets {
@@ -39,8 +39,7 @@ func TestLuckOfManyPackets(t *testing.T) {
 	s := spec(rain.DoubleMean, 0, packets, 1, nil)
 	s.Budget = packets * 200
 	amounts := amountsOf(t, s, seedOf(5))
-	all, err := s.Cut(seedOf(5))
-	must(t, err)
+	all := testenv.Got(s.Cut(seedOf(5))).Must(t)
 	for _, amount := range []rain.Money{1, 20, 100, 200, 300, 390} {
 		smaller := 0
 		for _, other := range all {
@@ -53,7 +52,5 @@ func TestLuckOfManyPackets(t *testing.T) {
 			t.Errorf("%d has luck %.0f and is larger than %.2f %% of the packets", amount, got, is)
 		}
 	}
-	if got := (*rain.Ranks)(nil).Luck(100); got != 0 {
-		t.Errorf("without ranks the luck is %d, want 0", got)
-	}
+	testenv.Equal(t, (*rain.Ranks)(nil).Luck(100), 0, "without ranks the luck is")
 }

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -117,16 +118,12 @@ func TestARainHasOnlyItsOwnWaves(t *testing.T) {
 		if r.Has(n) {
 			t.Errorf("it has wave %d", n)
 		}
-		if w := r.Wave(n); len(w.Drops) != 0 {
-			t.Errorf("wave %d has drops", n)
-		}
+		testenv.Equal(t, len(r.Wave(n).Drops), 0, "drops of wave %d", n)
 	}
 	for _, tc := range []struct{ duration, waves int64 }{{1_000, 4}, {1_001, 5}, {1_249, 5}, {1_250, 5}, {1_251, 6},
 		{600_000, 2_400}} {
 		r.DurationMS = tc.duration
-		if got := r.Waves(); got != tc.waves {
-			t.Errorf("%d ms are %d waves, not %d", tc.duration, got, tc.waves)
-		}
+		testenv.Equal(t, r.Waves(), tc.waves, "waves of %d ms", tc.duration)
 	}
 }
 
@@ -136,9 +133,7 @@ func TestDropsDependOnSeedAndNumberOnly(t *testing.T) {
 	a := testRain()
 	b := a
 	b.StartsAt, b.StoppedAt, b.DurationMS = a.StartsAt+777, a.StartsAt+5_000, a.DurationMS*2
-	if !reflect.DeepEqual(a.Wave(50).Drops, b.Wave(50).Drops) {
-		t.Error("the drops changed with start, stop or duration")
-	}
+	testenv.Equal(t, a.Wave(50).Drops, b.Wave(50).Drops, "the drops changed with start, stop or duration")
 	if reflect.DeepEqual(a.Wave(50).Drops, a.Wave(54).Drops) {
 		t.Error("two waves are alike")
 	}
@@ -173,9 +168,7 @@ func TestDropsAreSpreadEvenly(t *testing.T) {
 			t.Errorf("%d %%: the fall times are not uniform (%.1f deviations)", percent, z)
 		}
 		if percent == 0 || percent == 100 {
-			if decoys != total*percent/100 {
-				t.Errorf("%d %%: %d decoys of %d drops", percent, decoys, total)
-			}
+			testenv.Equal(t, decoys, total*percent/100, "%d %% decoys of %d drops", percent, total)
 			continue
 		}
 		if z := shareZ(decoys, total, float64(percent)/100); math.Abs(z) > tooFar {
@@ -207,9 +200,8 @@ func TestDigestCoversEveryDrop(t *testing.T) {
 	}
 	stopped := base
 	stopped.StoppedAt = base.StartsAt + 1
-	if stopped.Digest() != base.Digest() {
-		t.Error("a stop changes the digest: what would have fallen is checked too")
-	}
+	testenv.Equal(t, stopped.Digest(), base.Digest(),
+		"a stop changes the digest: what would have fallen is checked too")
 }
 
 // TestTheDensityCountsFromTheRainsStart: which waves have a drop more does not depend on the rains before.
@@ -221,9 +213,8 @@ func TestTheDensityCountsFromTheRainsStart(t *testing.T) {
 		r := first
 		r.FirstWave = later
 		for i := range first.Waves() {
-			if got, want := len(r.Wave(later+i).Drops), len(first.Wave(i).Drops); got != want {
-				t.Errorf("wave %d of a rain that begins at %d has %d drops, not %d", i, later, got, want)
-			}
+			testenv.Equal(t, len(r.Wave(later+i).Drops), len(first.Wave(i).Drops),
+				"wave %d of a rain that begins at %d: drops", i, later)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -26,8 +27,7 @@ func TestSeedIsNeverPrinted(t *testing.T) {
 		}
 	}
 	for _, value := range []any{seed, r, c, map[string]any{"seed": seed}} {
-		data, err := json.Marshal(value)
-		must(t, err)
+		data := testenv.Got(json.Marshal(value)).Must(t)
 		out.Write(data)
 	}
 	var logs bytes.Buffer
@@ -50,27 +50,20 @@ func TestSeedIsNeverPrinted(t *testing.T) {
 func TestSeedSaysThatItIsSecret(t *testing.T) {
 	t.Parallel()
 	seed := seedOf(1)
-	text, err := seed.MarshalText()
-	must(t, err)
+	text := testenv.Got(seed.MarshalText()).Must(t)
 	for way, got := range map[string]string{
 		"String": seed.String(), "Format": fmt.Sprintf("%d", seed), "MarshalText": string(text),
 		"LogValue": seed.LogValue().String(),
 	} {
-		if got != "[secret]" {
-			t.Errorf("%s: %q", way, got)
-		}
+		testenv.Equal(t, got, "[secret]", "%s", way)
 	}
 }
 
 func TestParseSeed(t *testing.T) {
 	t.Parallel()
 	seed := seedOf(1)
-	if got, err := rain.ParseSeed(seed.Hex()); err != nil || got != seed {
-		t.Errorf("the hex of a seed is not read back: %v", err)
-	}
-	if got, err := rain.ParseSeed(strings.ToUpper(seed.Hex())); err != nil || got != seed {
-		t.Errorf("upper case: %v", err)
-	}
+	testenv.Got(rain.ParseSeed(seed.Hex())).Want(t, seed, "the hex of a seed is not read back")
+	testenv.Got(rain.ParseSeed(strings.ToUpper(seed.Hex()))).Want(t, seed, "upper case")
 	for _, text := range []string{"", "00", seed.Hex()[1:], seed.Hex() + "0", seed.Hex() + "00",
 		strings.Repeat("g", 64), " " + seed.Hex(), "[secret]"} {
 		if got, err := rain.ParseSeed(text); !errors.Is(err, rain.ErrBadSeed) || got != (rain.Seed{}) {

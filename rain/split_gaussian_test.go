@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -40,8 +41,7 @@ func TestGaussianHasItsShape(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			s := spec(rain.Gaussian, packets*mean, packets, tc.least, tc.most)
-			amounts, err := s.Cut(seedOf(4))
-			must(t, err)
+			amounts := testenv.Got(s.Cut(seedOf(4))).Must(t)
 			checkCut(t, &s, amounts)
 			values := make([]float64, packets)
 			for i, a := range amounts {
@@ -63,8 +63,7 @@ func TestGaussianOfFewUnits(t *testing.T) {
 	t.Parallel()
 	const packets = 200_000
 	s := spec(rain.Gaussian, packets*20+packets/3, packets, 1, new(rain.Money(31)))
-	amounts, err := s.Cut(seedOf(5))
-	must(t, err)
+	amounts := testenv.Got(s.Cut(seedOf(5))).Must(t)
 	checkCut(t, &s, amounts)
 	var all sample
 	for _, a := range amounts {

@@ -23,8 +23,7 @@ func TestCutAtTheLimits(t *testing.T) {
 				"nearly nothing above the minimum": spec(kind, rain.MaxBudget, packets, mean, nil),
 			} {
 				t.Run(fmt.Sprintf("%s, %d packets, %s", kind, packets, name), func(t *testing.T) {
-					amounts, err := s.Cut(seedOf(7))
-					must(t, err)
+					amounts := testenv.Got(s.Cut(seedOf(7))).Must(t)
 					checkCut(t, &s, amounts)
 				})
 			}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -51,8 +52,7 @@ func TestEachPacketHasTheSameMean(t *testing.T) {
 					for j, a := range rain.Draw(kind, tc.packets, tc.budget, tc.least, tc.most, seedOf(i)) {
 						turns[j].add(float64(a))
 					}
-					amounts, err := s.Cut(seedOf(i))
-					must(t, err)
+					amounts := testenv.Got(s.Cut(seedOf(i))).Must(t)
 					top := slices.Max(amounts)
 					for j, a := range amounts {
 						numbers[j].add(float64(a))
@@ -124,8 +124,7 @@ func TestShuffleReachesEveryOrderEqually(t *testing.T) {
 	s.Amounts = []rain.Money{1, 2, 3, 4}
 	orders := map[string]int{}
 	for i := range 24_000 {
-		amounts, err := s.Cut(seedOf(i))
-		must(t, err)
+		amounts := testenv.Got(s.Cut(seedOf(i))).Must(t)
 		key := ""
 		for _, a := range amounts {
 			key += strconv.Itoa(int(a))

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -89,16 +90,10 @@ func TestCutIsExactWithinBoundsAndRepeatable(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s, seed := genFeasible().Draw(t, "spec"), genSeed().Draw(t, "seed")
-		amounts, err := s.Cut(seed)
-		if err != nil {
-			t.Fatalf("a feasible spec is refused: %v", err)
-		}
+		amounts := testenv.Got(s.Cut(seed)).Must(t)
 		checkCut(t, &s, amounts)
 		split := s.SplitSpec()
-		again, err := split.Cut(seed)
-		if err != nil || !slices.Equal(again, amounts) {
-			t.Fatalf("the same seed gave other amounts: %v, %v (%v)", amounts, again, err)
-		}
+		testenv.Got(split.Cut(seed)).Want(t, amounts, "the same seed again")
 	})
 }
 
@@ -113,8 +108,7 @@ func TestCutOfAListIsThatListShuffled(t *testing.T) {
 		}
 		s := spec(rain.List, total, len(list), 1, nil)
 		s.Amounts = list
-		got, err := s.Cut(genSeed().Draw(t, "seed"))
-		must(t, err)
+		got := testenv.Got(s.Cut(genSeed().Draw(t, "seed"))).Must(t)
 		if !slices.Equal(s.Amounts, given) {
 			t.Fatal("Cut changed the list that it was given")
 		}
@@ -233,12 +227,9 @@ func TestCutNeedsItsSeed(t *testing.T) {
 		}
 		seen := map[string]bool{}
 		for i := range 50 {
-			amounts, err := s.Cut(seedOf(i))
-			must(t, err)
+			amounts := testenv.Got(s.Cut(seedOf(i))).Must(t)
 			seen[fmt.Sprint(amounts)] = true
 		}
-		if len(seen) != 50 {
-			t.Errorf("%s: 50 seeds gave %d splits", kind, len(seen))
-		}
+		testenv.Equal(t, len(seen), 50, "%s: splits of 50 seeds", kind)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -77,13 +76,4 @@ func kolmogorov(values []float64, cdf func(float64) float64) float64 {
 // shareZ is how many standard errors hits of n are away from the share p.
 func shareZ(hits, n int, p float64) float64 {
 	return (float64(hits) - float64(n)*p) / math.Sqrt(float64(n)*p*(1-p))
-}
-
-// must ends the test if an operation that the test needs has failed.
-func must(t interface {
-	Helper()
-	Fatal(args ...any)
-}, err error) {
-	t.Helper()
-	testenv.Must(t, err)
 }

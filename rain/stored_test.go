@@ -18,9 +18,7 @@ func TestCheckStored(t *testing.T) {
 		testenv.Must(t, testenv.Err(c.AddRain("r1", rain.DefaultRain(), seedOf(1), 1)))
 		return c
 	}
-	if err := stored().CheckStored(); err != nil {
-		t.Errorf("as stored: %v", err)
-	}
+	testenv.WantErr(t, stored().CheckStored(), nil, "as stored")
 	for what, change := range map[string]func(c *rain.Campaign){
 		"packets":          func(c *rain.Campaign) { c.Packets = -1000 },
 		"capacity":         func(c *rain.Campaign) { c.Capacity = -1 },

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -115,9 +116,7 @@ func TestClassifyAllocatesNothing(t *testing.T) {
 	now := r.WaveAt(48) + 1
 	sky := rain.NewSky(&r)
 	sky.Classify(id, now, false) // hashes the wave
-	if n := testing.AllocsPerRun(100, func() { sky.Classify(id, now, false) }); n != 0 {
-		t.Errorf("%v allocations for each tap", n)
-	}
+	testenv.Equal(t, testing.AllocsPerRun(100, func() { sky.Classify(id, now, false) }), 0, "allocations for each tap")
 }
 
 func TestPhase(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -38,17 +39,13 @@ func TestDefaultsAreTheContracts(t *testing.T) {
 		s.TapsPerUser != 0 || s.Shards != 1 || s.ExpiresInMS != 86_400_000 {
 		t.Errorf("campaign: %+v", s)
 	}
-	if got := fields(t, s.Validate()); !slices.Equal(got, []string{"name", "sponsor", "budget", "packets"}) {
-		t.Errorf("required are %v", got)
-	}
+	testenv.Equal(t, fields(t, s.Validate()), []string{"name", "sponsor", "budget", "packets"}, "required are")
 	r := rain.DefaultRain()
 	if r.DurationMS != 10_000 || r.DropsPerSecond != 8 || r.FallMS != 4_000 || r.DecoyPercent != 0 ||
 		r.Pacing != "none" {
 		t.Errorf("rain: %+v", r)
 	}
-	if err := r.Validate(now); err != nil {
-		t.Errorf("the default rain is refused: %v", err)
-	}
+	testenv.WantErr(t, r.Validate(now), nil, "the default rain is refused")
 }
 
 // bound is a number of a request, and the fault that names its limits.
@@ -173,9 +170,7 @@ func TestValidateSpec(t *testing.T) {
 			if err := s.Validate(); err != nil {
 				text = err.Error()
 			}
-			if text != want {
-				t.Errorf("change %d: %q, want %q", i, text, want)
-			}
+			testenv.Equal(t, text, want, "change %d", i)
 			if _, err := s.Cut(seedOf(0)); (err == nil) != (want == "") {
 				t.Errorf("%q, change %d: Cut does not agree: %v", want, i, err)
 			}
@@ -200,11 +195,9 @@ func TestASplitAloneIsValidated(t *testing.T) {
 	if s.Split != rain.DoubleMean || s.Min != 1 || s.Max != nil || s.Amounts != nil {
 		t.Errorf("the default is %+v", s)
 	}
-	if got := fields(t, s.Validate()); !slices.Equal(got, []string{"budget", "packets"}) {
-		t.Errorf("required are %v", got)
-	}
+	testenv.Equal(t, fields(t, s.Validate()), []string{"budget", "packets"}, "required are")
 	s.Budget, s.Packets = 10, 10
-	must(t, s.Validate())
+	testenv.Must(t, s.Validate())
 }
 
 func TestValidateRain(t *testing.T) {
@@ -224,9 +217,7 @@ func TestValidateRain(t *testing.T) {
 		"fast": {"pacing"}} {
 		r := rain.DefaultRain()
 		r.Pacing = pacing
-		if got := fields(t, r.Validate(now)); !slices.Equal(got, want) {
-			t.Errorf("pacing %q: faults in %v, want %v", pacing, got, want)
-		}
+		testenv.Equal(t, fields(t, r.Validate(now)), want, "pacing %q: faults in", pacing)
 	}
 	twice := rain.DefaultRain()
 	twice.StartsAt, twice.StartsInMS = new(now), new(int64(0))

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -36,9 +37,7 @@ func TestParseClaimIDRefusesWhatNoClaimIsCalled(t *testing.T) {
 func TestEntryRef(t *testing.T) {
 	t.Parallel()
 	ref := rain.EntryRef{Campaign: "c1", Shard: 12, ID: "1763712000000-7"}
-	if got := ref.String(); got != "c1.12.1763712000000-7" {
-		t.Errorf("it is called %s", got)
-	}
+	testenv.Equal(t, ref.String(), "c1.12.1763712000000-7", "it is called")
 	if ms, seq, err := ref.Position(); err != nil || ms != 1_763_712_000_000 || seq != 7 {
 		t.Errorf("its position is %d, %d (%v)", ms, seq, err)
 	}

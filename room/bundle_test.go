@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+
+	"redrain/internal/testenv"
 )
 
 // What comes in bundles comes in order, also between bundles and single messages, and joined where it can be.
@@ -64,17 +66,11 @@ func TestBundleWaitsForItsDelivery(t *testing.T) {
 		m.Send([]byte("before"))
 		closed.Close(CodeUnavailable, "")
 		synctest.Wait()
-		if got := p.got(); !slices.Equal(got, []string{"before"}) {
-			t.Errorf("before the delivery came %q", got)
-		}
+		testenv.Equal(t, p.got(), []string{"before"}, "before the delivery came")
 		l.Deliver(&b)
 		synctest.Wait()
-		if got := p.got(); !slices.Equal(got, []string{"before", "in the bundle"}) {
-			t.Errorf("got %q", got)
-		}
-		if got := other.got(); len(got) != 0 {
-			t.Errorf("a closed member got %q", got)
-		}
+		testenv.Equal(t, p.got(), []string{"before", "in the bundle"}, "frames")
+		testenv.Equal(t, len(other.got()), 0, "a closed member")
 	})
 }
 
@@ -91,9 +87,7 @@ func TestDeliveredBundleKeepsLittle(t *testing.T) {
 			b.Add(m, wave)
 		}
 		l.Deliver(&b)
-		if kept := cap(b.parcels); (kept > 0) != test.keeps {
-			t.Errorf("after %d parcels a bundle keeps room for %d", test.parcels, kept)
-		}
+		testenv.Equal(t, cap(b.parcels) > 0, test.keeps, "after %d parcels a bundle keeps room for", test.parcels)
 		for _, left := range b.parcels[:cap(b.parcels)] {
 			if left.to != nil || left.payload != nil {
 				t.Fatal("a delivered message is kept alive")

@@ -57,9 +57,7 @@ func TestChurn(t *testing.T) {
 	cancel()
 	testenv.Must(t, <-ran)
 
-	if made.Load() != closed.Load() {
-		t.Errorf("%d members were made and onClose was called %d times", made.Load(), closed.Load())
-	}
+	testenv.Equal(t, made.Load(), closed.Load(), "members that were made, and calls of onClose")
 	for _, c := range conns {
 		if n := c.closes.Load(); n != 1 {
 			t.Fatalf("a connection was closed %d times", n)
@@ -72,9 +70,7 @@ func TestChurn(t *testing.T) {
 		t.Errorf("%d rooms, %d members and %d callbacks without their other half are left", n, l.Members(),
 			opened.Load())
 	}
-	if n := value(t, l.metrics.connections); n != 0 {
-		t.Errorf("counted %v connections, want 0", n)
-	}
+	testenv.Equal(t, value(t, l.metrics.connections), 0, "counted connections")
 }
 
 // visit is what a member does between coming and going, and what others do meanwhile.

@@ -2,12 +2,12 @@ package room
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"redrain/internal/testenv"
 	"redrain/internal/ws"
 
 	"github.com/gorilla/websocket"
@@ -23,9 +23,7 @@ func TestCloseTellsThePeerWhy(t *testing.T) {
 		m.Close(CodeBadToken, "bad token")
 		m.Close(CodeOrigin, "too late to change it")
 		m.CloseAfterFlush(CodeOrigin, "too late to change it")
-		if code, reason := p.closeCode(); code != CodeBadToken || reason != "bad token" {
-			t.Errorf("the peer was told %d %q", code, reason)
-		}
+		testenv.Equal(t, p.lastFrame(), lastFrame{CodeBadToken, "bad token"}, "the peer was told")
 		synctest.Wait()
 		m.Close(CodeOrigin, "too late to change it")
 		m.Gone()
@@ -38,9 +36,7 @@ func TestCloseTellsThePeerWhy(t *testing.T) {
 		if l.Members() != 0 || l.Room("c") != nil {
 			t.Error("a closed member is in a room")
 		}
-		if n := value(t, l.metrics.connections); n != 0 {
-			t.Errorf("counted %v connections, want 0", n)
-		}
+		testenv.Equal(t, value(t, l.metrics.connections), 0, "counted connections")
 	})
 }
 
@@ -56,12 +52,8 @@ func TestCloseAfterFlushWritesWhatIsQueued(t *testing.T) {
 		m.Send([]byte("too late"))
 		synctest.Wait()
 		p.reads()
-		if code, reason := p.closeCode(); code != CodeShutdown || reason != "shutdown" {
-			t.Errorf("the peer was told %d %q", code, reason)
-		}
-		if got := p.got(); !slices.Equal(got, want) {
-			t.Errorf("before the close frame came %q", got)
-		}
+		testenv.Equal(t, p.lastFrame(), lastFrame{CodeShutdown, "shutdown"}, "the peer was told")
+		testenv.Equal(t, p.got(), want, "before the close frame came")
 	})
 }
 
@@ -82,13 +74,9 @@ func TestCloseAfterFlushHasATimeLimit(t *testing.T) {
 				_, _, p.err = p.conn.ReadMessage()
 			}
 		}()
-		if code := <-closed; code != CodeShutdown {
-			t.Errorf("closed with %d, want %d", code, CodeShutdown)
-		}
+		testenv.Equal(t, <-closed, CodeShutdown, "closed with")
 		defer func() { <-p.done }()
-		if d := time.Since(from); d != 5*time.Second {
-			t.Errorf("closed after %v, want 5 s", d)
-		}
+		testenv.Equal(t, time.Since(from), 5*time.Second, "closed after")
 	})
 }
 
@@ -115,9 +103,7 @@ func TestLingering(t *testing.T) {
 					t.Errorf("the connection was closed after %v (%v), want %v", d, err, test.open)
 				}
 				synctest.Wait()
-				if m.state != closed {
-					t.Errorf("the member is in state %d", m.state)
-				}
+				testenv.Equal(t, m.state, closed, "the member is in state")
 			})
 		})
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"redrain/internal/testenv"
 	"redrain/internal/ws"
 )
 
@@ -76,17 +77,13 @@ func TestRunClosesWhoIsLeft(t *testing.T) {
 		last.reads()
 
 		cancel()
-		if err := <-ran; err != nil {
-			t.Errorf("Run returned %v", err)
-		}
+		testenv.WantErr(t, <-ran, nil, "Run returned")
 		if len(codes) != 3 || l.Members() != 0 || l.workers.running+l.workers.waiting != 0 {
 			t.Errorf("after Run: %d of 3 closed, %d online, %d workers", len(codes), l.Members(),
 				l.workers.running+l.workers.waiting)
 		}
-		if code, reason := p.closeCode(); code != CodeShutdown {
-			t.Errorf("the peer was told %d %q", code, reason)
-		}
-		if code, _ := last.closeCode(); code != CodeUnavailable || len(last.got()) != 1 {
+		testenv.Equal(t, p.lastFrame().code, CodeShutdown, "the peer was told")
+		if code := last.lastFrame().code; code != CodeUnavailable || len(last.got()) != 1 {
 			t.Errorf("who was being closed after a flush got %q and code %d", last.got(), code)
 		}
 

@@ -138,9 +138,7 @@ func TestLibraryWritesThroughTheMember(t *testing.T) {
 					t.Errorf("%d pongs and %d messages were read, want one of each", pongs, len(p.got()))
 				}
 				testenv.Must(t, test.say(p.conn))
-				if code, _ := p.closeCode(); code != test.code {
-					t.Errorf("the peer was told %d, want %d", code, test.code)
-				}
+				testenv.Equal(t, p.lastFrame().code, test.code, "the peer was told")
 				if code := <-closed; code != websocket.CloseAbnormalClosure || l.Members() != 0 {
 					t.Errorf("closed with %d, %d online", code, l.Members())
 				}
@@ -161,9 +159,7 @@ func TestNobodyElseWrites(t *testing.T) {
 		}
 		m.Send([]byte("result"))
 		synctest.Wait()
-		if got := p.got(); len(got) != 1 || got[0] != "result" {
-			t.Errorf("got %q", got)
-		}
+		testenv.Equal(t, p.got(), []string{"result"}, "got")
 	})
 }
 

@@ -3,6 +3,8 @@ package room
 import (
 	"testing"
 	"testing/synctest"
+
+	"redrain/internal/testenv"
 )
 
 // What has been served keeps neither its messages nor, after a rush, its memory.
@@ -67,9 +69,7 @@ func TestJoinedFramesReachTheLimit(t *testing.T) {
 		var l lanes
 		l[Results].push(frame{bytes: make([]byte, 10)})
 		l[Results].push(frame{bytes: make([]byte, last)})
-		if n := len(l.take(nil)); n != want {
-			t.Errorf("%d messages share a frame of %d bytes, want %d", n, 10+1+last, want)
-		}
+		testenv.Equal(t, len(l.take(nil)), want, "messages share a frame of %d bytes", 10+1+last)
 	}
 }
 
@@ -81,9 +81,7 @@ func TestACrowdIsHandedOverInParts(t *testing.T) {
 	for range handoverSize {
 		h.add(&Member{})
 	}
-	if n := p.queues[Rain].n; n != handoverSize {
-		t.Errorf("the workers have %d members, want %d", n, handoverSize)
-	}
+	testenv.Equal(t, p.queues[Rain].n, handoverSize, "members that the workers have")
 	h.add(&Member{})
 	if h.flush(); p.queues[Rain].n != handoverSize+1 || h.ready.n != 0 {
 		t.Errorf("the workers have %d members, and %d are left", p.queues[Rain].n, h.ready.n)

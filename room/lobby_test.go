@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"redrain/internal/testenv"
 )
 
 // lobbyModel is where everybody ought to sit.
@@ -170,9 +172,7 @@ func TestMovingEndsOneRoomAndOpensAnother(t *testing.T) {
 	old.Broadcast(Rain, []byte("nobody is there")) // must not fail
 	l.Leave(a)
 	want := "open x, open y, empty x, open x, empty y"
-	if got := strings.Join(calls, ", "); got != want {
-		t.Errorf("the callbacks came as %q, want %q", got, want)
-	}
+	testenv.Equal(t, strings.Join(calls, ", "), want, "the callbacks came as")
 }
 
 // A panic leaves no lock behind: the lobby's others go on joining and leaving.

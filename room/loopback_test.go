@@ -97,9 +97,7 @@ func TestLoopback(t *testing.T) {
 		m.CloseAfterFlush(CodeShutdown, "shutdown")
 	}
 	for _, p := range healthy {
-		if code, reason := p.closeCode(); code != CodeShutdown || reason != "shutdown" {
-			t.Errorf("a peer was told %d %q", code, reason)
-		}
+		testenv.Equal(t, p.lastFrame(), lastFrame{CodeShutdown, "shutdown"}, "a peer was told")
 	}
 	testenv.Eventually(t, 10*time.Second, "a connection is still open",
 		func() bool { return value(t, l.metrics.connections) == 0 })

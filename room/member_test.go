@@ -2,10 +2,11 @@ package room
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"redrain/internal/testenv"
 )
 
 func numbered(name string, from, to int) (messages []string) {
@@ -32,12 +33,8 @@ func TestQueuedMessagesShareAFrame(t *testing.T) {
 		l.Room("c").Broadcast(Rain, []byte("wave 3"))
 		synctest.Wait()
 		want := []string{"first", "second\nthird\nwave 1\nwave 2", "wave 3"}
-		if !slices.Equal(p.frames, want) {
-			t.Errorf("frames %q, want %q", p.frames, want)
-		}
-		if n := value(t, l.metrics.frames); n != 3 {
-			t.Errorf("counted %v frames, want 3", n)
-		}
+		testenv.Equal(t, p.frames, want, "frames")
+		testenv.Equal(t, value(t, l.metrics.frames), 3, "counted frames")
 	})
 }
 
@@ -53,12 +50,8 @@ func TestRainDropsTheOldest(t *testing.T) {
 		p.reads()
 		synctest.Wait()
 		want := append(numbered("wave", 0, 1), numbered("wave", 31-8, 31)...) // the first was already being written
-		if got := p.got(); !slices.Equal(got, want) {
-			t.Errorf("got %q, want %q", got, want)
-		}
-		if n := value(t, l.metrics.dropped[Rain]); n != 22 {
-			t.Errorf("counted %v dropped, want 22", n)
-		}
+		testenv.Equal(t, p.got(), want, "got")
+		testenv.Equal(t, value(t, l.metrics.dropped[Rain]), 22, "counted as dropped")
 		if !m.isOpen() {
 			t.Error("a member was closed because of its rain lane")
 		}
@@ -80,26 +73,16 @@ func TestFullResultsLaneClosesTheMember(t *testing.T) {
 			t.Fatal("closed although the lane has room")
 		}
 		l.Room("c").Broadcast(Results, []byte("one too many"))
-		if code := <-closed; code != CodeSlowConsumer {
-			t.Errorf("closed with %d, want %d", code, CodeSlowConsumer)
-		}
+		testenv.Equal(t, <-closed, CodeSlowConsumer, "closed with")
 		if d := time.Since(from); d > closeTimeout {
 			t.Errorf("closing a stalled member took %v", d)
 		}
-		if l.Members() != 0 {
-			t.Error("the closed member is still in its room")
-		}
+		testenv.Equal(t, l.Members(), 0, "the closed member is still in its room")
 		p.reads()
 		<-p.done
-		if n := value(t, l.metrics.slow); n != 1 {
-			t.Errorf("counted %v slow members, want 1", n)
-		}
-		if n := value(t, l.metrics.dropped[Results]); n != 10 {
-			t.Errorf("counted %v results lost, want 10", n)
-		}
-		if n := value(t, l.metrics.connections); n != 0 {
-			t.Errorf("counted %v connections, want 0", n)
-		}
+		testenv.Equal(t, value(t, l.metrics.slow), 1, "counted slow members")
+		testenv.Equal(t, value(t, l.metrics.dropped[Results]), 10, "counted results lost")
+		testenv.Equal(t, value(t, l.metrics.connections), 0, "counted connections")
 	})
 }
 
@@ -113,9 +96,7 @@ func TestSlowMemberIsTold(t *testing.T) {
 			synctest.Wait()
 		}
 		p.reads()
-		if code, reason := p.closeCode(); code != CodeSlowConsumer {
-			t.Errorf("the peer was told %d %q", code, reason)
-		}
+		testenv.Equal(t, p.lastFrame().code, CodeSlowConsumer, "the peer was told")
 	})
 }
 
@@ -126,16 +107,10 @@ func TestStalledWriteClosesTheMember(t *testing.T) {
 		m, p := seatPeer(t, l, func(code int) { closed <- code })
 		from := time.Now()
 		m.Send([]byte("never read"))
-		if code := <-closed; code != CodeSlowConsumer {
-			t.Errorf("closed with %d, want %d", code, CodeSlowConsumer)
-		}
-		if d := time.Since(from); d != 5*time.Second {
-			t.Errorf("closed after %v, want 5 s", d)
-		}
+		testenv.Equal(t, <-closed, CodeSlowConsumer, "closed with")
+		testenv.Equal(t, time.Since(from), 5*time.Second, "closed after")
 		p.reads()
 		<-p.done // the connection is closed
-		if n := value(t, l.metrics.slow); n != 1 {
-			t.Errorf("counted %v slow members, want 1", n)
-		}
+		testenv.Equal(t, value(t, l.metrics.slow), 1, "counted slow members")
 	})
 }

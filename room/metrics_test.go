@@ -1,7 +1,6 @@
 package room
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -25,8 +24,7 @@ func value(t *testing.T, c prometheus.Collector) float64 {
 func TestMetricsHaveTheContractsNames(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	NewLobby(Options{Registerer: reg})
-	families, err := reg.Gather()
-	testenv.Must(t, err)
+	families := testenv.Got(reg.Gather()).Must(t)
 	var names []string
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
@@ -41,7 +39,5 @@ func TestMetricsHaveTheContractsNames(t *testing.T) {
 		"redrain_connections", "redrain_fanout_dropped_total,lane=rain", "redrain_fanout_dropped_total,lane=results",
 		"redrain_fanout_frames_total", "redrain_slow_disconnects_total",
 	}
-	if !slices.Equal(names, want) {
-		t.Errorf("metrics %q, want %q", names, want)
-	}
+	testenv.Equal(t, names, want, "metrics")
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"redrain/internal/testenv"
 )
 
 // notingConn notes when which frame was written.
@@ -89,17 +91,13 @@ func TestNewsGoesWithTheNextFrame(t *testing.T) {
 				l := quiet(t)
 				m, c := seatNoting(l, "u")
 				l.tellText("u", "news")
-				if got := c.noted(); len(got) > 0 {
-					t.Errorf("at once: %v", got)
-				}
+				testenv.Equal(t, c.noted(), nil, "at once")
 				send(l, m)
 				if got := c.noted(); len(got) != 1 || !slices.Equal(got[0].messages, []string{"news", "x"}) {
 					t.Errorf("got %v", got)
 				}
 				pass(time.Second)
-				if got := c.noted(); len(got) != 1 {
-					t.Errorf("then %v", got)
-				}
+				testenv.Equal(t, len(c.noted()), 1, "then")
 			})
 		})
 	}

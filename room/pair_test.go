@@ -141,11 +141,17 @@ func (p *peer) got() []string {
 	return messages
 }
 
-// closeCode waits for the end of the connection and returns the code of the close frame, and its reason.
-func (p *peer) closeCode() (int, string) {
+// lastFrame is what a close frame says.
+type lastFrame struct {
+	code   int
+	reason string
+}
+
+// lastFrame waits for the end of the connection, and is its close frame.
+func (p *peer) lastFrame() lastFrame {
 	<-p.done
 	if closed, ok := errors.AsType[*websocket.CloseError](p.err); ok {
-		return closed.Code, closed.Text
+		return lastFrame{closed.Code, closed.Text}
 	}
-	return 0, p.err.Error()
+	return lastFrame{0, p.err.Error()}
 }

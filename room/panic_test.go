@@ -48,8 +48,7 @@ func TestAPanicHarmsNobodyElse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var log bytes.Buffer
-				guard, err := loop.NewRecoverer(nil, slog.New(slog.NewTextHandler(&log, nil)), nil)
-				testenv.Must(t, err)
+				guard := testenv.Got(loop.NewRecoverer(nil, slog.New(slog.NewTextHandler(&log, nil)), nil)).Must(t)
 				l := runningWith(t, Options{Recoverer: guard})
 				l.workers.limit = 1 // the worker that has panicked serves the others
 				other, p := seatPeer(t, l, nil)
@@ -67,9 +66,8 @@ func TestAPanicHarmsNobodyElse(t *testing.T) {
 				test.begin(m)
 				other.Send([]byte("served"))
 				pass(lingerFor / 2)
-				if lingers := conn.closed.Load() == 0; lingers != (name == "onClose") {
-					t.Errorf("the peer has time to answer the close frame: %v", lingers)
-				}
+				testenv.Equal(t, conn.closed.Load() == 0, name == "onClose",
+					"the peer has time to answer the close frame")
 				pass(lingerFor/2 + 2*wheelTick)
 				if got := p.got(); len(got) != 1 || !other.isOpen() {
 					t.Errorf("the other member got %q, and is open: %v", got, other.isOpen())
@@ -84,9 +82,7 @@ func TestAPanicHarmsNobodyElse(t *testing.T) {
 				if n := strings.Count(log.String(), "panic=torn"); n == 0 {
 					t.Errorf("the panic is not logged: %s", log.String())
 				}
-				if n := l.workers.running + l.workers.waiting; n != 0 {
-					t.Errorf("%d goroutines are left", n)
-				}
+				testenv.Equal(t, l.workers.running+l.workers.waiting, 0, "goroutines that are left")
 			})
 		})
 	}

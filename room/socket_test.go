@@ -12,14 +12,11 @@ import (
 // write to.
 func TestWhoIsClosedWritesToNobodyElse(t *testing.T) {
 	t.Parallel()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	testenv.Must(t, err)
+	listener := testenv.Got((&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")).Must(t)
 	defer listener.Close() //nolint:errcheck // only the connections matter
 	connect := func() (*Socket, net.Conn) {
-		far, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", listener.Addr().String())
-		testenv.Must(t, err)
-		near, err := listener.Accept()
-		testenv.Must(t, err)
+		far := testenv.Got((&net.Dialer{}).DialContext(t.Context(), "tcp", listener.Addr().String())).Must(t)
+		near := testenv.Got(listener.Accept()).Must(t)
 		return NewSocket(near), far
 	}
 	gone, far := connect()

@@ -3,6 +3,8 @@ package room
 import (
 	"runtime"
 	"testing"
+
+	"redrain/internal/testenv"
 )
 
 // The members of a room are spread evenly over its segments, so that a broadcast keeps all processors busy.
@@ -13,9 +15,7 @@ func TestMembersAreSpreadEvenly(t *testing.T) {
 		l.Join("c", "u", l.newMember(idleConn{}, nil))
 	}
 	for i := range l.Room("c").segments {
-		if n := len(l.Room("c").segments[i].members); n != each {
-			t.Errorf("segment %d has %d members, want %d", i, n, each)
-		}
+		testenv.Equal(t, len(l.Room("c").segments[i].members), each, "members of segment %d", i)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"redrain/internal/testenv"
 )
 
 // From every state each event leads to a state that is later in the member's life, or nowhere; and every state but
@@ -18,9 +20,7 @@ func TestTransitionsLeadOnward(t *testing.T) {
 				}
 			}
 		}
-		if (ways == 0) != (from == closed) {
-			t.Errorf("from state %d there are %d ways on", from, ways)
-		}
+		testenv.Equal(t, ways == 0, from == closed, "from state %d there are %d ways on", from, ways)
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"redrain/internal/testenv"
 )
 
 // What is told to a user comes to all of their connections, complete and in order, and to nobody else.
@@ -21,9 +23,7 @@ func TestAUserIsToldOnEachConnection(t *testing.T) {
 		}
 		want := numbered("settled", 0, 30) // more than the rain lane holds
 		for _, message := range want {
-			if n := l.ToUser("u", func() []byte { return []byte(message) }); n != 2 {
-				t.Errorf("%d connections are told", n)
-			}
+			testenv.Equal(t, l.ToUser("u", func() []byte { return []byte(message) }), 2, "connections that are told")
 		}
 		for name, p := range peers {
 			p.reads()

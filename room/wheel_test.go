@@ -39,9 +39,7 @@ func TestWheelFiresInTime(t *testing.T) {
 			pass(time.Duration(random.Int64N(int64(wheelTick / 10))))
 		}
 		pass(3*revolution + wheelTick)
-		if fired != 2_000 {
-			t.Errorf("%d of 2000 timers fired", fired)
-		}
+		testenv.Equal(t, fired, 2_000, "timers that fired")
 	})
 }
 
@@ -58,9 +56,7 @@ func TestWheelCancelsAndMoves(t *testing.T) {
 		w.cancel(c)
 		w.schedule(m, 5*time.Second)
 		pass(10 * time.Second)
-		if len(cancelled) != 0 {
-			t.Errorf("a cancelled timer fired after %v", cancelled)
-		}
+		testenv.Equal(t, len(cancelled), 0, "a cancelled timer fired after %v", cancelled)
 		if len(moved) != 1 || moved[0] < 5*time.Second {
 			t.Errorf("a timer moved to 5 s fired at %v", moved)
 		}
@@ -80,9 +76,7 @@ func TestWheelRepeats(t *testing.T) {
 		}
 		w.schedule(tm, 0)
 		pass(6 * wheelTick)
-		if n != 5 {
-			t.Errorf("fired %d times, want 5", n)
-		}
+		testenv.Equal(t, n, 5, "how often it fired")
 	})
 }
 
@@ -100,9 +94,7 @@ func TestWheelCatchesUp(t *testing.T) {
 			}
 		}
 	}
-	if len(fired) != 3*wheelSlots {
-		t.Errorf("%d of %d timers fired", len(fired), 3*wheelSlots)
-	}
+	testenv.Equal(t, len(fired), 3*wheelSlots, "timers fired")
 }
 
 func TestWheelStops(t *testing.T) {
@@ -110,9 +102,7 @@ func TestWheelStops(t *testing.T) {
 	a, b := &timer{}, &timer{}
 	w.schedule(a, time.Second)
 	w.schedule(b, 1_000*time.Hour)
-	if left := w.clear(); len(left) != 2 {
-		t.Errorf("%d timers were left, want 2", len(left))
-	}
+	testenv.Equal(t, len(w.clear()), 2, "timers that are left")
 	if w.schedule(a, time.Second) {
 		t.Error("a stopped wheel takes a timer")
 	}

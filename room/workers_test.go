@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"redrain/internal/testenv"
 )
 
 // Two hundred members who do not read must not be felt by those who do, neither in the broadcast nor afterwards.
@@ -33,15 +35,10 @@ func TestStalledMembersDelayNobody(t *testing.T) {
 			}
 		}
 		pass(l.o.WriteTimeout + time.Second)
-		if n := l.Members(); n != 20 {
-			t.Errorf("%d members are left, want the 20 that read", n)
-		}
-		if n := value(t, l.metrics.slow); n != 200 {
-			t.Errorf("counted %v slow members, want 200", n)
-		}
-		if l.workers.running+l.workers.waiting != 0 {
-			t.Errorf("%d workers are left, and %d peers are waited for", l.workers.running, l.workers.waiting)
-		}
+		testenv.Equal(t, l.Members(), 20, "members that are left")
+		testenv.Equal(t, value(t, l.metrics.slow), 200, "counted slow members")
+		testenv.Equal(t, l.workers.running+l.workers.waiting, 0,
+			"%d workers are left, and %d peers are waited for", l.workers.running, l.workers.waiting)
 	})
 }
 
@@ -58,9 +55,7 @@ func TestWorkersAreFewAndGo(t *testing.T) {
 			l.Room("c").Broadcast(Rain, wave)
 			synctest.Wait()
 		}
-		if n := written.Load(); n != 15_000 {
-			t.Errorf("%d of 15000 frames were written", n)
-		}
+		testenv.Equal(t, written.Load(), 15_000, "frames that were written")
 		if n := int(most.Load()); n > l.workers.limit {
 			t.Errorf("%d writes at once, want at most %d", n, l.workers.limit)
 		}
@@ -96,9 +91,7 @@ func TestResultsOvertakeTheRain(t *testing.T) {
 			rain++
 		}
 	}
-	if rain != 5 {
-		t.Errorf("%d of %d turns were the rain's, want 5", rain, 5*rainShare)
-	}
+	testenv.Equal(t, rain, 5, "turns that were the rain's, of %d", 5*rainShare)
 }
 
 // busyConn counts the writes, and how many there are at once.

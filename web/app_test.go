@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/web"
 )
 
@@ -41,7 +42,7 @@ func TestTheManifestIsInTheLanguageThatIsAskedFor(t *testing.T) {
 			t.Errorf("%q: %v", accept, r.Header)
 		}
 		var m appManifest
-		must(t, json.Unmarshal([]byte(bodyOf(t, r)), &m))
+		testenv.Must(t, json.Unmarshal([]byte(bodyOf(t, r)), &m))
 		if m.Lang != want || m.Name == "" || m.StartURL != "/" || m.Display != "standalone" {
 			t.Errorf("%q: %+v", accept, m)
 		}
@@ -50,9 +51,7 @@ func TestTheManifestIsInTheLanguageThatIsAskedFor(t *testing.T) {
 			purposes += icon.Purpose + " " + icon.Sizes + " "
 			checkPicture(t, icon.Src, icon.Type, icon.Sizes, 10_000)
 		}
-		if purposes != "any 192x192 any 512x512 maskable 192x192 maskable 512x512 " {
-			t.Errorf("%q: %s", accept, purposes)
-		}
+		testenv.Equal(t, purposes, "any 192x192 any 512x512 maskable 192x192 maskable 512x512 ", "%q", accept)
 	}
 }
 

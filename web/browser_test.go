@@ -47,16 +47,9 @@ func browserFrom(t *testing.T, tier testrun.Tier) {
 	testenv.ParallelBrowser(t, testenv.Heavy)
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func (p *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
-	must(p.t, p.Do(patience, steps...))
+	testenv.Must(p.t, p.Do(patience, steps...))
 }
 
 // eval is what an expression, or the promise that it is, comes to in the page.

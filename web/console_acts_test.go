@@ -37,9 +37,7 @@ func TestConsoleStartsOneRain(t *testing.T) {
 	body := orders[0].fields()
 	for field, want := range map[string]any{"starts_in_ms": 3000.0, "duration_ms": 12500.0, "drops_per_second": 8.0,
 		"fall_ms": 4000.0, "decoy_percent": 10.0, "pacing": "even", "odds": 1.0, "beat_ms": 1000.0} {
-		if body[field] != want {
-			t.Errorf("%s is %v, want %v", field, body[field], want)
-		}
+		testenv.Equal(t, body[field], want, "%s is", field)
 	}
 }
 
@@ -100,9 +98,7 @@ func TestConsoleNamesTheMoneyBeforeItActs(t *testing.T) {
 	p.Says("dialog", "¥7,638.80 in 3,820 packets stays in the campaign.")
 	p.Type("\x1b")
 	p.Until("Esc leaves", `!document.querySelector("dialog")`)
-	if got := browsertest.Eval[string](p, `document.activeElement.textContent`); got != "Pause…" {
-		t.Errorf("the focus is on %q", got)
-	}
+	testenv.Equal(t, browsertest.Eval[string](p, `document.activeElement.textContent`), "Pause…", "the focus is on")
 	p.PressText("Pause…")
 	p.Says("dialog", "in flight")
 	p.PressText("Pause")
@@ -122,13 +118,9 @@ func TestConsoleNamesTheMoneyBeforeItActs(t *testing.T) {
 	p.PressTwice("dialog [type=submit]")
 	p.Says(".head", "closed")
 	for path, want := range map[string]int{"rains/r1/stop": 1, "pause": 1, "resume": 1, "close": 1} {
-		if got := len(f.posted("/campaigns/c1/" + path)); got != want {
-			t.Errorf("%s was ordered %d times", path, got)
-		}
+		testenv.Equal(t, len(f.posted("/campaigns/c1/"+path)), want, "orders of %s", path)
 	}
-	if p.Text(".controls") != "" {
-		t.Error("a closed campaign is offered to be changed")
-	}
+	testenv.Equal(t, p.Text(".controls"), "", "a closed campaign is offered to be changed")
 	// The money that went back is the ledger's figure: a server may have forgotten what was won.
 	f.set(func() {
 		maps.Copy(f.stats, object{"won": 1176, "amount_won": 0, "stock": 0, "amount_left": 0,

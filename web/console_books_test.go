@@ -83,9 +83,7 @@ func TestConsoleCommandsKeepTheToken(t *testing.T) {
 		"-H \"Idempotency-Key: $(date +%s)\" \\\n  -H 'Content-Type: application/json' \\\n" +
 		"  -d '{\"starts_in_ms\":3000,\"duration_ms\":10000,\"drops_per_second\":8}' \\\n  " + f.URL +
 		"/api/v1/campaigns/c1/rains"
-	if got := browsertest.Eval[string](p, `copied[0]`); got != want {
-		t.Errorf("copied\n%s\nwant\n%s", got, want)
-	}
+	testenv.Equal(t, browsertest.Eval[string](p, `copied[0]`), want, "copied")
 	if browsertest.Eval[bool](p, `document.documentElement.outerHTML.includes(%q)`, operatorSecret) {
 		t.Error("the token is in the page")
 	}

@@ -104,9 +104,7 @@ func (f *consoleServer) set(change func()) {
 
 // say tells every feed.
 func (f *consoleServer) say(kind string, v any) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.sayLocked(kind, v)
+	locked(&f.mu, func() { f.sayLocked(kind, v) })
 }
 
 func (f *consoleServer) sayLocked(kind string, v any) {
@@ -142,9 +140,7 @@ func (f *consoleServer) feed(w http.ResponseWriter, r *http.Request) {
 	f.feeds[feed] = struct{}{}
 	f.mu.Unlock()
 	defer func() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		delete(f.feeds, feed)
+		locked(&f.mu, func() { delete(f.feeds, feed) })
 	}()
 	w.Header().Set("Content-Type", "text/event-stream")
 	tick := time.NewTicker(fakeStatsEvery)

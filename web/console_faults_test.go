@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"redrain/internal/testenv"
 )
 
 // TestFaultsAreTranslated: the console has words of its own, in both languages, for each code that a refusal can have,
@@ -25,8 +27,7 @@ func TestFaultsAreTranslated(t *testing.T) {
 func TestSentencesAreTheServers(t *testing.T) {
 	said := map[string]bool{}
 	eachSource(t, func(path string) { collectSentences(t, path, said) }, "../payout", "../rain", "../server/api")
-	text, err := os.ReadFile("src/console/strings/server.ts")
-	must(t, err)
+	text := testenv.Got(os.ReadFile("src/console/strings/server.ts")).Must(t)
 	translated := regexp.MustCompile(`(?m)^  \["(.+)", "(.+)"\],$`).FindAllStringSubmatch(string(text), -1)
 	if len(translated) < 50 {
 		t.Errorf("%d sentences are translated", len(translated))
@@ -36,9 +37,8 @@ func TestSentencesAreTheServers(t *testing.T) {
 		if !said[slot.ReplaceAllString(s[1], "{}")] {
 			t.Errorf("the server never says %q", s[1])
 		}
-		if got, want := len(place.FindAllString(s[2], -1)), len(slot.FindAllString(s[1], -1)); got != want {
-			t.Errorf("%q has %d parts, and its translation %d", s[1], want, got)
-		}
+		testenv.Equal(t, len(place.FindAllString(s[2], -1)), len(slot.FindAllString(s[1], -1)),
+			"parts of the translation of %q", s[1])
 	}
 }
 
@@ -46,8 +46,7 @@ func TestSentencesAreTheServers(t *testing.T) {
 // for what varies.
 func collectSentences(t *testing.T, path string, said map[string]bool) {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	must(t, err)
+	text := testenv.Got(os.ReadFile(path)).Must(t)
 	source := regexp.MustCompile(`"\s*\+\s*"`).ReplaceAllString(string(text), "")
 	source = regexp.MustCompile(`"\s*\+\s*[\w.()]+\s*\+\s*"`).ReplaceAllString(source, "{}")
 	source = regexp.MustCompile(`%[a-z]`).ReplaceAllString(source, "{}")
@@ -83,7 +82,7 @@ func TestAlarmsAreTranslated(t *testing.T) {
 func eachSource(t *testing.T, do func(path string), trees ...string) {
 	t.Helper()
 	for _, tree := range trees {
-		must(t, filepath.WalkDir(tree, func(path string, _ fs.DirEntry, err error) error {
+		testenv.Must(t, filepath.WalkDir(tree, func(path string, _ fs.DirEntry, err error) error {
 			if err == nil && strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
 				do(path)
 			}
@@ -109,8 +108,7 @@ func wantSame(t *testing.T, of string, said, is map[string]bool) {
 
 func codesIn(t *testing.T, file, pattern string) map[string]bool {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	must(t, err)
+	text := testenv.Got(os.ReadFile(file)).Must(t)
 	codes := map[string]bool{}
 	for _, found := range regexp.MustCompile(pattern).FindAllSubmatch(text, -1) {
 		codes[string(found[1])] = true

@@ -95,9 +95,7 @@ func always(body any) func(*http.Request, []byte) (int, any) {
 
 // refuseOnce makes the next request fail.
 func (f *formsServer) refuseOnce(key string, problem object) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.refuse[key] = problem
+	locked(&f.mu, func() { f.refuse[key] = problem })
 }
 
 // readyCampaign is one that is ready, with other fields.

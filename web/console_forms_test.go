@@ -142,9 +142,7 @@ func TestConsoleCreatesACampaign(t *testing.T) {
 		p.Fill(field(name), text)
 	}
 	p.Says(".create .faulty .fault", "Too high: 200 packets of at most ¥4.99 hold ¥998.00")
-	if p.Text(".create .faulty label") != "Budget, ¥" {
-		t.Errorf("the fault stands beside %q", p.Text(".create .faulty label"))
-	}
+	testenv.Equal(t, p.Text(".create .faulty label"), "Budget, ¥", "the fault stands beside")
 	p.Shoot("fault")
 	p.Fill(field("max"), "20")
 	p.Says(".preview", "About 1 in")
@@ -190,9 +188,7 @@ func TestConsoleCreatesACampaign(t *testing.T) {
 	browsertest.Eval[bool](p, `(scrollTo(0, 9999), true)`)
 	twice(p, fund)
 	p.Until("the campaign is shown", `location.hash === "#/campaigns/c2" && document.querySelector(".tabs") !== null`)
-	if down := browsertest.Eval[float64](p, `scrollY`); down != 0 {
-		t.Errorf("its page begins %v px down", down)
-	}
+	testenv.Equal(t, browsertest.Eval[float64](p, `scrollY`), 0, "its page begins so many px down")
 	posts := f.posted("/campaigns")[2:]
 	if len(posts) != 3 || posts[0] != posts[1] || posts[1] != posts[2] || len(posts[0].key) != 32 {
 		t.Errorf("a lost answer and a double click sent %+v", posts)
@@ -270,9 +266,8 @@ func TestConsoleFindsClaims(t *testing.T) {
 	p.PressText("Download CSV")
 	p.Says(".toasts", "claims-c1.csv: 1,180 rows")
 	p.Until("the chosen file is read", `window.streamed !== undefined`)
-	if n := browsertest.Eval[int](p, `window.streamed.split("\n").length`); n != 1_183 {
-		t.Errorf("the chosen file has %d lines with its name, header and end", n)
-	}
+	testenv.Equal(t, browsertest.Eval[int](p, `window.streamed.split("\n").length`), 1_183,
+		"the chosen file has lines with its name, header and end")
 }
 
 // TestConsoleLetters retries and dismisses dead letters. The money is named before, and the result after. A letter of a
@@ -296,9 +291,7 @@ func TestConsoleLetters(t *testing.T) {
 		"detail": "retry it"})
 	p := f.openConsole(t, desk(), "#/payouts")
 	p.Says(".total", "4 payments, ¥1,289.77")
-	if words := p.Text("main button"); strings.Count(words, "Dismiss") != 3 {
-		t.Errorf("the buttons are %q", words)
-	}
+	testenv.Equal(t, strings.Count(p.Text("main button"), "Dismiss"), 3, "the buttons are")
 	p.Press(`[aria-label="Dismiss: c1-6"]`)
 	p.Says("dialog", "invalid seal")
 	p.Until("a reason is needed", `document.querySelector("dialog [type=submit]").disabled`)

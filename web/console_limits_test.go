@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -132,7 +131,7 @@ func TestTheFormHasTheServersLimits(t *testing.T) {
 		}
 	}
 	api, err := openapi3.NewLoader().LoadFromData(docs.OpenAPI)
-	must(t, err)
+	testenv.Must(t, err)
 	for field, p := range api.Components.Schemas["NewCampaign"].Value.Properties {
 		if !p.Value.Type.Is("integer") || p.Value.Format == "int64" { // money and times have other units in the form
 			continue
@@ -153,8 +152,7 @@ func TestTheFormHasTheServersLimits(t *testing.T) {
 			"max": "3.50", "split": "gaussian"}
 		maps.Copy(drafts[i], c.draft)
 	}
-	posted, err := json.Marshal(drafts)
-	must(t, err)
+	posted := testenv.Got(json.Marshal(drafts)).Must(t)
 	p := openPage(t, newFake(t), "/docs", 1280, 900)
 	judged := eval[[]struct {
 		Fields []string        `json:"fields"`
@@ -179,15 +177,11 @@ func TestTheFormHasTheServersLimits(t *testing.T) {
 			continue
 		}
 		if len(fields) > 0 {
-			if string(judged[i].Body) != "null" {
-				t.Errorf("%s: it would be posted as %s", c.name, judged[i].Body)
-			}
+			testenv.Equal(t, string(judged[i].Body), "null", "%s: it would be posted as %s", c.name, judged[i].Body)
 			continue
 		}
 		var got rain.Spec
-		must(t, json.Unmarshal(judged[i].Body, &got))
-		if !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: it would be posted as %+v, want %+v", c.name, got, want)
-		}
+		testenv.Must(t, json.Unmarshal(judged[i].Body, &got))
+		testenv.Equal(t, got, want, "%s: it would be posted as", c.name)
 	}
 }

@@ -45,9 +45,8 @@ func TestConsoleNamesCampaigns(t *testing.T) {
 	p.Go("/console#/users/u1")
 	p.Says("table", "Spring gala")
 	f.mu.Lock()
-	if fmt.Sprint(asked) != "map[c7:1 c8:1 c9:1]" {
-		t.Errorf("campaigns were asked for: %v, and c8 once in vain", asked)
-	}
+	testenv.Equal(t, fmt.Sprint(asked), "map[c7:1 c8:1 c9:1]",
+		"campaigns were asked for: %v, and c8 once in vain", asked)
 	f.mu.Unlock()
 	p.Go("/console#/campaigns/c7/rains")
 	p.Until("the rains", `document.querySelector("tbody tr") !== null`)

@@ -75,9 +75,7 @@ func (f *fakeProvider) exchange(w http.ResponseWriter, r *http.Request) {
 }
 
 func (f *fakeProvider) set(change func()) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	change()
+	locked(&f.mu, change)
 }
 
 // newStaff is a server whose operators sign in at a provider.
@@ -111,9 +109,7 @@ func TestConsoleSignsInAtAProvider(t *testing.T) {
 	button := "Sign in with " + strings.TrimPrefix(at.URL, "http://")
 	p.Go("/console?code=forged&state=forged#/sponsors")
 	p.Says(".account [role=alert]", "This sign-in was not started here.")
-	if words := p.Text("form [role=alert]"); words != "" {
-		t.Errorf("the token's form says %q", words)
-	}
+	testenv.Equal(t, p.Text("form [role=alert]"), "", "the token's form says")
 	p.State("choice")
 	at.set(func() { at.refuses = true })
 	p.PressText(button)
@@ -125,7 +121,5 @@ func TestConsoleSignsInAtAProvider(t *testing.T) {
 	p.PressText(button)
 	p.Says("header", "ann cashier")
 	p.Says("h1", "Sponsors")
-	if got := browsertest.Eval[string](p, `location.href`); got != f.URL+"/console#/sponsors" {
-		t.Errorf("the address is %s", got)
-	}
+	testenv.Equal(t, browsertest.Eval[string](p, `location.href`), f.URL+"/console#/sponsors", "the address is")
 }

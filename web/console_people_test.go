@@ -143,9 +143,7 @@ func TestConsoleWithdrawal(t *testing.T) {
 			p.Says("main table", map[string]string{"zh": "暂扣：tried again",
 				"en": "held: tried again"}[o.Language[:2]]) // and bob's, which only look like the server's
 			offered := browsertest.Eval[bool](p, `!!document.querySelector(".waits .button.main")`)
-			if offered != (id == "bobs") {
-				t.Errorf("%s: a confirmation is offered: %v", id, offered)
-			}
+			testenv.Equal(t, offered, id == "bobs", "%s: a confirmation is offered", id)
 		}
 		for id, dialog := range map[string]string{"bobs": ".waits button", "held": "main header .button.danger"} {
 			p.Go("/console?ask-" + id + "#/withdrawals/" + id)

@@ -21,9 +21,8 @@ func TestConsoleModules(t *testing.T) {
 	f := newFake(t)
 	p := browsertest.Open(t, chromium.Options{Home: f.URL})
 	p.Go("/console")
-	for _, fault := range browsertest.Eval[[]string](p, `import("/testdata/console.js").then((m) => m.run())`) {
-		t.Error(fault)
-	}
+	const run = `import("/testdata/console.js").then((m) => m.run())`
+	testenv.Equal(t, browsertest.Eval[[]string](p, run), nil, "faults")
 }
 
 // TestConsoleSignIn: wherever the link with a token is opened or pasted, it signs in, and leaves the address; a token
@@ -102,9 +101,7 @@ func TestConsoleLive(t *testing.T) {
 	})()`)
 
 	// Nobody waits where everybody comes in at once; else as many as are told.
-	if got := figure(p, "waiting"); got != "" {
-		t.Errorf("%s wait for a room without a limit", got)
-	}
+	testenv.Equal(t, figure(p, "waiting"), "", "who waits for a room without a limit")
 	f.set(func() { f.stats["waiting"], f.stats["seated"] = 1234, 500 })
 	p.Says("[data-stat=waiting]", "In the queue")
 	p.Says("[data-stat=waiting]", "1,234")
@@ -124,18 +121,14 @@ func TestConsoleLive(t *testing.T) {
 	p.Says(".alarm", "a win was void")
 	p.Says(".alarm", "Void win")
 	p.State("alarm")
-	if got := figure(p, "online"); got != "301" {
-		t.Errorf("another campaign's figures are shown: online %s", got)
-	}
+	testenv.Equal(t, figure(p, "online"), "301", "another campaign's figures are shown: online")
 	p.Press(".alarm button")
 	p.Until("the alarm is gone", `!document.querySelector(".alarm")`)
 
 	p.PressText("中文")
 	p.Says("nav", "审计日志")
 	p.Says(".controls", "开始红包雨…")
-	if got := browsertest.Eval[string](p, `document.documentElement.lang`); got != "zh-CN" {
-		t.Errorf("the page's language is %s", got)
-	}
+	testenv.Equal(t, browsertest.Eval[string](p, `document.documentElement.lang`), "zh-CN", "the page's language is")
 }
 
 func TestConsoleSaysWhenItIsStale(t *testing.T) {

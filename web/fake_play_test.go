@@ -123,9 +123,7 @@ func (f *fakeServer) wave(n int, at int64, drops ...[3]int) {
 func (f *fakeServer) won(packet, amount int) object {
 	claim := object{"claim": "c1-" + strconv.Itoa(packet), "packet": strconv.Itoa(packet), "amount": amount,
 		"state": "granted", "at": f.now()}
-	f.mu.Lock()
-	f.claims = append([]object{claim}, f.claims...)
-	f.mu.Unlock()
+	locked(&f.mu, func() { f.claims = append([]object{claim}, f.claims...) })
 	won := object{"outcome": "won", "packet": claim["packet"], "claim": claim["claim"], "amount": amount}
 	if amount > 200 { // more than the average, and so than most
 		won["luck"] = 93
@@ -194,9 +192,7 @@ func (f *fakeServer) withdrawn() []object {
 
 // refuse makes the following requests for a withdrawal end with a code; none undoes it.
 func (f *fakeServer) refuse(code string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.refusal = code
+	locked(&f.mu, func() { f.refusal = code })
 }
 
 // needs pushes that the newest withdrawal waits for its player.

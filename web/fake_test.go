@@ -126,14 +126,10 @@ func newFake(t *testing.T) *fakeServer {
 			"payout": f.payout})(w, r)
 	}
 	f.answer["GET /me/claims"] = func(w http.ResponseWriter, r *http.Request) {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		reply(http.StatusOK, object{"items": append([]object{}, f.claims...)})(w, r)
+		locked(&f.mu, func() { reply(http.StatusOK, object{"items": append([]object{}, f.claims...)})(w, r) })
 	}
 	f.answer["GET /me/withdrawals"] = func(w http.ResponseWriter, r *http.Request) {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		reply(http.StatusOK, object{"items": append([]object{}, f.out...)})(w, r)
+		locked(&f.mu, func() { reply(http.StatusOK, object{"items": append([]object{}, f.out...)})(w, r) })
 	}
 	f.answer["POST /me/withdrawals"] = f.withdraw
 	mux := http.NewServeMux()
@@ -205,9 +201,7 @@ func (f *fakeServer) socket(w http.ResponseWriter, r *http.Request) {
 	}
 	c := &fakeConn{ws: ws}
 	defer func() {
-		f.mu.Lock()
-		delete(f.conns, c)
-		f.mu.Unlock()
+		locked(&f.mu, func() { delete(f.conns, c) })
 		_ = ws.Close()
 	}()
 	for {
@@ -272,18 +266,21 @@ func (f *fakeServer) setCampaign(about object) {
 	f.push(object{"type": "campaign", "campaign": c})
 }
 
+// locked changes or looks at something that others may change meanwhile.
+func locked(mu *sync.Mutex, do func()) {
+	mu.Lock()
+	defer mu.Unlock()
+	do()
+}
+
 // setAnswer changes an answer of the API.
 func (f *fakeServer) setAnswer(call string, h http.HandlerFunc) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.answer[call] = h
+	locked(&f.mu, func() { f.answer[call] = h })
 }
 
 // setDown takes the server away, or brings it back.
 func (f *fakeServer) setDown(down bool) {
-	f.mu.Lock()
-	f.down = down
-	f.mu.Unlock()
+	locked(&f.mu, func() { f.down = down })
 	if down {
 		f.cut()
 	}
@@ -325,9 +322,7 @@ func (f *fakeServer) tapped() []string {
 
 // setJudge changes what a tap becomes.
 func (f *fakeServer) setJudge(judge func(drop string) object) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.judge = judge
+	locked(&f.mu, func() { f.judge = judge })
 }
 
 // token is what the newest hello had.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"redrain/docs"
+	"redrain/internal/testenv"
 	"redrain/web"
 )
 
@@ -30,8 +31,7 @@ func get(t *testing.T, path string, headers ...string) *http.Response {
 
 func bodyOf(t *testing.T, r *http.Response) string {
 	t.Helper()
-	b, err := io.ReadAll(r.Body)
-	must(t, err)
+	b := testenv.Got(io.ReadAll(r.Body)).Must(t)
 	return string(b)
 }
 
@@ -92,9 +92,7 @@ func TestASlashAtTheEnd(t *testing.T) {
 	}
 	w := httptest.NewRecorder()
 	handler().ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/console/", nil))
-	if w.Code != http.StatusMethodNotAllowed {
-		t.Errorf("POST /console/: %d", w.Code)
-	}
+	testenv.Equal(t, w.Code, http.StatusMethodNotAllowed, "POST /console/")
 }
 
 func TestSecurityHeaders(t *testing.T) {
@@ -103,9 +101,7 @@ func TestSecurityHeaders(t *testing.T) {
 		r.Host = host
 		w := httptest.NewRecorder()
 		handler().ServeHTTP(w, r)
-		if w.Header().Get("X-Content-Type-Options") != "nosniff" {
-			t.Error("sniffing is not refused")
-		}
+		testenv.Equal(t, w.Header().Get("X-Content-Type-Options"), "nosniff", "sniffing is not refused")
 		return w.Header().Get("Content-Security-Policy")
 	}
 	if got := csp("[::1]:8080"); strings.Contains(got, "unsafe") ||
@@ -127,9 +123,7 @@ func TestCaching(t *testing.T) {
 		asset(t, "play.js"):  "public, max-age=31536000, immutable",
 		asset(t, "play.css"): "public, max-age=31536000, immutable",
 	} {
-		if got := get(t, path).Header.Get("Cache-Control"); got != want {
-			t.Errorf("%s: Cache-Control %q, want %q", path, got, want)
-		}
+		testenv.Equal(t, get(t, path).Header.Get("Cache-Control"), want, "%s: Cache-Control", path)
 	}
 }
 
@@ -161,16 +155,11 @@ func TestCompression(t *testing.T) {
 	for accept, want := range map[string]string{"gzip": "gzip", "br, gzip;q=0.8": "gzip", "gzip;q=0": "", "br": "",
 		"identity": ""} {
 		r := get(t, asset(t, "play.css"), "Accept-Encoding", accept)
-		if got := r.Header.Get("Content-Encoding"); got != want {
-			t.Errorf("Accept-Encoding %q: %q", accept, got)
-		}
+		testenv.Equal(t, r.Header.Get("Content-Encoding"), want, "Accept-Encoding %q", accept)
 	}
-	zr, err := gzip.NewReader(get(t, asset(t, "play.css"), "Accept-Encoding", "gzip").Body)
-	must(t, err)
-	unpacked, err := io.ReadAll(zr)
-	if err != nil || string(unpacked) != bodyOf(t, plain) {
-		t.Errorf("the compressed file is another one (%v)", err)
-	}
+	zr := testenv.Got(gzip.NewReader(get(t, asset(t, "play.css"), "Accept-Encoding", "gzip").Body)).Must(t)
+	testenv.Equal(t, string(testenv.Got(io.ReadAll(zr)).Must(t)), bodyOf(t, plain),
+		"the compressed file is another one")
 }
 
 var (
@@ -189,17 +178,13 @@ func TestPagesNeedNothingElse(t *testing.T) {
 			!strings.HasPrefix(html, "<!doctype html>") {
 			t.Errorf("%s: %s %v %.40q", page, answer.Status, answer.Header, html)
 		}
-		if m := inlinePattern.FindString(html); m != "" {
-			t.Errorf("%s: inline code or style: %q", page, m)
-		}
+		testenv.Equal(t, inlinePattern.FindString(html), "", "%s: inline code or style", page)
 		for _, m := range linkPattern.FindAllStringSubmatch(html, -1) {
 			if strings.HasPrefix(m[1], "#") {
 				continue
 			}
 			r := get(t, m[1])
-			if r.StatusCode != http.StatusOK {
-				t.Errorf("%s names %s: %s", page, m[1], r.Status)
-			}
+			testenv.Equal(t, r.StatusCode, http.StatusOK, "%s names %s: %s", page, m[1], r.Status)
 			if strings.HasPrefix(m[1], "/assets/") {
 				checkAsset(t, m[1], bodyOf(t, r))
 			}
@@ -210,9 +195,7 @@ func TestPagesNeedNothingElse(t *testing.T) {
 func checkAsset(t *testing.T, path, text string) {
 	t.Helper()
 	text = strings.ReplaceAll(text, "http://www.w3.org/2000/svg", "")
-	if m := foreign.FindString(text); m != "" {
-		t.Errorf("%s names another host: %s", path, m)
-	}
+	testenv.Equal(t, foreign.FindString(text), "", "%s names another host", path)
 	if strings.HasSuffix(path, ".svg") && inlinePattern.MatchString(text) {
 		t.Errorf("%s: inline style", path)
 	}

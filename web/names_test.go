@@ -24,7 +24,7 @@ func faces(t *testing.T) *httptest.Server {
 	draw.Draw(portrait, portrait.Bounds(), image.NewUniform(color.RGBA{40, 120, 200, 255}), image.Point{}, draw.Src)
 	draw.Draw(portrait, image.Rect(32, 16, 64, 48), image.NewUniform(color.White), image.Point{}, draw.Src)
 	var data bytes.Buffer
-	must(t, png.Encode(&data, portrait))
+	testenv.Must(t, png.Encode(&data, portrait))
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/missing" {
 			http.NotFound(w, r)
@@ -96,9 +96,7 @@ func (p *tab) isPodium(on string) {
 	if tops[0] >= tops[1] || tops[1] >= tops[2] {
 		p.t.Errorf("%s: the steps begin at %v", on, tops)
 	}
-	if letters := p.Text(".podium .letter"); letters != "W\nم" {
-		p.t.Errorf("%s: instead of pictures there are %q", on, letters)
-	}
+	testenv.Equal(p.t, p.Text(".podium .letter"), "W\nم", "%s: instead of pictures there are", on)
 }
 
 // loadedIn are the pictures that can be seen, whole or broken.

@@ -43,7 +43,7 @@ func TestPageSoak(t *testing.T) {
 	p.goIn("/?debug&campaign=c1")
 	start := f.setRain(-time.Second, *soakFor+time.Hour)
 	p.mode("falling")
-	must(t, p.Throttle(soakSlower))
+	testenv.Must(t, p.Throttle(soakSlower))
 	p.soak(start)
 }
 

@@ -37,9 +37,7 @@ func TestAnEvening(t *testing.T) {
 	p := openTab(t, f, o, chromium.Network)
 	p.Go("/?debug&campaign=c1")
 	p.mode("landing")
-	if n := eval[int](p, "heard.contexts.length"); n != 0 {
-		t.Errorf("%d contexts of sound before anybody has pressed anything", n)
-	}
+	testenv.Equal(t, eval[int](p, "heard.contexts.length"), 0, "contexts of sound before anybody has pressed anything")
 	p.Press("#play")
 	p.mode("waiting")
 	p.Until("the sound begins with the press", "heard.contexts.length === 1")
@@ -58,9 +56,8 @@ func TestAnEvening(t *testing.T) {
 	p.Go("/?debug&campaign=c1")
 	p.mode("falling")
 	p.Point(chromium.Point{X: 200, Y: 600})
-	if n := eval[int](p, "heard.contexts.length"); n != 0 {
-		t.Error("the sound was switched off, and is on again after a reload")
-	}
+	testenv.Equal(t, eval[int](p, "heard.contexts.length"), 0,
+		"the sound was switched off, and is on again after a reload")
 }
 
 // practises plays with what falls while one waits: no server hears of it, and a rain that is near ends it.
@@ -74,9 +71,7 @@ func (p *tab) practises() {
 	p.mode("countdown")
 	p.Until("practice is over", `document.getElementById("practice").hidden && `+
 		`redrain.drops(redrain.serverNow()).length === 0`)
-	if taps := p.fake.tapped(); len(taps) != 0 {
-		p.t.Errorf("practice was sent to the server: %v", taps)
-	}
+	testenv.Equal(p.t, len(p.fake.tapped()), 0, "practice was sent to the server")
 }
 
 // hasMusic listens: there is music while the page is seen, and none while it is not.

@@ -23,9 +23,7 @@ func (f *fakeServer) demand(challenge func() object, good func(proof string) boo
 		}
 		_ = json.NewDecoder(r.Body).Decode(&said) // no body: no proof
 		if said.Proof != "" {
-			f.mu.Lock()
-			all = append(all, said.Proof)
-			f.mu.Unlock()
+			locked(&f.mu, func() { all = append(all, said.Proof) })
 		}
 		if said.Proof == "" || !good(said.Proof) {
 			reply(http.StatusForbidden, object{"status": 403, "code": "challenge_required", "title": "Forbidden",
@@ -85,9 +83,7 @@ func TestAScreenWorks(t *testing.T) {
 	proofs := f.demand(func() object { return work(t) }, worked)
 	openPage(t, f, "/screen", 1280, 720)
 	testenv.Eventually(t, patience, "the screen is in the room", func() bool { return f.greeted() > 0 })
-	if got := proofs(); len(got) != 1 {
-		t.Errorf("proofs %q", got)
-	}
+	testenv.Equal(t, len(proofs()), 1, "proofs")
 }
 
 // TestAGuestIsAPerson: a service's widget is shown, and what it says is the proof.
@@ -113,7 +109,5 @@ func TestAGuestIsAPerson(t *testing.T) {
 	p.State("challenge")
 	p.Press("#box")
 	p.mode("waiting")
-	if got := proofs(); len(got) != 1 {
-		t.Errorf("proofs %q", got)
-	}
+	testenv.Equal(t, len(proofs()), 1, "proofs")
 }

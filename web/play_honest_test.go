@@ -116,9 +116,7 @@ func TestPlayUnsure(t *testing.T) {
 	f.push(object{"type": "goodbye", "reason": "shutdown", "reconnect_after_ms": 100})
 	f.setDown(true)
 	p.Until("the banner", `!document.getElementById("banner").hidden`)
-	if got := p.text("card-title"); got != "Confirming…" {
-		t.Errorf("offline the card says %q", got)
-	}
+	testenv.Equal(t, p.text("card-title"), "Confirming…", "offline the card says")
 	f.setJudge(func(string) object { return f.won(1, 66) })
 	f.setDown(false)
 	p.shows("card-title", "Congratulations!")

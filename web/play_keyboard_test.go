@@ -23,9 +23,7 @@ func TestPlayByKeyboard(t *testing.T) {
 	start := p.rains([3]int{300, 1, slowly}, [3]int{700, 0, slowly})
 	f.wave(1, start+slowly/6, [3]int{500, 0, slowly})
 	testenv.Eventually(t, patience, "the canvas has the keyboard", func() bool { return p.focus() == "rain" })
-	if got := p.text("alarm"); got != "The rain has started" {
-		t.Errorf("a screen reader is told %q", got)
-	}
+	testenv.Equal(t, p.text("alarm"), "The rain has started", "a screen reader is told")
 	p.Type(kb.Tab)
 	testenv.Eventually(t, patience, "the ring is announced",
 		func() bool { return strings.Contains(p.text("announce"), "1 of ") })
@@ -33,14 +31,10 @@ func TestPlayByKeyboard(t *testing.T) {
 	p.Type(kb.Escape)
 	p.Type(" ") // nothing in the ring: the lowest packet, not the decoy beside it
 	p.shows("announce", "You won 0.42 yuan, packet 1 of up to 3")
-	if got := f.tapped(); len(got) != 1 || got[0] != "0.1" {
-		t.Errorf("tapped %v", got)
-	}
+	testenv.Equal(t, f.tapped(), []string{"0.1"}, "tapped")
 	f.settle()
 	p.ends()
-	if p.focus() != "card-ok" {
-		t.Errorf("on the card the keyboard is on #%s", p.focus())
-	}
+	testenv.Equal(t, p.focus(), "card-ok", "on the card the keyboard is on #")
 	p.shows("card-amount", "¥0.42")
 	p.Type(kb.Tab)
 	p.Type(kb.Enter)
@@ -54,9 +48,7 @@ func TestPlayByKeyboard(t *testing.T) {
 	p.Type(kb.Escape)
 	p.Until("Esc closes them", `!document.getElementById("sheet").open`)
 	p.mode("waiting")
-	if n := eval[int](p, "pointers"); n != 0 {
-		t.Errorf("%d pointer events in a game of keys", n)
-	}
+	testenv.Equal(t, eval[int](p, "pointers"), 0, "pointer events in a game of keys")
 }
 
 // tabTo presses Tab until an element has the focus, and has an outline or a shadow that shows it.

@@ -26,9 +26,7 @@ func TestACodeInTheAddress(t *testing.T) {
 	p.address("/?campaign=c1")
 	p.do(chromedp.Reload())
 	p.shows("user", "Playing as u1")
-	if got := f.token(); got != "token-u1" {
-		t.Errorf("hello with %q", got)
-	}
+	testenv.Equal(t, f.token(), "token-u1", "hello with")
 
 	// A newer code of the same player asks nothing, also one that is opened in this very tab.
 	f.code("K2", "u1")
@@ -90,9 +88,7 @@ func TestNobodyBecomesSomebodyElse(t *testing.T) {
 	p.opens("who")
 	p.shows("who-text", "You’re playing as Guest 7f3a, but this link is for u1. Switch? Both keep what they’ve won")
 	p.State("who")
-	if got := eval[string](p, `document.activeElement.id`); got != "who-now" {
-		t.Errorf("the focus is on %q", got)
-	}
+	testenv.Equal(t, eval[string](p, `document.activeElement.id`), "who-now", "the focus is on")
 	p.Press("#who-now")
 	p.Until("the answer", `!document.getElementById("who").open`)
 	p.shows("user", "Playing as Guest 7f3a")
@@ -110,9 +106,7 @@ func TestNobodyBecomesSomebodyElse(t *testing.T) {
 	p.Press("#who-next")
 	p.shows("user", "您好，u1")
 	p.address("/?campaign=c1")
-	if got := f.token(); got != "token-u1" {
-		t.Errorf("hello with %q", got)
-	}
+	testenv.Equal(t, f.token(), "token-u1", "hello with")
 
 	// A link that was used changes nothing either.
 	eval[bool](p, `(location.hash = "#code=K2", true)`)
@@ -128,9 +122,7 @@ func TestNobodyBecomesSomebodyElse(t *testing.T) {
 	p.Press("#purse")
 	p.Press("#sign-out")
 	p.shows("user", "您好，游客 7f3a")
-	if got := f.token(); got != "t1" {
-		t.Errorf("hello with %q", got)
-	}
+	testenv.Equal(t, f.token(), "t1", "hello with")
 }
 
 // TestACodeThatIsOver: the page says so, and has ways on.

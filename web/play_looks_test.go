@@ -240,9 +240,7 @@ func (v *visit) after() {
 	v.look("closed", `document.body.dataset.mode === "over"`)
 	f.hangUp(4501)
 	v.look("too-old", `document.body.dataset.mode === "problem"`)
-	if got := v.Text("#ticker"); got != "" {
-		v.t.Errorf("a page that is out of date says %q", got)
-	}
+	testenv.Equal(v.t, v.Text("#ticker"), "", "a page that is out of date says")
 }
 
 // misfits are what does not fit on the player's page as it is: words or buttons that reach out of the phone, lie on

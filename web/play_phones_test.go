@@ -156,8 +156,7 @@ func TestTooOld(t *testing.T) {
 
 // TestBrowsersAreNamed: the README and the pages name the versions that the scripts are made for.
 func TestBrowsersAreNamed(t *testing.T) {
-	readme, err := os.ReadFile("../README.md")
-	must(t, err)
+	readme := testenv.Got(os.ReadFile("../README.md")).Must(t)
 	for about, b := range map[string]bundle.Browsers{"player": bundle.Phones, "console": bundle.Desks} {
 		line := fmt.Sprintf("iOS %s, Safari %s, Chrome and Android's WebView %s, Firefox %s", b.IOS, b.Safari, b.Chrome,
 			b.Firefox)

@@ -119,7 +119,5 @@ func TestPlayWithdrawUnsure(t *testing.T) {
 	if first != second || second != third {
 		t.Errorf("three tries under the keys %s, %s, %s", first, second, third)
 	}
-	if got := f.withdrawn(); len(got) != 2 {
-		t.Errorf("%d withdrawals", len(got))
-	}
+	testenv.Equal(t, len(f.withdrawn()), 2, "withdrawals")
 }

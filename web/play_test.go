@@ -16,9 +16,7 @@ import (
 func TestPlayModules(t *testing.T) {
 	testenv.ParallelBrowser(t, testenv.Heavy)
 	p := openPage(t, newFake(t), "/docs", 390, 844)
-	for _, fault := range eval[[]string](p, `import("/testdata/modules.js").then((m) => m.run())`) {
-		t.Error(fault)
-	}
+	testenv.Equal(t, eval[[]string](p, `import("/testdata/modules.js").then((m) => m.run())`), nil, "faults")
 }
 
 // isOpen tells whether a dialog is open.
@@ -153,12 +151,8 @@ func TestAGuestWinsAndIsPaid(t *testing.T) {
 	p.State("falling")
 	p.hitDrop(0, start, 500)
 	testenv.Eventually(t, patience, "the tap is on its way", func() bool { return len(f.tapped()) == 1 })
-	if got := f.tapped()[0]; got != "0.0" {
-		t.Errorf("tapped %s", got)
-	}
-	if got := p.text("announce"); got != "" {
-		t.Errorf("the page says %q before the server has decided", got)
-	}
+	testenv.Equal(t, f.tapped()[0], "0.0", "tapped")
+	testenv.Equal(t, p.text("announce"), "", "before the server has decided the page says")
 	p.Shoot("pending")
 	close(decide)
 	p.shows("announce", "You won 0.88 yuan, packet 1 of up to 3")
@@ -200,9 +194,7 @@ func TestUnavailableMayBeTappedAgain(t *testing.T) {
 	first()
 	p.hitDrop(1, start+250, 100)
 	testenv.Eventually(t, patience, "a third tap", func() bool { return len(f.tapped()) == 3 })
-	if got := f.tapped(); got[2] != "1.0" {
-		t.Errorf("taps: %v", got)
-	}
+	testenv.Equal(t, f.tapped()[2], "1.0", "taps")
 	// A win whose result never came is told by its settlement.
 	f.won(5, 77)
 	f.settle()
@@ -223,9 +215,7 @@ func TestCloseCodes(t *testing.T) {
 	f.hangUp(4501)
 	p.mode("problem")
 	p.shows("stage-title", "This page is out of date")
-	if got := f.greeted(); got != 3 {
-		t.Errorf("%d hellos: it came back by itself", got)
-	}
+	testenv.Equal(t, f.greeted(), 3, "hellos: it came back by itself")
 	eval[bool](p, `(window.outOfDate = true)`)
 	p.Press("#retry")
 	testenv.Eventually(t, patience, "a hello after the button", func() bool { return f.greeted() == 4 })
@@ -255,13 +245,9 @@ func TestWithoutGuests(t *testing.T) {
 	p.State("signin")
 	p.Press("#signin button")
 	p.mode("waiting")
-	if got := f.token(); got != "token-u1" {
-		t.Errorf("hello with %q", got)
-	}
+	testenv.Equal(t, f.token(), "token-u1", "hello with")
 	// Who is known is not asked again.
 	p.Go("/")
 	p.mode("waiting")
-	if got := f.token(); got != "token-u1" {
-		t.Errorf("after a reload, hello with %q", got)
-	}
+	testenv.Equal(t, f.token(), "token-u1", "after a reload, hello with")
 }

@@ -20,9 +20,7 @@ func TestWaitingRoom(t *testing.T) {
 		"wait_ms": 61_000}
 	turn := object{"admitted": false, "position": 37, "retry_after_ms": 1000, "wait_ms": 3_000_000}
 	f.answer["GET /admission"] = func(w http.ResponseWriter, r *http.Request) {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		reply(http.StatusOK, turn)(w, r)
+		locked(&f.mu, func() { reply(http.StatusOK, turn)(w, r) })
 	}
 	p := openPage(t, f, "/?campaign=c1", 390, 844)
 	p.Press("#play")
@@ -44,13 +42,9 @@ func TestWaitingRoom(t *testing.T) {
 	f.mu.Unlock()
 	p.hints(`^预计还需 \d+ 秒，轮到您会自动进入$`)
 	// A server that cannot tell is not spoken for.
-	f.mu.Lock()
-	turn = object{"admitted": false, "position": 36, "retry_after_ms": 1000}
-	f.mu.Unlock()
+	locked(&f.mu, func() { turn = object{"admitted": false, "position": 36, "retry_after_ms": 1000} })
 	p.hints("^请留在本页，轮到您会自动进入$")
-	f.mu.Lock()
-	f.full, turn = nil, object{"admitted": true}
-	f.mu.Unlock()
+	locked(&f.mu, func() { f.full, turn = nil, object{"admitted": true} })
 	p.shows("stage-title", "等待下一场红包雨")
 }
 
@@ -160,9 +154,7 @@ func TestLandingFollows(t *testing.T) {
 	again()
 	offers("guests are on", true, true)
 	const token = `(({ hidden, elements }) => hidden ? "" : elements[0].value)(document.getElementById("signin"))`
-	if got := eval[string](p, token); got != "half a tok" {
-		t.Errorf("of the token that somebody was writing %q is left", got)
-	}
+	testenv.Equal(t, eval[string](p, token), "half a tok", "what is left of the token that is being written")
 
 	before := asked.Load()
 	hidden := func(hidden bool) {
@@ -171,11 +163,7 @@ func TestLandingFollows(t *testing.T) {
 		again()
 	}
 	hidden(true)
-	if n := asked.Load(); n != before {
-		t.Errorf("a hidden page has asked %d times", n-before)
-	}
+	testenv.Equal(t, asked.Load(), before, "requests of a hidden page")
 	hidden(false)
-	if n := asked.Load(); n != before+1 {
-		t.Errorf("a page that is seen again has asked %d times", n-before)
-	}
+	testenv.Equal(t, asked.Load(), before+1, "requests of a page that is seen again")
 }

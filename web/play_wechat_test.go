@@ -93,9 +93,7 @@ func TestInWeChat(t *testing.T) {
 		"shares.moments.link":   fmt.Sprintf("%q", p.fake.URL+"/?campaign=c1"),
 		"shares.moments.imgUrl": `"https://rain.example` + asset(t, "share.jpg") + `"`,
 	} {
-		if got := eval[string](p, "JSON.stringify(told."+what+")"); got != want {
-			t.Errorf("%s is %s, want %s", what, got, want)
-		}
+		testenv.Equal(t, eval[string](p, "JSON.stringify(told."+what+")"), want, "%s is", what)
 	}
 	signed := "/sign" + p.fake.URL + "/?campaign=c1&x=y%26"
 	asked := n.was()

@@ -48,9 +48,7 @@ func TestPlayWithdraw(t *testing.T) {
 	if !p.hidden("withdraw-sure") || len(f.withdrawn()) != 0 {
 		t.Fatalf("called off: %d withdrawals", len(f.withdrawn()))
 	}
-	f.mu.Lock()
-	f.payout = object{"provider": "http", "name": "your WeChat balance"}
-	f.mu.Unlock()
+	locked(&f.mu, func() { f.payout = object{"provider": "http", "name": "your WeChat balance"} })
 	p.Press("#sheet-close")
 	p.Press("#purse")
 	p.Press("#withdraw-go")
@@ -63,9 +61,7 @@ func TestPlayWithdraw(t *testing.T) {
 	}
 	// The second of two presses may come when the first has been answered already: the answer stays to be read.
 	p.Press("#withdraw-go")
-	if got := p.text("withdraw-message"); got != "Withdrawal of ¥2.50 requested" {
-		t.Errorf("a press too many: %s", got)
-	}
+	testenv.Equal(t, p.text("withdraw-message"), "Withdrawal of ¥2.50 requested", "a press too many")
 	state := func(want string) {
 		t.Helper()
 		p.Until("the newest withdrawal is "+want,
@@ -76,9 +72,7 @@ func TestPlayWithdraw(t *testing.T) {
 	const confirm = `document.querySelector("#withdrawals .todo a")?.href ?? ""`
 	f.needsSilently(object{"url": "javascript:alert(1)"})
 	state("needs your confirmation") // though the message was lost
-	if link := eval[string](p, confirm); link != "" {
-		t.Errorf("a link to %s", link)
-	}
+	testenv.Equal(t, eval[string](p, confirm), "", "a link to")
 	f.needs(object{"url": "https://pay.example/confirm?w=1", "expires_at": f.now() + 86_400_000})
 	p.Until("the way to confirm", `(%s) === "https://pay.example/confirm?w=1"`, confirm)
 	p.State("action")

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/web"
 )
 
@@ -67,9 +68,7 @@ func TestPolicies(t *testing.T) {
 			got := policyOf(t, h, page)
 			for directive, is := range got {
 				want := slices.Concat(plain[directive], tc.adds[page][directive])
-				if !slices.Equal(is, want) {
-					t.Errorf("%s, %s: %s is %q, want %q", name, page, directive, is, want)
-				}
+				testenv.Equal(t, is, want, "%s, %s: %s is", name, page, directive)
 			}
 			for directive := range tc.adds[page] {
 				if got[directive] == nil {
@@ -96,8 +95,6 @@ func TestTheConsoleMayTalkToTheProvider(t *testing.T) {
 		if origin != "" {
 			want = slices.Concat(own, []string{origin})
 		}
-		if got := policyOf(t, h, "/console")["connect-src"]; !slices.Equal(got, want) {
-			t.Errorf("with %q: %q, want %q", address, got, want)
-		}
+		testenv.Equal(t, policyOf(t, h, "/console")["connect-src"], want, "with %q", address)
 	}
 }

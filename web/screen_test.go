@@ -103,9 +103,7 @@ func TestScreenEvening(t *testing.T) {
 	}
 	// The next rain is announced: the board stays, with its clock and the figures of the rain that was; then come its
 	// numbers.
-	f.mu.Lock()
-	f.rain = nil
-	f.mu.Unlock()
+	locked(&f.mu, func() { f.rain = nil })
 	f.rainID = "r2"
 	f.setRain(time.Minute, time.Hour)
 	p.Says(".board .next", "1:00")
@@ -121,9 +119,7 @@ func TestScreenEvening(t *testing.T) {
 	p.shows("stock", "4,893")
 	f.phase("ended")
 	p.shows("given", "7")
-	f.mu.Lock()
-	f.rain = nil
-	f.mu.Unlock()
+	locked(&f.mu, func() { f.rain = nil })
 	f.rainID = "r3"
 	f.setRain(time.Minute, time.Hour)
 	f.phase("ended")
@@ -135,12 +131,10 @@ func TestScreenEvening(t *testing.T) {
 // read is what a phone would read off the wall.
 func (p *tab) read() string {
 	p.t.Helper()
-	png, err := p.Screenshot()
-	must(p.t, err)
+	png := testenv.Got(p.Screenshot()).Must(p.t)
 	picture, _, err := image.Decode(bytes.NewReader(png))
-	must(p.t, err)
-	bits, err := gozxing.NewBinaryBitmapFromImage(picture)
-	must(p.t, err)
+	testenv.Must(p.t, err)
+	bits := testenv.Got(gozxing.NewBinaryBitmapFromImage(picture)).Must(p.t)
 	found, err := qrcode.NewQRCodeReader().Decode(bits,
 		map[gozxing.DecodeHintType]any{gozxing.DecodeHintType_TRY_HARDER: true})
 	if err != nil {
@@ -172,9 +166,7 @@ func TestScreenCode(t *testing.T) {
 	p := openScreen(t, f, chromium.Options{}, "/screen?join=javascript://alert(1)")
 	p.mode("waiting")
 	p.Says(".join-card", "Phones can’t open localhost")
-	if got := p.read(); got != "" {
-		t.Errorf("a code that no phone can open: %q", got)
-	}
+	testenv.Equal(t, p.read(), "", "a code that no phone can open")
 }
 
 // TestScreenWithoutServer: the line breaks before a rain. The show goes on by the clock, and comes back with the
@@ -226,9 +218,7 @@ func TestScreenRefused(t *testing.T) {
 	p.mode("waiting")
 	p.Go("/screen")
 	p.mode("waiting")
-	if made() != 1 {
-		t.Errorf("%d guests of one screen that was loaded twice", made())
-	}
+	testenv.Equal(t, made(), 1, "guests of one screen that was loaded twice")
 	greeted := f.greeted()
 	f.hangUp(4500)
 	testenv.Eventually(t, patience, "a hello of a new guest",
@@ -241,15 +231,11 @@ func TestScreenRefused(t *testing.T) {
 	f.code("K1", "hall")
 	p = openScreen(t, f, chromium.Options{}, "/screen#code=K1")
 	p.mode("waiting")
-	if got := eval[string](p, `location.href`); got != f.URL+"/screen" {
-		t.Errorf("the address is %s", got)
-	}
+	testenv.Equal(t, eval[string](p, `location.href`), f.URL+"/screen", "the address is")
 	greeted = f.greeted()
 	p.do(chromedp.Reload())
 	testenv.Eventually(t, patience, "a hello after the reload", func() bool { return f.greeted() > greeted })
-	if got := f.token(); got != "token-hall" {
-		t.Errorf("a hello with %q after the reload", got)
-	}
+	testenv.Equal(t, f.token(), "token-hall", "after the reload a hello with")
 	p.mode("waiting")
 	f.hangUp(4500)
 	testenv.Eventually(t, patience, "a hello of a guest", func() bool { return f.token() == "t3" })
@@ -281,9 +267,7 @@ func TestScreenFollows(t *testing.T) {
 	p.mode("board")
 	p.shows("title", "Thanks for playing")
 	p.shows("given", "1,000")
-	f.mu.Lock()
-	f.about["state"], f.about["name"] = "ready", "Second evening"
-	f.mu.Unlock()
+	locked(&f.mu, func() { f.about["state"], f.about["name"] = "ready", "Second evening" })
 	f.setAnswer("GET /lobby", reply(http.StatusOK, object{"campaign": "c2"}))
 	p.mode("waiting")
 	p.shows("campaign", "Second evening")

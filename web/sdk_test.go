@@ -54,16 +54,13 @@ func checkGoldenMessages(t *testing.T, p *tab) {
 		if strings.HasPrefix(name, "client_") {
 			continue
 		}
-		text, err := os.ReadFile(file)
-		must(t, err)
+		text := testenv.Got(os.ReadFile(file)).Must(t)
 		want, _, _ := strings.Cut(name, "_")
 		if name == "token_renewed" { // the one type whose name has two parts
 			want = name
 		}
 		got := eval[[]string](p, fmt.Sprintf(`import("/testdata/sdk.js").then((m) => m.understood(%q))`, text))
-		if len(got) != 1 || got[0] != want {
-			t.Errorf("%s is read as %v", name, got)
-		}
+		testenv.Equal(t, got, []string{want}, "%s is read as", name)
 	}
 }
 
@@ -75,8 +72,7 @@ var (
 // TestTypesHaveWhatTheDescriptionHas: redrain.d.ts names every field of the server's messages that
 // docs/asyncapi.yaml describes.
 func TestTypesHaveWhatTheDescriptionHas(t *testing.T) {
-	types, err := os.ReadFile("sdk/redrain.d.ts")
-	must(t, err)
+	types := testenv.Got(os.ReadFile("sdk/redrain.d.ts")).Must(t)
 	members := map[string][]string{}
 	for _, m := range interfacePattern.FindAllStringSubmatch(string(types), -1) {
 		for _, f := range memberPattern.FindAllStringSubmatch(m[2], -1) {
@@ -88,7 +84,7 @@ func TestTypesHaveWhatTheDescriptionHas(t *testing.T) {
 			Schemas map[string]struct{ Properties map[string]any }
 		}
 	}
-	must(t, yaml.Unmarshal(docs.AsyncAPI, &doc))
+	testenv.Must(t, yaml.Unmarshal(docs.AsyncAPI, &doc))
 	ours := []string{"Hello", "Join", "Tap", "Ping", "Pong", "Token", "Renewed"} // the client's business alone
 	names := map[string]string{"CampaignChange": "CampaignMessage", "RainChange": "RainMessage",
 		"WithdrawalChange": "WithdrawalMessage"}
@@ -134,9 +130,7 @@ func TestSDKExample(t *testing.T) {
 	eval[bool](p, `document.getAnimations().every((a) => (a.pause(), true))`)
 	p.Press("button")
 	p.Until("the win is shown", `document.querySelector("button").textContent === "¥0.88"`)
-	if got := f.tapped(); len(got) != 1 || got[0] != "0.0" {
-		t.Errorf("tapped %v", got)
-	}
+	testenv.Equal(t, f.tapped(), []string{"0.0"}, "tapped")
 	f.settle()
 	p.shows("news", "You have ¥0.88.")
 	p.Shoot("won")
@@ -201,9 +195,7 @@ func TestSDKIsServed(t *testing.T) {
 		}
 	}
 	for _, path := range append([]string{"/sdk/example", "/licenses.txt", "/nothing"}, pages...) {
-		if got := get(t, path).Header.Get("Access-Control-Allow-Origin"); got != "" {
-			t.Errorf("%s may be read from %s", path, got)
-		}
+		testenv.Equal(t, get(t, path).Header.Get("Access-Control-Allow-Origin"), "", "%s may be read from", path)
 	}
 	types, err := os.ReadFile("sdk/redrain.d.ts")
 	if err != nil || bodyOf(t, get(t, "/sdk/redrain.d.ts")) != string(types) {

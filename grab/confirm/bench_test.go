@@ -21,9 +21,7 @@ func BenchmarkConfirm(b *testing.B) {
 	master := testenv.StartRedis(b)
 	testenv.StartReplica(b, master)
 	rdb := grabtest.Connect(b, master.Addr)
-	if err := rdb.ConfigSet(b.Context(), "appendfsync", "everysec").Err(); err != nil { // as in production
-		b.Fatal(err)
-	}
+	testenv.Must(b, rdb.ConfigSet(b.Context(), "appendfsync", "everysec").Err()) // as in production
 	stream := publisher(b)
 	for _, mode := range []confirm.Mode{confirm.Redis, confirm.Replica, confirm.Stream} {
 		for _, players := range []int{1, 1000} {
@@ -41,8 +39,7 @@ func BenchmarkConfirm(b *testing.B) {
 // publisher publishes entries to a stream on files, as package payout does.
 func publisher(b *testing.B) confirm.Publisher {
 	b.Helper()
-	conn, err := nats.Connect(testenv.NATS(b))
-	testenv.Must(b, err)
+	conn := testenv.Got(nats.Connect(testenv.NATS(b))).Must(b)
 	b.Cleanup(conn.Close)
 	js, err := jetstream.New(conn)
 	testenv.Must(b, err)

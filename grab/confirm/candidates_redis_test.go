@@ -68,9 +68,7 @@ func (w toldWins) on(gm *grabtest.Game, rdb redis.Cmdable, who string) {
 func refused(gm *grabtest.Game, user string) {
 	gm.T.Helper()
 	gm.Want(user, gm.Drop(lasting), outcome.Unavailable)
-	if got := gm.Confirmed(user); got != nil {
-		gm.T.Errorf("%s was told of %v", user, got)
-	}
+	testenv.Equal(gm.T, gm.Confirmed(user), nil, "%s was told", user)
 	if all, err := reading(gm); len(all) != 0 || err == nil {
 		gm.T.Errorf("%+v left Redis (%v)", all, err)
 	}
@@ -180,8 +178,7 @@ func startHeirs(t *testing.T) *clusterOfHeirs {
 		t.Cleanup(func() { _ = client.Close() })
 		c.as = append(c.as, client)
 	}
-	id, err := c.as[2].Do(t.Context(), "CLUSTER", "MYID").Text()
-	testenv.Must(t, err)
+	id := testenv.Got(c.as[2].Do(t.Context(), "CLUSTER", "MYID").Text()).Must(t)
 	// The second one has been another master's.
 	testenv.Must(t, c.as[1].ClusterReplicate(t.Context(), id).Err())
 	c.until("both copy their master", func() bool {

@@ -1,7 +1,6 @@
 package confirm
 
 import (
-	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -9,6 +8,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"redrain/internal/testenv"
 )
 
 func TestWhatAMasterSaysOfItsReplicas(t *testing.T) {
@@ -87,9 +88,7 @@ func TestWhoMayTakeOverInACluster(t *testing.T) {
 		}
 	}
 	_, err := parseReplicaSet("aa 127.0.0.1:1@11 myself,slave bb 0 0 7 connected\n", now)
-	if !errors.Is(err, errNoMaster) {
-		t.Errorf("%v", err)
-	}
+	testenv.WantErr(t, err, errNoMaster)
 }
 
 // Where the Cluster writes other addresses than the master, its replicas are counted. It is not forgotten that it
@@ -166,8 +165,6 @@ func TestWhatAMasterSaysItsReplicasHave(t *testing.T) {
 		"a port, a number":  {[]any{"master", int64(7), []any{[]any{"a", int64(1), "7"}}}, errRole},
 		"an offset, a word": {[]any{"master", int64(7), []any{[]any{"a", "1", "much"}}}, errRole},
 	} {
-		if _, err := roleOf(answer(c.answer)); !errors.Is(err, c.want) {
-			t.Errorf("%s: %v", name, err)
-		}
+		testenv.WantErr(t, testenv.Err(roleOf(answer(c.answer))), c.want, name)
 	}
 }

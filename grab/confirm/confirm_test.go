@@ -5,6 +5,7 @@ import (
 
 	"redrain/grab/confirm"
 	"redrain/grab/store"
+	"redrain/internal/testenv"
 )
 
 func TestConfirmIsParsed(t *testing.T) {
@@ -15,9 +16,7 @@ func TestConfirmIsParsed(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"", "Redis", "both"} {
-		if got, err := confirm.Parse(bad); err == nil {
-			t.Errorf("%q was read as %v", bad, got)
-		}
+		testenv.WantFail(t, testenv.Err(confirm.Parse(bad)), bad)
 	}
 	defer func() {
 		if recover() == nil {

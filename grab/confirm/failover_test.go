@@ -84,9 +84,7 @@ func TestAFailoverLosesNoWinThatWasTold(t *testing.T) {
 
 	recorded := gm.Wins() // fails where a packet is there twice
 	for user, w := range told {
-		if got := recorded[w.Packet]; got != w {
-			t.Errorf("%s was told of %+v, the outbox has %+v", user, w, got)
-		}
+		testenv.Equal(t, recorded[w.Packet], w, "what %s was told, in the outbox", user)
 	}
 	owners := map[string]bool{}
 	for _, w := range recorded {

@@ -140,11 +140,9 @@ const (
 // atMaster is a Store on a fake master, in a Cluster or not, and a client that the fake does not stand before.
 func atMaster(t *testing.T, m *fakeMaster, cluster bool) (*store.Store, redis.UniversalClient) {
 	t.Helper()
-	server, err := embedded.Redis()
-	testenv.Must(t, err)
+	server := testenv.Got(embedded.Redis()).Must(t)
 	t.Cleanup(server.Close)
-	rdb, err := store.Connect(server.Addr())
-	testenv.Must(t, err)
+	rdb := testenv.Got(store.Connect(server.Addr())).Must(t)
 	t.Cleanup(func() { _ = rdb.Close() })
 	var master redis.UniversalClient
 	if cluster {

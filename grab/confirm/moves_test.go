@@ -20,9 +20,7 @@ func TestWhatIsLentMustLast(t *testing.T) {
 	testenv.Must(t, err)
 	moves := NewMoves(New(s, Replica, nil, nil))
 	for _, count := range []int{4, 0} {
-		if lent, err := moves.Lend(t.Context(), "c", 0, 1, "m", count); !errors.Is(err, errNoReplica) {
-			t.Errorf("no heir has it: %+v, %v", lent, err)
-		}
+		testenv.WantErr(t, testenv.Err(moves.Lend(t.Context(), "c", 0, 1, "m", count)), errNoReplica, "no heir has it")
 	}
 	m.acks = 1
 	lent, err := moves.Lend(t.Context(), "c", 0, 1, "m", 0)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -138,12 +137,8 @@ func TestWhatAWinIsConfirmedBy(t *testing.T) {
 			if c.mode == Stream && c.want == nil {
 				should = []rain.Entry{*fresh("9-1", "p", 1)} // as it was written, whole
 			}
-			if !reflect.DeepEqual(published, should) {
-				t.Errorf("published %v, want %v", published, should)
-			}
-			if !slices.Equal(c.m.asked, c.asked) {
-				t.Errorf("asked %q, want %q", c.m.asked, c.asked)
-			}
+			testenv.Equal(t, published, should, "published")
+			testenv.Equal(t, c.m.asked, c.asked, "asked")
 			if strings.Contains(strings.Join(c.asked, " "), "wait") {
 				if left := rdb.PTTL(t.Context(), keys.Confirmed).Val(); left < 50*time.Second || left > time.Minute {
 					t.Errorf("the marker stays for %v", left)

@@ -27,9 +27,8 @@ func TestAWinIsToldWhenAReplicaHasIt(t *testing.T) {
 	if err != nil || !strings.HasPrefix(text, strconv.Itoa(first.Packet)+" ") {
 		t.Errorf("the replica has %q (%v)", text, err)
 	}
-	if n, err := copied.Exists(t.Context(), gm.G.Keys(gm.C.ID, 0).Confirmed).Result(); err != nil || n != 1 {
-		t.Errorf("the write that it acknowledged: %d keys, %v", n, err)
-	}
+	testenv.Got(copied.Exists(t.Context(), gm.G.Keys(gm.C.ID, 0).Confirmed).Result()).Want(t, 1,
+		"keys of the write that it acknowledged")
 	testenv.Eventually(t, time.Minute, "the win is told again", func() bool { return len(gm.Confirmed("p")) == 1 })
 
 	replica.Freeze()
@@ -43,20 +42,12 @@ func TestAWinIsToldWhenAReplicaHasIt(t *testing.T) {
 	elsewhere.RDB = grabtest.Connect(t, master.Addr) // whose connections have written nothing that WAIT could wait for
 	elsewhere.Gate = elsewhere.Node().Gate(gm.C)
 	elsewhere.Want("q", drop, outcome.Unavailable)
-	if got := gm.Confirmed("q"); got != nil {
-		t.Errorf("told of %v, which no replica has", got)
-	}
-	if got := gm.Confirmed("nobody"); got != nil {
-		t.Errorf("nobody has won %v", got)
-	}
+	testenv.Equal(t, gm.Confirmed("q"), nil, "told of what no replica has")
+	testenv.Equal(t, gm.Confirmed("nobody"), nil, "nobody has won")
 	replica.Thaw()
 	second := gm.UntilWon("q", drop)
-	if again := elsewhere.UntilWon("q", drop); second != again {
-		t.Errorf("%v and %v", second, again)
-	}
-	if n := len(gm.Wins()); n != 2 {
-		t.Errorf("%d wins, want 2", n)
-	}
+	testenv.Equal(t, second, elsewhere.UntilWon("q", drop), "on two nodes")
+	testenv.Equal(t, len(gm.Wins()), 2, "wins")
 	gm.Balance()
 
 	replica.Kill()

@@ -26,9 +26,7 @@ func TestWhatIsPublishedIsWhatTheOutboxHolds(t *testing.T) {
 		}
 		for i, want := range []outcome.Outcome{outcome.Won, outcome.Won, outcome.Won, outcome.Won,
 			outcome.Already} {
-			if first[i].Outcome != want {
-				t.Errorf("tap %d: %v, want %v", i, first[i], want)
-			}
+			testenv.Equal(t, first[i].Outcome, want, "tap %d: %v", i, first[i])
 		}
 		gm.BatchOf([2]string{"q", a}, [2]string{"张 三", a}, [2]string{"r", a})
 		for _, user := range []string{"s", "t", "u"} {
@@ -36,24 +34,16 @@ func TestWhatIsPublishedIsWhatTheOutboxHolds(t *testing.T) {
 		}
 		outbox := inOutbox(gm)
 		again := 2 // entries that are asked for by a tap that has won before, and are published once more
-		if n := len(to.Entries()); n != len(outbox)+again {
-			t.Errorf("published %d entries, of %d in the outbox", n, len(outbox))
-		}
-		if read := gm.Read(100); !reflect.DeepEqual(read, outbox) {
-			t.Errorf("read\n%+v\nthe outbox holds\n%+v", read, outbox)
-		}
+		testenv.Equal(t, len(to.Entries()), len(outbox)+again, "published entries, of %d in Redis", len(outbox))
+		testenv.Equal(t, gm.Read(100), outbox, "read, and in the outbox")
 		byRef := map[string]rain.Entry{}
 		for _, e := range outbox {
 			byRef[e.Ref.String()] = e
 		}
 		for _, e := range published(to) {
-			if !reflect.DeepEqual(e, byRef[e.Ref.String()]) {
-				t.Errorf("published\n%+v\nthe outbox holds\n%+v", e, byRef[e.Ref.String()])
-			}
+			testenv.Equal(t, e, byRef[e.Ref.String()], "published, and in the outbox")
 		}
-		if len(gm.Wins()) != 6 {
-			t.Errorf("%d wins", len(gm.Wins()))
-		}
+		testenv.Equal(t, len(gm.Wins()), 6, "wins")
 	})
 }
 
@@ -84,37 +74,23 @@ func TestAWinIsToldWhenTheStreamHasIt(t *testing.T) {
 		if left.Load() != 0 || len(gm.Wins()) != 1 {
 			t.Errorf("%d entries sent on their way of %d wins that nobody may be told", left.Load(), len(gm.Wins()))
 		}
-		if got := gm.Confirmed("p"); got != nil {
-			t.Errorf("told of %v, which the stream does not have", got)
-		}
+		testenv.Equal(t, gm.Confirmed("p"), nil, "told of what the stream does not have")
 		gm.Want("p", drop, outcome.Unavailable) // it was not remembered
 		gm.WantOn(gm.Node().Gate(gm.C), "p", drop, outcome.Unavailable)
 
 		to.Refuse(false)
 		won := gm.UntilWon("p", drop) // what comes while the batch before is still failing is given up with it
-		if got, outbox := published(to), inOutbox(gm); !reflect.DeepEqual(got, outbox) {
-			t.Errorf("published %+v, the outbox holds %+v", got, outbox)
-		}
+		testenv.Equal(t, published(to), inOutbox(gm), "published, and in the outbox")
 		want := []rain.Win{{User: "p", Packet: won.Packet, Amount: won.Amount, Drop: drop}}
-		if got := gm.Confirmed("p"); !reflect.DeepEqual(got, want) {
-			t.Errorf("told of %v, want %v", got, want)
-		}
+		testenv.Equal(t, gm.Confirmed("p"), want, "told of")
 		// What the ledger has needs no stream any more.
 		gm.Remove(gm.Read(10))
 		to.Refuse(true)
-		if r := grabtest.TapOn(gm.Node().Gate(gm.C), "p", drop); r != won {
-			t.Errorf("settled, and on another node: %v, want %v", r, won)
-		}
-		if got := gm.Confirmed("p"); !reflect.DeepEqual(got, want) {
-			t.Errorf("settled, and told of %v, want %v", got, want)
-		}
-		if got := gm.Confirmed("nobody"); got != nil {
-			t.Errorf("nobody has won %v", got)
-		}
+		testenv.Equal(t, grabtest.TapOn(gm.Node().Gate(gm.C), "p", drop), won, "settled, and on another node")
+		testenv.Equal(t, gm.Confirmed("p"), want, "settled, and told of")
+		testenv.Equal(t, gm.Confirmed("nobody"), nil, "nobody has won")
 		gm.Want("q", drop, outcome.Unavailable)
-		if got, err := gm.Held("q"); err != nil || len(got) != 1 {
-			t.Errorf("wins %v, %v", got, err)
-		}
+		testenv.Equal(t, len(testenv.Got(gm.Held("q")).Must(t)), 1, "wins")
 	})
 }
 
@@ -135,9 +111,7 @@ func TestAWinThatRedisForgotIsNotTold(t *testing.T) {
 			epochs++
 			what := gm.Restoration(0, wins)
 			what.Barrier = fmt.Sprintf("%d-0", gm.Options.Clock()+epochs*60_000)
-			if err := gm.G.Restore(context.Background(), gm.C, 0, what); err != nil {
-				t.Error(err)
-			}
+			testenv.WantErr(t, gm.G.Restore(context.Background(), gm.C, 0, what), nil)
 			gm.Apply()
 		}
 		then := func(after func()) {
@@ -171,9 +145,7 @@ func TestALostAnswerIsConfirmedToo(t *testing.T) {
 	gm, to := grabtest.Streaming(t, grabtest.Connect(t, cut.Addr()), grabtest.Setup{Packets: 10})
 	cut.LoseAnswer()
 	gm.Want("p", gm.Drop(0), outcome.Won)
-	if lost := cut.Lost(); lost != 1 {
-		t.Fatalf("%d answers were lost", lost)
-	}
+	testenv.Equal(t, cut.Lost(), 1, "lost answers")
 	if got, outbox := published(to), inOutbox(gm); !reflect.DeepEqual(got, outbox) || len(outbox) != 1 {
 		t.Errorf("published %+v, the outbox holds %+v", got, outbox)
 	}
@@ -189,17 +161,14 @@ func TestAWinWhoseEntryCannotBeReadIsNotTold(t *testing.T) {
 		to.Refuse(false)
 		entry, k := gm.Outbox()[0], gm.G.Keys(gm.C.ID, 0)
 		// Its record points to an entry of another kind.
-		id, err := rdb.XAdd(t.Context(), &redis.XAddArgs{Stream: k.Outbox,
-			Values: []string{"at", "1", "packets", "eleven", "wins", "seal 0.0 p"}}).Result()
-		testenv.Must(t, err)
+		id := testenv.Got(rdb.XAdd(t.Context(), &redis.XAddArgs{Stream: k.Outbox,
+			Values: []string{"at", "1", "packets", "eleven", "wins", "seal 0.0 p"}}).Result()).Must(t)
 		text := grabtest.RecordText(entry.Wins[0], id)
 		testenv.Must(t, rdb.HSet(t.Context(), k.Wins, "p\n"+drop, text).Err())
 		results := gm.BatchOf([2]string{"p", drop}, [2]string{"q", drop})
 		if results[0].Outcome != outcome.Unavailable || results[1].Outcome != outcome.Won {
 			t.Errorf("%v, want unavailable and won", results)
 		}
-		if got := gm.Confirmed("p"); got != nil {
-			t.Errorf("told of %v", got)
-		}
+		testenv.Equal(t, gm.Confirmed("p"), nil, "told")
 	})
 }

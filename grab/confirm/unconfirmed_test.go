@@ -28,9 +28,7 @@ func TestWinsThatAreNotThereAreNotConfirmed(t *testing.T) {
 		t.Errorf("%v, %v; asked %q", wins, err, m.asked)
 	}
 	m.failed = errors.New("away")
-	if wins, err := confirmer.PlayersWins(t.Context(), c, "p"); !errors.Is(err, m.failed) {
-		t.Errorf("%v, %v", wins, err)
-	}
+	testenv.WantErr(t, testenv.Err(confirmer.PlayersWins(t.Context(), c, "p")), m.failed)
 	if err := NewOutbox(confirmer).MayLeave(t.Context(), []rain.Entry{*fresh("9-1", "p", 3)}); !errors.Is(err,
 		m.failed) {
 		t.Errorf("may leave: %v", err)
@@ -101,12 +99,8 @@ func TestWhatMayLeaveRedis(t *testing.T) {
 				t.Fatalf("read %+v (%v)", entries, err)
 			}
 			c.m.asked = nil
-			if err := o.MayLeave(t.Context(), entries); !errors.Is(err, c.want) {
-				t.Errorf("may leave: %v, want %v", err, c.want)
-			}
-			if !slices.Equal(c.m.asked, c.asked) {
-				t.Errorf("asked %q, want %q", c.m.asked, c.asked)
-			}
+			testenv.WantErr(t, o.MayLeave(t.Context(), entries), c.want, "may leave")
+			testenv.Equal(t, c.m.asked, c.asked, "asked")
 		})
 	}
 }

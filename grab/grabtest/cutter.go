@@ -22,8 +22,7 @@ type Cutter struct {
 // NewCutter makes one before a server.
 func NewCutter(t *testing.T, server string) *Cutter {
 	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	testenv.Must(t, err)
+	l := testenv.Got(new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")).Must(t)
 	ctx := context.WithoutCancel(t.Context()) // connections end when the test closes them
 	c := &Cutter{listener: l, server: server}
 	var all sync.WaitGroup

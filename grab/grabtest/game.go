@@ -100,10 +100,7 @@ func New(t testing.TB, rdb redis.UniversalClient, s Setup) *Game {
 			ExpiresInMS: rain.DefaultSpec().ExpiresInMS,
 		},
 	}
-	var err error
-	if gm.Amounts, err = rain.NewAmounts(gm.C); err != nil {
-		t.Fatal(err)
-	}
+	gm.Amounts = testenv.Got(rain.NewAmounts(gm.C)).Must(t)
 	gm.G = gm.Node()
 	if s.NotOpen {
 		return gm
@@ -220,34 +217,27 @@ func (gm *Game) Want(user, drop string, want outcome.Outcome) outcome.Result {
 func (gm *Game) WantOn(gate *Gate, user, drop string, want outcome.Outcome) outcome.Result {
 	gm.T.Helper()
 	r := TapOn(gate, user, drop)
-	if r.Outcome != want {
-		gm.T.Errorf("%s on %s: %s, want %s", user, drop, r.Outcome, want)
-	}
+	testenv.Equal(gm.T, r.Outcome, want, "%s on %s", user, drop)
 	return r
 }
 
 // Levels reads the levels.
 func (gm *Game) Levels() store.Levels {
 	gm.T.Helper()
-	l, err := gm.G.Levels(gm.T.Context(), gm.C)
-	testenv.Must(gm.T, err)
-	return l
+	return testenv.Got(gm.G.Levels(gm.T.Context(), gm.C)).Must(gm.T)
 }
 
 // WantLevels compares the levels.
 func (gm *Game) WantLevels(want store.Levels) {
 	gm.T.Helper()
-	if got := gm.Levels(); got != want {
-		gm.T.Errorf("levels %+v, want %+v", got, want)
-	}
+	testenv.Equal(gm.T, gm.Levels(), want, "levels")
 }
 
 // Wins is every win that is in the campaign's outboxes, by packet, without its seal. A packet that is there twice
 // fails the test, and so does a wrong seal.
 func (gm *Game) Wins() map[int]rain.Win {
 	gm.T.Helper()
-	shards, err := gm.G.Snapshot(gm.T.Context(), gm.C)
-	testenv.Must(gm.T, err)
+	shards := testenv.Got(gm.G.Snapshot(gm.T.Context(), gm.C)).Must(gm.T)
 	all := map[int]rain.Win{}
 	for _, s := range shards {
 		for _, e := range s.Entries {
@@ -270,8 +260,7 @@ func (gm *Game) Wins() map[int]rain.Win {
 // win has the amount of its packet in the split.
 func (gm *Game) Balance() {
 	gm.T.Helper()
-	shards, err := gm.G.Snapshot(gm.T.Context(), gm.C)
-	testenv.Must(gm.T, err)
+	shards := testenv.Got(gm.G.Snapshot(gm.T.Context(), gm.C)).Must(gm.T)
 	var places rain.Numbers
 	won, inOutbox := 0, 0
 	for _, s := range shards {
@@ -315,7 +304,6 @@ func (gm *Game) Balance() {
 // hasCome tells whether the shard that a move is for has its packets.
 func (gm *Game) hasCome(lent rain.Lent) bool {
 	gm.T.Helper()
-	come, err := gm.RDB.HExists(gm.T.Context(), gm.G.Keys(gm.C.ID, lent.To).Borrowed, lent.Move).Result()
-	testenv.Must(gm.T, err)
-	return come
+	return testenv.Got(gm.RDB.HExists(gm.T.Context(), gm.G.Keys(gm.C.ID, lent.To).Borrowed, lent.Move).Result()).
+		Must(gm.T)
 }

@@ -34,16 +34,13 @@ func (gm *Game) Remove(entries []rain.Entry) {
 // Pending is how many entries wait in the game's outboxes.
 func (gm *Game) Pending() int64 {
 	gm.T.Helper()
-	n, err := gm.G.Pending(gm.T.Context(), gm.C)
-	testenv.Must(gm.T, err)
-	return n
+	return testenv.Got(gm.G.Pending(gm.T.Context(), gm.C)).Must(gm.T)
 }
 
 // Outbox is all that waits in the game's outboxes.
 func (gm *Game) Outbox() (entries []rain.Entry) {
 	gm.T.Helper()
-	shards, err := gm.G.Snapshot(gm.T.Context(), gm.C)
-	testenv.Must(gm.T, err)
+	shards := testenv.Got(gm.G.Snapshot(gm.T.Context(), gm.C)).Must(gm.T)
 	for _, s := range shards {
 		entries = append(entries, s.Entries...)
 	}
@@ -53,9 +50,7 @@ func (gm *Game) Outbox() (entries []rain.Entry) {
 // Confirmed is what of a player's wins may be told.
 func (gm *Game) Confirmed(user string) []rain.Win {
 	gm.T.Helper()
-	wins, err := gm.G.PlayersWins(gm.T.Context(), gm.C, user)
-	testenv.Must(gm.T, err)
-	return wins.Confirmed
+	return testenv.Got(gm.G.PlayersWins(gm.T.Context(), gm.C, user)).Must(gm.T).Confirmed
 }
 
 // UntilWon taps until the win is told: on a busy machine a replica may need longer than the time it has.

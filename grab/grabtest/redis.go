@@ -38,8 +38,7 @@ func EachBackend(t *testing.T, test func(t *testing.T, rdb Client)) {
 // InProcess is the stand-in for Redis, with a client.
 func InProcess(t testing.TB) redis.UniversalClient {
 	t.Helper()
-	server, err := embedded.Redis()
-	testenv.Must(t, err)
+	server := testenv.Got(embedded.Redis()).Must(t)
 	t.Cleanup(server.Close)
 	return Connect(t, server.Addr())
 }
@@ -47,8 +46,7 @@ func InProcess(t testing.TB) redis.UniversalClient {
 // Connect is a client, which is closed with the test.
 func Connect(t testing.TB, addrs string) redis.UniversalClient {
 	t.Helper()
-	rdb, err := store.Connect(addrs)
-	testenv.Must(t, err)
+	rdb := testenv.Got(store.Connect(addrs)).Must(t)
 	t.Cleanup(func() { _ = rdb.Close() })
 	return rdb
 }
@@ -108,7 +106,6 @@ func (c *Calls) Of(command string) int {
 // MasterOf is the address of the master that has a key.
 func MasterOf(t *testing.T, cluster *redis.ClusterClient, key string) string {
 	t.Helper()
-	node, err := cluster.MasterForKey(t.Context(), key)
-	testenv.Must(t, err)
+	node := testenv.Got(cluster.MasterForKey(t.Context(), key)).Must(t)
 	return node.Options().Addr
 }

@@ -135,9 +135,7 @@ func TestNeverMoreSeatsThanThereMayBe(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if in.Load() != 50 {
-			h.Errorf("%d were let in, want 50", in.Load())
-		}
+		testenv.Equal(h, in.Load(), 50, "so many were let in")
 		h.counts(150, 50)
 	})
 }
@@ -229,10 +227,8 @@ func TestWhoHasGoneHoldsUpNobody(t *testing.T) {
 		for i, user := range []string{"gone", "too"} {
 			came := redis.Z{Score: 2.1 + float64(i)/10, Member: user} // after b, before the third
 			kept := redis.Z{Score: float64(time.Now().Add(long).UnixMilli()), Member: user}
-			if err := errors.Join(h.rdb.ZAdd(h.Context(), queue, came).Err(),
-				h.rdb.ZAdd(h.Context(), asked, kept).Err()); err != nil {
-				h.Fatal(err)
-			}
+			testenv.Must(h, errors.Join(h.rdb.ZAdd(h.Context(), queue, came).Err(),
+				h.rdb.ZAdd(h.Context(), asked, kept).Err()))
 		}
 		h.place(h.ask("third"), 3)
 		testenv.Eventually(h, 20*time.Second, "the third is let in", func() bool { return h.ask("third").Admitted })

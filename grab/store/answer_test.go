@@ -15,9 +15,7 @@ import (
 func evenAmounts(t testing.TB, packets int) *rain.Amounts {
 	t.Helper()
 	c := &rain.Campaign{Spec: rain.Spec{Budget: rain.Money(packets) * 3, Packets: packets, Min: 1, Split: rain.Even}}
-	amounts, err := rain.NewAmounts(c)
-	testenv.Must(t, err)
-	return amounts
+	return testenv.Got(rain.NewAmounts(c)).Must(t)
 }
 
 func TestTheScriptsAnswerIsReadWholeOrNotAtAll(t *testing.T) {
@@ -25,9 +23,7 @@ func TestTheScriptsAnswerIsReadWholeOrNotAtAll(t *testing.T) {
 	amounts := evenAmounts(t, 100)
 	var a Answer
 	err := a.parse("7 3 1763712000 000123\n", 0, amounts)
-	if !errors.Is(err, errReply) {
-		t.Errorf("half an answer: %v", err)
-	}
+	testenv.WantErr(t, err, errReply, "half an answer")
 	err = a.parse("7 3 1763712000 123\n"+now+"\nweadnlbww\n12-13 40-40\n5 "+before+" 7.3", 9, amounts)
 	if err != nil || a.Left != 7 || a.Entry != now || a.moves != 3 || a.Time != 1763712000_000123 {
 		t.Errorf("%+v, %v", a, err)
@@ -38,12 +34,8 @@ func TestTheScriptsAnswerIsReadWholeOrNotAtAll(t *testing.T) {
 		{Outcome: outcome.Won, Packet: 5, Amount: 3},
 		{Outcome: outcome.Won, Packet: 13, Amount: 3}, {Outcome: outcome.Won, Packet: 40, Amount: 3},
 	}
-	if !slices.Equal(a.Results, want) {
-		t.Errorf("results %v, want %v", a.Results, want)
-	}
-	if !slices.Equal(a.Entries, []string{now, "", "", "", "", "", before, now, now}) {
-		t.Errorf("entries %q", a.Entries)
-	}
+	testenv.Equal(t, a.Results, want, "results")
+	testenv.Equal(t, a.Entries, []string{now, "", "", "", "", "", before, now, now}, "entries")
 	if err := a.parse("0 0 1 2\n\nd\n\n", 1, amounts); err != nil || len(a.Results) != 1 || len(a.Entries) != 1 ||
 		a.Entry != "" {
 		t.Errorf("after another: %+v, %v", a, err)
@@ -51,9 +43,7 @@ func TestTheScriptsAnswerIsReadWholeOrNotAtAll(t *testing.T) {
 	const head = "7 3 1 2\n"
 	const won, again = head + now + "\nw\n12-12\n", head + "\nb\n\n5 " + before + " "
 	for _, good := range []string{won, again, again + "7.3"} {
-		if err := a.parse(good, 1, amounts); err != nil {
-			t.Errorf("%q: %v", good, err)
-		}
+		testenv.WantErr(t, a.parse(good, 1, amounts), nil, good)
 	}
 	for _, bad := range []string{
 		"", "\n\n\n\n", won + "\n", won + "1", won + "5 " + before + " ", again + "\n5 " + before + " ",
@@ -98,9 +88,7 @@ func TestOnRecordLooksAtPacketAndEntry(t *testing.T) {
 		7: false,
 	} {
 		got, err := OnRecord(of, func(fields []string) ([]any, error) {
-			if !slices.Equal(fields, []string{"p\n1.0"}) {
-				t.Errorf("asked for %q", fields)
-			}
+			testenv.Equal(t, fields, []string{"p\n1.0"}, "asked for")
 			return []any{text}, nil
 		})
 		if err != nil || got[0] != want {

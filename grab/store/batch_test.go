@@ -17,9 +17,7 @@ func TestAWinIsGivenAgain(t *testing.T) {
 		first := gm.Want("张三", drop, outcome.Won)
 		again := func(when string, gate *grabtest.Gate) {
 			t.Helper()
-			if r := grabtest.TapOn(gate, "张三", drop); r != first {
-				t.Errorf("%s: %v, want %v", when, r, first)
-			}
+			testenv.Equal(t, grabtest.TapOn(gate, "张三", drop), first, "%s", when)
 		}
 		again("on the same node", gm.Gate)
 		again("on another node", gm.Node().Gate(gm.C))
@@ -44,9 +42,7 @@ func TestAWinIsGivenAgain(t *testing.T) {
 		node.Remember("张三", []rain.Win{{User: "张三", Packet: first.Packet, Amount: first.Amount, Drop: drop}})
 		counted := grabtest.CountCalls(rdb)
 		again("told at the join", node)
-		if n := counted.Of("evalsha"); n != 0 {
-			t.Errorf("what the node knows cost %d calls", n)
-		}
+		testenv.Equal(t, counted.Of("evalsha"), 0, "calls for what the node knows")
 		gm.Balance()
 	})
 }
@@ -67,9 +63,7 @@ func TestTapsAreCounted(t *testing.T) {
 		counted := grabtest.CountCalls(rdb)
 		paced.Want("q", limited, outcome.Limited)
 		paced.Want("q", paced.Drop(0), outcome.Empty)
-		if n := counted.Of("evalsha"); n != 0 {
-			t.Errorf("results that are remembered cost %d calls", n)
-		}
+		testenv.Equal(t, counted.Of("evalsha"), 0, "calls for results that are remembered")
 		// The allowance is over all rains.
 		paced.LetItRain(nil)
 		paced.Gate.Update(paced.C)
@@ -136,9 +130,7 @@ func TestPacingIsAheadOfDraws(t *testing.T) {
 				t.Fatalf("tap %d: %v", p, r)
 			}
 		}
-		if won != 30 {
-			t.Errorf("%d of 90 packets went, want 30", won)
-		}
+		testenv.Equal(t, won, 30, "packets that went, of 90")
 		gm.Balance()
 	})
 }
@@ -214,9 +206,7 @@ func TestARainBeginsALittleEarly(t *testing.T) {
 		} {
 			gm := grabtest.New(t, rdb, grabtest.Setup{NoRain: true})
 			gm.LetItRain(func(r *rain.Rain) { r.StartsAt = gm.Options.Clock() + startsInMS })
-			if got := gm.BatchOf([2]string{"u", "0.0"}); got[0].Outcome != want {
-				t.Errorf("%d ms before the start: %s, want %s", startsInMS, got[0].Outcome, want)
-			}
+			testenv.Equal(t, gm.BatchOf([2]string{"u", "0.0"})[0].Outcome, want, "%d ms before the start", startsInMS)
 		}
 	})
 }

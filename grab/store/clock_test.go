@@ -54,13 +54,9 @@ func TestClockShowsTheTimeOfRedis(t *testing.T) {
 		}
 		testenv.Must(t, c.Sync(t.Context()))
 		// The fastest answer is the one to take. It came a quarter of its 40 ms earlier than half of them.
-		if o := off(); o != -10*ms {
-			t.Errorf("off by %v", o)
-		}
+		testenv.Equal(t, off(), -10*ms, "off by")
 		time.Sleep(time.Hour) //nolint:forbidigo // fake time
-		if o := off(); o != -10*ms {
-			t.Errorf("an hour later off by %v", o)
-		}
+		testenv.Equal(t, off(), -10*ms, "an hour later off by")
 
 		// What may be right is kept, so that the clock does not tremble.
 		var before int64
@@ -106,8 +102,6 @@ func TestClockRunReadsAgainUntilItEnds(t *testing.T) {
 			t.Errorf("after the outage off by %d ms", off)
 		}
 		cancel()
-		if err := <-ended; err != nil {
-			t.Errorf("ended with %v", err)
-		}
+		testenv.WantErr(t, <-ended, nil, "ended with")
 	})
 }

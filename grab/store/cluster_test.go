@@ -38,8 +38,7 @@ func mapOf(t *testing.T, master func() string) *redis.ClusterClient {
 // inProcess is the address of a stand-in for Redis.
 func inProcess(t *testing.T) string {
 	t.Helper()
-	server, err := embedded.Redis()
-	testenv.Must(t, err)
+	server := testenv.Got(embedded.Redis()).Must(t)
 	t.Cleanup(server.Close)
 	return strings.TrimPrefix(server.Addr(), "127.0.0.1")
 }
@@ -65,9 +64,7 @@ func TestWhoDoesNotAnswerMayHaveAnHeir(t *testing.T) {
 			}
 			synctest.Wait()
 			time.Sleep(time.Minute) //nolint:forbidigo // fake time: reading it is over, and may be asked for again
-			if n := read.Load(); n != c.reads {
-				t.Errorf("after %v the map was read %d times, want %d", c.err, n, c.reads)
-			}
+			testenv.Equal(t, read.Load(), c.reads, "after %v the map was read so often", c.err)
 		}
 	})
 }
@@ -106,10 +103,9 @@ func TestTheMasterIsLookedForUntilItIsFound(t *testing.T) {
 		t.Errorf("masters %q (%v)", masters, err)
 	}
 
-	if err := store.New(mapOf(t, func() string { return "" }), store.Options{}).EachMaster(t.Context(),
-		func(context.Context, string, redis.Cmdable) { t.Error("a master that nobody knows") }); err == nil {
-		t.Error("masters that are not known were all asked")
-	}
+	testenv.WantFail(t, store.New(mapOf(t, func() string { return "" }), store.Options{}).EachMaster(t.Context(),
+		func(context.Context, string, redis.Cmdable) { t.Error("a master that nobody knows") }),
+		"masters that are not known were all asked")
 
 	// A full one is a master all the same; who waits for another would wait for nothing.
 	tries := 0
@@ -120,9 +116,7 @@ func TestTheMasterIsLookedForUntilItIsFound(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	away := errors.New("away")
 	giveUp := func(string, redis.Pipeliner) error { cancel(); return away }
-	if err := s.OnMaster(ctx, "k", giveUp); !errors.Is(err, away) {
-		t.Errorf("given up with %v", err)
-	}
+	testenv.WantErr(t, s.OnMaster(ctx, "k", giveUp), away, "given up with")
 }
 
 // The Cluster's clock is that of one master. Where that one is not known or does not answer, there is no time.

@@ -24,9 +24,7 @@ func TestWhatPlayersHaveInCommon(t *testing.T) {
 			Clock: func() int64 { return now }}))
 		tell := func(want []int, traits ...store.Trait) {
 			t.Helper()
-			if got, err := c.Tell(t.Context(), traits); err != nil || !slices.Equal(got, want) {
-				t.Errorf("%v, %v, want %v", got, err, want)
-			}
+			testenv.Got(c.Tell(t.Context(), traits)).Want(t, want, "read")
 		}
 		at := func(user, address string) store.Trait {
 			return store.Trait{Kind: "address", Value: address, User: user}

@@ -20,8 +20,7 @@ func TestConnectionsAreKnownOverNodes(t *testing.T) {
 				Clock: func() int64 { return now }}))
 			tell := func(come, gone []store.Connection) map[string][]store.Connection {
 				t.Helper()
-				all, err := c.Tell(t.Context(), come, gone)
-				testenv.Must(t, err)
+				all := testenv.Got(c.Tell(t.Context(), come, gone)).Must(t)
 				for _, list := range all {
 					slices.SortFunc(list, func(a, b store.Connection) int { return int(a.Since - b.Since) })
 				}
@@ -41,16 +40,12 @@ func TestConnectionsAreKnownOverNodes(t *testing.T) {
 				}
 				for range 2 {
 					left := tell(nil, []store.Connection{first})[user]
-					if !slices.Equal(left, []store.Connection{second}) {
-						t.Errorf("one has gone: %v", left)
-					}
+					testenv.Equal(t, left, []store.Connection{second}, "one has gone")
 				}
 			}
 			of := func(want ...store.Connection) {
 				t.Helper()
-				if got, err := c.Of(t.Context(), "v"); err != nil || !slices.Equal(got, want) {
-					t.Errorf("of v: %v, %v; want %v", got, err, want)
-				}
+				testenv.Got(c.Of(t.Context(), "v")).Want(t, want, "of v")
 			}
 			older := store.Connection{User: "v", Node: "b", N: 7, Since: 100}
 			newer := store.Connection{User: "v", Node: "a", N: 3, Since: 200}
@@ -58,9 +53,7 @@ func TestConnectionsAreKnownOverNodes(t *testing.T) {
 			of() // of nodes that are not there
 			up := func(want ...string) {
 				t.Helper()
-				if nodes, err := c.Nodes(t.Context()); err != nil || !slices.Equal(nodes, want) {
-					t.Errorf("nodes: %q, %v; want %q", nodes, err, want)
-				}
+				testenv.Got(c.Nodes(t.Context())).Want(t, want, "nodes")
 			}
 			must := func(err error) {
 				t.Helper()

@@ -43,36 +43,36 @@ func TestNoErrorOfRedisIsSwallowed(t *testing.T) {
 		"apply":    {nil, func(x ctx, gm game) error { return gm.G.Apply(x, gm.C) }},
 		"close":    {nil, func(x ctx, gm game) error { return gm.G.CloseCampaign(x, gm.C) }},
 		"expire":   {closed, func(x ctx, gm game) error { return gm.G.Expire(x, gm.C, time.Hour) }},
-		"levels":   {nil, func(x ctx, gm game) error { return failure(gm.G.Levels(x, gm.C)) }},
-		"snapshot": {nil, func(x ctx, gm game) error { return failure(gm.G.Snapshot(x, gm.C)) }},
-		"lost":     {nil, func(x ctx, gm game) error { return failure(gm.G.Lost(x, gm.C)) }},
+		"levels":   {nil, func(x ctx, gm game) error { return testenv.Err(gm.G.Levels(x, gm.C)) }},
+		"snapshot": {nil, func(x ctx, gm game) error { return testenv.Err(gm.G.Snapshot(x, gm.C)) }},
+		"lost":     {nil, func(x ctx, gm game) error { return testenv.Err(gm.G.Lost(x, gm.C)) }},
 		"restore":  {lost, func(x ctx, gm game) error { return gm.G.Restore(x, gm.C, 0, gm.Restoration(0, nil)) }},
 		"rank": {nil, func(x ctx, gm game) error {
 			winners[0].Campaign = gm.C.ID
 			return gm.G.Rank(x, winners)
 		}},
-		"top":     {nil, func(x ctx, gm game) error { return failure(gm.G.Top(x, gm.C)) }},
+		"top":     {nil, func(x ctx, gm game) error { return testenv.Err(gm.G.Top(x, gm.C)) }},
 		"report":  {nil, func(x ctx, gm game) error { return gm.G.Report(x, gm.C.ID, "n", 1, store.NodeReport{}) }},
-		"reports": {nil, func(x ctx, gm game) error { return failure(gm.G.Reports(x, gm.C.ID)) }},
+		"reports": {nil, func(x ctx, gm game) error { return testenv.Err(gm.G.Reports(x, gm.C.ID)) }},
 		"allow":   {nil, func(x ctx, gm game) error { return failure2(gm.G.Allow(x, "test", "x", 1, 1)) }},
 		"records": {nil, func(x ctx, gm game) error { return failure2(gm.G.Records(x, gm.C, "p", 100)) }},
-		"shards":  {nil, func(x ctx, gm game) error { return failure(gm.G.Shards(x, gm.C)) }},
-		"lend":    {nil, func(x ctx, gm game) error { return failure(gm.G.Lend(x, gm.C.ID, 0, 1, "m", 5)) }},
-		"borrow":  {nil, func(x ctx, gm game) error { return failure(gm.G.Borrow(x, gm.C.ID, borrowed)) }},
+		"shards":  {nil, func(x ctx, gm game) error { return testenv.Err(gm.G.Shards(x, gm.C)) }},
+		"lend":    {nil, func(x ctx, gm game) error { return testenv.Err(gm.G.Lend(x, gm.C.ID, 0, 1, "m", 5)) }},
+		"borrow":  {nil, func(x ctx, gm game) error { return testenv.Err(gm.G.Borrow(x, gm.C.ID, borrowed)) }},
 		"done":    {nil, func(x ctx, gm game) error { return gm.G.Moves.Done(x, gm.C.ID, 0, "m") }},
-		"lose":    {nil, func(x ctx, gm game) error { return failure(gm.G.Moves.Lose(x, gm.C.ID, 0, "0-0", 0)) }},
+		"lose":    {nil, func(x ctx, gm game) error { return testenv.Err(gm.G.Moves.Lose(x, gm.C.ID, 0, "0-0", 0)) }},
 		"each record": {nil, func(x ctx, gm game) error {
 			return gm.G.EachRecord(x, gm.C, 0, func(rain.Records) error { return nil })
 		}},
 		"page":    {nil, func(x ctx, gm game) error { return failure2(gm.G.Page(x, gm.C.ID, 0, "", 10)) }},
 		"remove":  {nil, func(x ctx, gm game) error { return gm.G.Remove(x, []rain.EntryRef{{ID: "1-0"}}) }},
-		"pending": {nil, func(x ctx, gm game) error { return failure(gm.G.Pending(x, gm.C)) }},
-		"waiting": {nil, func(x ctx, gm game) error { return failure(gm.G.Waiting(x, gm.C, 10)) }},
+		"pending": {nil, func(x ctx, gm game) error { return testenv.Err(gm.G.Pending(x, gm.C)) }},
+		"waiting": {nil, func(x ctx, gm game) error { return testenv.Err(gm.G.Waiting(x, gm.C, 10)) }},
 		"lookup": {nil, func(x ctx, gm game) error {
-			return failure(gm.G.Outbox.Lookup(x, gm.C.ID, 0, []string{"1-0"}))
+			return testenv.Err(gm.G.Outbox.Lookup(x, gm.C.ID, 0, []string{"1-0"}))
 		}},
 		"wins for a look": {nil, func(x ctx, gm game) error {
-			return failure(gm.G.ReadWins(x, gm.C.ID, 0, []string{"p"}))
+			return testenv.Err(gm.G.ReadWins(x, gm.C.ID, 0, []string{"p"}))
 		}},
 		"decide": {nil, func(x ctx, gm game) error {
 			return gm.Script().Call(x, []*grabtest.Tap{grabtest.TapOf(t, "r", "0.0")})
@@ -107,9 +107,7 @@ func TestNoErrorOfRedisIsSwallowed(t *testing.T) {
 	}
 }
 
-// failure is the error of a call that answers something as well.
-func failure[T any](_ T, err error) error { return err }
-
+// failure2 is the error of a call that answers two values as well.
 func failure2[S, T any](_ S, _ T, err error) error { return err }
 
 // What a player has won and nobody can read is an error, and not nothing.

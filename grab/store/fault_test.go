@@ -33,18 +33,12 @@ func TestForgottenScriptsAreLoadedAgain(t *testing.T) {
 
 		next := grabtest.New(t, rdb, grabtest.Setup{Packets: 5_000, NotOpen: true})
 		flush()
-		if err := next.G.Open(t.Context(), next.C, next.Options.Clock()+60_000); err != nil {
-			t.Errorf("open: %v", err)
-		}
+		testenv.WantErr(t, next.G.Open(t.Context(), next.C, next.Options.Clock()+60_000), nil, "open")
 		next.Balance()
-		if err := next.G.Load(t.Context()); err != nil {
-			t.Errorf("load: %v", err)
-		}
+		testenv.WantErr(t, next.G.Load(t.Context()), nil, "load")
 		counted := grabtest.CountCalls(rdb)
 		next.LetItRain(nil)
-		if n := counted.Of("eval"); n != 0 {
-			t.Errorf("after Load %d calls took the source along", n)
-		}
+		testenv.Equal(t, counted.Of("eval"), 0, "calls after Load that took the source along")
 	})
 }
 
@@ -57,19 +51,13 @@ func TestWhileRedisIsAwayNothingIsWon(t *testing.T) {
 	server.Kill()
 	gm.Want("q", gm.Drop(0), outcome.Unavailable)
 	gm.Want("q", gm.Drop(0), outcome.Unavailable) // it is not remembered
-	if r := gm.Tap("p", gm.Drop(0)); r != first {
-		t.Errorf("what the node knows: %v, want %v", r, first)
-	}
-	if err := gm.RDB.Ping(t.Context()).Err(); err == nil {
-		t.Error("a dead Redis answers")
-	}
+	testenv.Equal(t, gm.Tap("p", gm.Drop(0)), first, "what the node knows")
+	testenv.WantFail(t, gm.RDB.Ping(t.Context()).Err(), "a dead Redis answers")
 	server.Start()
 	testenv.Eventually(t, 10*time.Second, "taps are decided again",
 		func() bool { return gm.Tap("q", gm.Drop(0)).Outcome == outcome.Won })
 	testenv.Must(t, gm.RDB.Ping(t.Context()).Err())
-	if r := grabtest.TapOn(gm.Node().Gate(gm.C), "p", gm.Drop(0)); r != first {
-		t.Errorf("after the restart: %v, want %v", r, first)
-	}
+	testenv.Equal(t, grabtest.TapOn(gm.Node().Gate(gm.C), "p", gm.Drop(0)), first, "after the restart")
 	gm.Balance()
 
 	server.LoseData()
@@ -83,9 +71,7 @@ func TestWhileRedisIsAwayNothingIsWon(t *testing.T) {
 	if err != nil || shards[0].Found {
 		t.Errorf("snapshot of a lost campaign: %+v, %v", shards, err)
 	}
-	if n, err := gm.RDB.DBSize(t.Context()).Result(); err != nil || n != 0 {
-		t.Errorf("all that has left %d keys (%v)", n, err)
-	}
+	testenv.Got(gm.RDB.DBSize(t.Context()).Result()).Want(t, 0, "keys that all that has left")
 }
 
 // Who waits behind a batch that Redis does not answer is told with it, and not after a time-out of its own.
@@ -115,12 +101,8 @@ func TestAHungRedisKeepsNobodyWaiting(t *testing.T) {
 	}
 	close(released)
 	all.Wait()
-	if n := line.Of("evalsha"); n != 1 {
-		t.Errorf("%d calls were waited for, one after the other", n)
-	}
-	if unavailable.Load() != players {
-		t.Errorf("%d of %d taps were told unavailable", unavailable.Load(), players)
-	}
+	testenv.Equal(t, line.Of("evalsha"), 1, "calls that were waited for, one after the other")
+	testenv.Equal(t, unavailable.Load(), players, "taps that were told unavailable")
 	server.Thaw()
 	// Redis may have decided some of them after all; asked again each has one win.
 	testenv.Eventually(t, 10*time.Second, "taps are decided again",
@@ -140,9 +122,7 @@ func TestAHungRedisKeepsNobodyWaiting(t *testing.T) {
 	if lost.Load() > 0 {
 		t.Errorf("%d of %d players have no win", lost.Load(), players)
 	}
-	if n := len(gm.Wins()); n != players {
-		t.Errorf("%d wins of %d players", n, players)
-	}
+	testenv.Equal(t, len(gm.Wins()), players, "wins, of as many players")
 	gm.Balance()
 }
 
@@ -165,22 +145,16 @@ func TestAFullRedisLosesNothingHalfWay(t *testing.T) {
 	gm.Want("q", gm.Drop(0), outcome.Unavailable)
 	gm.Want("p", gm.Drop(1), outcome.Unavailable)
 	paced.Want("p", paced.Drop(0), outcome.Unavailable)
-	if r := grabtest.TapOn(gm.Node().Gate(gm.C), "p", gm.Drop(0)); r != first {
-		t.Errorf("a win asked for again, which writes nothing: %v", r)
-	}
-	if err := gm.G.CloseCampaign(t.Context(), gm.C); err == nil {
-		t.Error("a full Redis has taken a reclaim")
-	}
-	if n := len(gm.Wins()); n != 1 {
-		t.Errorf("%d wins while Redis was full, want the one before", n)
-	}
+	testenv.Equal(t, grabtest.TapOn(gm.Node().Gate(gm.C), "p", gm.Drop(0)), first,
+		"a win asked for again, which writes nothing")
+	testenv.WantFail(t, gm.G.CloseCampaign(t.Context(), gm.C), "a full Redis has taken a reclaim")
+	testenv.Equal(t, len(gm.Wins()), 1, "wins while Redis was full")
 	gm.Balance()
 	paced.Balance()
 
 	unopened := unstocked(t, gm)
-	if err := unopened.G.Open(t.Context(), unopened.C, gm.Options.Clock()+60_000); err == nil {
-		t.Error("a full Redis has taken a stock")
-	}
+	testenv.WantFail(t, unopened.G.Open(t.Context(), unopened.C, gm.Options.Clock()+60_000),
+		"a full Redis has taken a stock")
 	set("maxmemory", "0")
 	testenv.Must(t, unopened.G.Open(t.Context(), unopened.C, gm.Options.Clock()+60_000))
 	unopened.Balance()
@@ -210,12 +184,8 @@ func TestALostAnswerIsGivenAgain(t *testing.T) {
 	counted := grabtest.CountCalls(gm.RDB)
 	cut.LoseAnswer()
 	r := gm.Want("p", gm.Drop(0), outcome.Won)
-	if lost := cut.Lost(); lost != 1 {
-		t.Fatalf("%d answers were lost, want 1", lost)
-	}
-	if n := counted.Of("evalsha"); n != 1 {
-		t.Errorf("%d calls; go-redis alone was to repeat it", n)
-	}
+	testenv.Equal(t, cut.Lost(), 1, "lost answers")
+	testenv.Equal(t, counted.Of("evalsha"), 1, "calls; go-redis alone was to repeat it")
 	if wins := gm.Wins(); len(wins) != 1 || wins[r.Packet].User != "p" {
 		t.Errorf("wins %v, want the one packet %d", wins, r.Packet)
 	}
@@ -239,9 +209,7 @@ func TestALostAnswerIsGivenAgain(t *testing.T) {
 	}
 	cut.LoseAnswer()
 	back := rain.Lent{Move: "m", To: 0, Numbers: lent.Numbers}
-	if number, err := gm.G.Borrow(t.Context(), gm.C.ID, back); err != nil || number != 2 {
-		t.Errorf("borrowed as the %d. move (%v)", number, err)
-	}
+	testenv.Got(gm.G.Borrow(t.Context(), gm.C.ID, back)).Want(t, 2, "the number of the move")
 	cut.LoseAnswer()
 	testenv.Must(t, gm.G.Moves.Done(t.Context(), gm.C.ID, 0, "m"))
 	gm.Balance()

@@ -73,9 +73,7 @@ func TestEveryKeyOfAShardExistsFromItsOpeningOn(t *testing.T) {
 			t.Helper()
 			for shard := range 2 {
 				for _, key := range gm.G.Keys(gm.C.ID, shard).Opening() {
-					if rdb.Exists(t.Context(), key).Val() != 1 {
-						t.Errorf("%s: %s is missing", when, key)
-					}
+					testenv.Equal(t, rdb.Exists(t.Context(), key).Val(), 1, "%s: %s is missing", when, key)
 				}
 			}
 		}
@@ -148,22 +146,15 @@ func TestOnAClusterKeysStayOnTheirSlot(t *testing.T) {
 func TestABucketIsNamedForWhomItIs(t *testing.T) {
 	s := store.New(nil, store.Options{Namespace: "ns"})
 	for _, plain := range []string{"127.0.0.1", "::1", "aZ-_09", "az", "AZ", "09", "x", strings.Repeat("x", 64)} {
-		if got, want := s.BucketKey("hello", plain), "ns:{allow.hello."+plain+"}:bucket"; got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		testenv.Equal(t, s.BucketKey("hello", plain), "ns:{allow.hello."+plain+"}:bucket", "the bucket")
 	}
-	if got := s.NodesKey("c"); got != "ns:{c.0}:nodes" {
-		t.Errorf("the nodes' reports are in %q", got)
-	}
+	testenv.Equal(t, s.NodesKey("c"), "ns:{c.0}:nodes", "the nodes' reports are in")
 	keys := map[string]string{}
 	for _, other := range []string{"", "{", "}", "a}b", "`", "@", "[", "/", ";", "ö", " ", strings.Repeat("x", 65)} {
 		key := s.BucketKey("hello", other)
-		if hash := strings.TrimSuffix(strings.TrimPrefix(key, "ns:{allow.hello.#"), "}:bucket"); len(hash) != 32 {
-			t.Errorf("%q has the key %q", other, key)
-		}
-		if keys[key] != "" {
-			t.Errorf("%q and %q share a bucket", other, keys[key])
-		}
+		testenv.Equal(t, len(strings.TrimSuffix(strings.TrimPrefix(key, "ns:{allow.hello.#"), "}:bucket")), 32,
+			"length of the hash of %q, in %q", other, key)
+		testenv.Equal(t, keys[key], "", "%q shares a bucket with", other)
 		keys[key] = "the one of " + other
 	}
 }

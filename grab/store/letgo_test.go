@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -20,15 +19,11 @@ func TestWhatIsLetGoIsOver(t *testing.T) {
 	rdb := grabtest.InProcess(t)
 	gm := grabtest.New(t, rdb, grabtest.Setup{Shards: 2, Taps: 5})
 	keys := func() (all []string) {
-		found, err := rdb.Keys(t.Context(), "*").Result()
-		testenv.Must(t, err)
-		return found
+		return testenv.Got(rdb.Keys(t.Context(), "*").Result()).Must(t)
 	}
 	kept := func(when string) {
 		t.Helper()
-		if err := gm.G.Expire(t.Context(), gm.C, time.Hour); !errors.Is(err, store.ErrNotClosed) {
-			t.Errorf("%s: %v", when, err)
-		}
+		testenv.WantErr(t, gm.G.Expire(t.Context(), gm.C, time.Hour), store.ErrNotClosed, when)
 		for _, key := range keys() {
 			if left := rdb.PTTL(t.Context(), key).Val(); left > 0 && strings.Contains(key, gm.C.ID+".0") {
 				t.Errorf("%s: %s goes in %s", when, key, left)
@@ -65,12 +60,10 @@ func TestTheMarkerGoes(t *testing.T) {
 	rdb := grabtest.InProcess(t)
 	gm := grabtest.New(t, rdb, grabtest.Setup{})
 	k := gm.G.Keys(gm.C.ID, 0)
-	if _, err := rdb.Pipelined(t.Context(), func(p redis.Pipeliner) error {
+	testenv.Must(t, testenv.Err(rdb.Pipelined(t.Context(), func(p redis.Pipeliner) error {
 		gm.G.MarkFull(t.Context(), p, k, time.Minute)
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})))
 	if left := rdb.PTTL(t.Context(), k.Confirmed).Val(); left < 50*time.Second || left > time.Minute {
 		t.Errorf("it stays for %s", left)
 	}

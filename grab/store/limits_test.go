@@ -34,9 +34,7 @@ func TestAllowIsABucketForAllNodes(t *testing.T) {
 		}
 		for who, want := range map[string]int64{who: 0, who + "y": burst} {
 			for range 2 { // it takes none
-				if left, err := gm.G.Left(t.Context(), "hello", who, perSecond, burst); err != nil || left != want {
-					t.Errorf("%s: %d left, %v, want %d", who, left, err, want)
-				}
+				testenv.Got(gm.G.Left(t.Context(), "hello", who, perSecond, burst)).Want(t, want, "left of %s", who)
 			}
 		}
 		for _, c := range []struct{ name, key string }{{"guest", who}, {"hello", who + "x"}} {
@@ -119,11 +117,7 @@ func TestReportsKeepTheNewestOfEachNode(t *testing.T) {
 				t.Errorf("%+v, %v", got, err)
 			}
 		}
-		if n := rdb.HLen(t.Context(), gm.G.NodesKey(gm.C.ID)).Val(); n != 6 {
-			t.Errorf("%d fields are left, want two for each of three nodes", n)
-		}
-		if got, err := gm.G.Reports(t.Context(), "nothing"); err != nil || len(got) != 0 {
-			t.Errorf("a campaign without reports: %v, %v", got, err)
-		}
+		testenv.Equal(t, rdb.HLen(t.Context(), gm.G.NodesKey(gm.C.ID)).Val(), 6, "fields that are left")
+		testenv.Got(gm.G.Reports(t.Context(), "nothing")).Want(t, nil, "a campaign without reports")
 	})
 }

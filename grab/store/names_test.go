@@ -29,9 +29,7 @@ func TestNamesAreKnownOverNodes(t *testing.T) {
 				t.Errorf("%+v, %v; want %+v", got, err, want)
 			}
 			for _, users := range [][]string{nil, {"nobody"}} {
-				if got, err := b.Read(t.Context(), users); err != nil || len(got) != 0 {
-					t.Errorf("%v: %+v, %v", users, got, err)
-				}
+				testenv.Got(b.Read(t.Context(), users)).Want(t, nil, "%v", users)
 			}
 			left, err := rdb.PTTL(t.Context(), space+":{player.u}:name").Result()
 			if err != nil || left <= 0 {

@@ -115,9 +115,7 @@ func TestOpenCanBeBrokenOffAnywhere(t *testing.T) {
 			gm.LetItRain(nil)
 			gm.Gate = gm.G.Gate(gm.C)
 			gm.Want("p", gm.Drop(0), outcome.Won)
-			if err := gm.G.Open(t.Context(), gm.C, soon(gm)); err != nil {
-				t.Fatalf("of an open campaign: %v", err)
-			}
+			testenv.Must(t, gm.G.Open(t.Context(), gm.C, soon(gm)))
 			gm.Balance()
 		}
 	})
@@ -130,9 +128,7 @@ func TestOpenByManyNodesAtOnce(t *testing.T) {
 		for range 4 {
 			node := gm.Node()
 			all.Go(func() {
-				if err := node.Open(t.Context(), gm.C, soon(gm)); err != nil {
-					t.Errorf("open: %v", err)
-				}
+				testenv.WantErr(t, node.Open(t.Context(), gm.C, soon(gm)), nil, "open")
 			})
 		}
 		all.Wait()
@@ -145,13 +141,9 @@ func TestOpenByManyNodesAtOnce(t *testing.T) {
 func TestAStockingThatComesLateIsRefused(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
 		gm := grabtest.New(t, rdb, grabtest.Setup{NoRain: true})
-		if err := gm.G.Open(t.Context(), gm.C, gm.Options.Clock()-10_000); err != nil {
-			t.Errorf("of what is open: %v", err)
-		}
+		testenv.WantErr(t, gm.G.Open(t.Context(), gm.C, gm.Options.Clock()-10_000), nil, "of what is open")
 		gm.Lose()
 		testenv.WantErr(t, gm.G.Open(t.Context(), gm.C, gm.Options.Clock()-10_000), store.ErrLate, "of what was lost")
-		if n := rdb.Exists(t.Context(), gm.G.Keys(gm.C.ID, 0).Opening()...).Val(); n != 0 {
-			t.Errorf("it has made %d keys", n)
-		}
+		testenv.Equal(t, rdb.Exists(t.Context(), gm.G.Keys(gm.C.ID, 0).Opening()...).Val(), 0, "keys that it has made")
 	})
 }

@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"fmt"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -19,17 +18,10 @@ import (
 func TestTheOutboxIsReadAndRemoved(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
 		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 20})
-		if got := gm.Read(10); len(got) != 0 {
-			t.Errorf("an empty outbox gives %v", got)
-		}
+		testenv.Equal(t, len(gm.Read(10)), 0, "an empty outbox gives")
 		gm.Fill(7)
-		if n := gm.Pending(); n != 7 {
-			t.Errorf("%d entries wait, want 7", n)
-		}
-		waiting, err := gm.G.Waiting(t.Context(), gm.C, 3)
-		if err != nil || !reflect.DeepEqual(waiting, gm.Outbox()[:3]) {
-			t.Errorf("the oldest three are %+v (%v)", waiting, err)
-		}
+		testenv.Equal(t, gm.Pending(), 7, "entries that wait")
+		testenv.Got(gm.G.Waiting(t.Context(), gm.C, 3)).Want(t, gm.Outbox()[:3], "the oldest three")
 		all := gm.Read(10)
 		if len(all) != 7 {
 			t.Fatalf("read %d of 7", len(all))
@@ -45,14 +37,10 @@ func TestTheOutboxIsReadAndRemoved(t *testing.T) {
 		}
 		gm.Remove(all[:3])
 		gm.Remove(all[:4]) // three of them for the second time
-		if n := gm.Pending(); n != 3 {
-			t.Errorf("%d entries wait, want 3", n)
-		}
+		testenv.Equal(t, gm.Pending(), 3, "entries that wait")
 		gm.Remove(all)
 		gm.Remove(nil)
-		if n := gm.Pending(); n != 0 {
-			t.Errorf("%d entries wait, want none", n)
-		}
+		testenv.Equal(t, gm.Pending(), 0, "entries that wait")
 
 		testenv.Must(t, gm.G.CloseCampaign(t.Context(), gm.C))
 		got := gm.Read(10)
@@ -60,10 +48,8 @@ func TestTheOutboxIsReadAndRemoved(t *testing.T) {
 			!grabtest.Ring.CheckClosing(got[0].Reclaim.Seal, gm.C.ID, 0, got[0].SealedAt) {
 			t.Fatalf("closed, and the outbox gives %+v", got)
 		}
-		snap, err := gm.G.Snapshot(t.Context(), gm.C)
-		if err != nil || snap[0].LastEntry != got[0].Ref.ID {
-			t.Errorf("the newest entry is %q (%v), want %q", snap[0].LastEntry, err, got[0].Ref.ID)
-		}
+		testenv.Equal(t, testenv.Got(gm.G.Snapshot(t.Context(), gm.C)).Must(t)[0].LastEntry, got[0].Ref.ID,
+			"the newest entry")
 	})
 }
 
@@ -142,9 +128,7 @@ func TestTheOutboxOfAFullRedisIsEmptied(t *testing.T) {
 				gm.Remove(read)
 				return gm.Pending() == 0
 			})
-			if snap, err := gm.G.Snapshot(t.Context(), gm.C); err != nil || snap[0].Won != 6 {
-				t.Errorf("snapshot %+v, %v", snap, err)
-			}
+			testenv.Equal(t, testenv.Got(gm.G.Snapshot(t.Context(), gm.C)).Must(t)[0].Won, 6, "snapshot")
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -69,9 +70,8 @@ func TestOutboxEntry(t *testing.T) {
 			t.Errorf("%q: %v, %v", bad, got, err)
 		}
 	}
-	if _, err := parseEntry(rain.EntryRef{Campaign: "c1", ID: "x"}, good); err == nil {
-		t.Error("an entry without a position was taken")
-	}
+	testenv.WantFail(t, testenv.Err(parseEntry(rain.EntryRef{Campaign: "c1", ID: "x"}, good)),
+		"an entry without a position was taken")
 }
 
 // An entry that is read has a packet for each of its wins, and each line is kept as it was.

@@ -23,27 +23,17 @@ func wantUnknown(t *testing.T, gm *grabtest.Game, when string) {
 	t.Helper()
 	ctx := t.Context()
 	gm.WantOn(gm.Node().Gate(gm.C), "p", gm.Drop(0), outcome.Unavailable)
-	if _, err := gm.G.Levels(ctx, gm.C); !errors.Is(err, store.ErrNoState) {
-		t.Errorf("%s: levels: %v", when, err)
-	}
-	if err := gm.G.Apply(ctx, gm.C); !errors.Is(err, store.ErrNoState) {
-		t.Errorf("%s: apply: %v", when, err)
-	}
-	if err := gm.G.CloseCampaign(ctx, gm.C); !errors.Is(err, store.ErrNoState) {
-		t.Errorf("%s: close: %v", when, err)
-	}
+	testenv.WantErr(t, testenv.Err(gm.G.Levels(ctx, gm.C)), store.ErrNoState, when, "levels")
+	testenv.WantErr(t, gm.G.Apply(ctx, gm.C), store.ErrNoState, when, "apply")
+	testenv.WantErr(t, gm.G.CloseCampaign(ctx, gm.C), store.ErrNoState, when, "close")
 	if snap, err := gm.G.Snapshot(ctx, gm.C); err != nil || snap[0].Found || snap[0].Entries != nil {
 		t.Errorf("%s: snapshot: %+v, %v", when, snap, err)
 	}
-	if got := gm.Read(10); len(got) != 0 {
-		t.Errorf("%s: read %v", when, got)
-	}
+	testenv.Equal(t, len(gm.Read(10)), 0, "%s: read", when)
 	if got, err := gm.G.Waiting(ctx, gm.C, 10); err != nil || got != nil || gm.Pending() != 0 {
 		t.Errorf("%s: waiting %v, %v", when, got, err)
 	}
-	if got, err := gm.G.Lost(ctx, gm.C); err != nil || !slices.Equal(got, []int{0}) {
-		t.Errorf("%s: lost %v, %v", when, got, err)
-	}
+	testenv.Got(gm.G.Lost(ctx, gm.C)).Want(t, []int{0}, "%s: lost", when)
 }
 
 func TestARestorationCanBeBrokenOffAnywhere(t *testing.T) {
@@ -99,9 +89,7 @@ func TestARestorationCanBeBrokenOffAnywhere(t *testing.T) {
 			when := fmt.Sprintf("broken off after %d calls", calls)
 			wantUnknown(t, gm, when)
 			if calls > 0 {
-				if err := gm.G.Open(t.Context(), gm.C, soon(gm)); !errors.Is(err, store.ErrNoState) {
-					t.Errorf("%s: loading it: %v", when, err)
-				}
+				testenv.WantErr(t, gm.G.Open(t.Context(), gm.C, soon(gm)), store.ErrNoState, when, "loading it")
 			}
 			if err := gm.G.Restore(t.Context(), gm.C, 0, restoration(wins)); err != nil {
 				t.Fatalf("%s, and again: %v", when, err)
@@ -112,9 +100,8 @@ func TestARestorationCanBeBrokenOffAnywhere(t *testing.T) {
 		if got := gm.Known(0); !slices.Equal(got, wins) {
 			t.Errorf("%d wins, and not those of before", len(got))
 		}
-		if err := gm.G.Restore(t.Context(), gm.C, 0, restoration(wins)); !errors.Is(err, store.ErrAlive) {
-			t.Errorf("restoring what is there: %v", err)
-		}
+		testenv.WantErr(t, gm.G.Restore(t.Context(), gm.C, 0, restoration(wins)), store.ErrAlive,
+			"restoring what is there")
 		gm.Balance()
 	})
 }
@@ -140,17 +127,13 @@ func TestRepeatedStepsOfARestorationChangeNothing(t *testing.T) {
 		k := gm.G.Keys(gm.C.ID, 0)
 		taps := rdb.HGetAll(t.Context(), k.Taps).Val()
 		gm.Lose()
-		if err := gm.G.Load(t.Context()); err != nil { // so that each call is an EVALSHA
-			t.Fatal(err)
-		}
+		testenv.Must(t, gm.G.Load(t.Context())) // so that each call is an EVALSHA
 		rdb.AddHook(grabtest.Hook{Command: double})
 		testenv.Must(t, gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins)))
 		gm.Gone = 20
 		gm.Balance()
 		gm.WantLevels(before)
-		if got := gm.Known(0); !slices.Equal(got, wins) {
-			t.Errorf("wins %v, want %v", got, wins)
-		}
+		testenv.Equal(t, gm.Known(0), wins, "wins")
 		if got := rdb.HGetAll(t.Context(), k.Taps).Val(); !maps.Equal(got, taps) || len(got) != 41 {
 			t.Errorf("taps %v, want %v", got, taps)
 		}
@@ -170,9 +153,7 @@ func TestOfTwoRestorersTheLastOneToBeginWins(t *testing.T) {
 		gm.Lose()
 		slow := gm.Restoration(0, wins)
 		slow.Wins = interrupted(wins, func() {
-			if err := gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins)); err != nil {
-				t.Error(err)
-			}
+			testenv.WantErr(t, gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins)), nil)
 		})
 		testenv.WantErr(t, gm.G.Restore(t.Context(), gm.C, 0, slow), store.ErrAlive, "the slow one")
 		gm.Balance()
@@ -203,14 +184,10 @@ func TestOfTwoRestorersTheLastOneToBeginWins(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if done != 1 {
-			t.Errorf("%d of them have done it: %v", done, errs)
-		}
+		testenv.Equal(t, done, 1, "restorers that have done it: %v", errs)
 		gm.Balance()
 		gm.WantLevels(before)
-		if got := gm.Known(0); !slices.Equal(got, wins) {
-			t.Errorf("wins %v, want %v", got, wins)
-		}
+		testenv.Equal(t, gm.Known(0), wins, "wins")
 	})
 }
 

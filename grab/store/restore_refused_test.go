@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -20,15 +19,13 @@ func TestARestorationThatDoesNotAddUpIsRefused(t *testing.T) {
 	gm := grabtest.New(t, grabtest.InProcess(t), grabtest.Setup{Packets: 10})
 	gm.Want("p", gm.Drop(0), outcome.Won)
 	wins := gm.Known(0)
-	if err := gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins)); !errors.Is(err, store.ErrAlive) {
-		t.Errorf("of a shard that is there: %v", err)
-	}
+	testenv.WantErr(t, gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins)), store.ErrAlive,
+		"of a shard that is there")
 	// An outbox without a state: what is in it may not be in the ledger.
 	k := gm.G.Keys(gm.C.ID, 0)
 	gm.RDB.Del(t.Context(), k.State)
-	if err := gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins)); !errors.Is(err, store.ErrUnsettled) {
-		t.Errorf("with an outbox that is not empty: %v", err)
-	}
+	testenv.WantErr(t, gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins)), store.ErrUnsettled,
+		"with an outbox that is not empty")
 	gm.Remove(gm.Read(10))
 	for name, change := range map[string]func(r *store.Restoration){
 		"no barrier":         func(r *store.Restoration) { r.Barrier = "" },
@@ -65,9 +62,7 @@ func TestARestorationThatDoesNotAddUpIsRefused(t *testing.T) {
 	} {
 		r := gm.Restoration(0, wins)
 		change(&r)
-		if err := gm.G.Restore(t.Context(), gm.C, 0, r); err == nil {
-			t.Errorf("%s: restored", name)
-		}
+		testenv.WantFail(t, gm.G.Restore(t.Context(), gm.C, 0, r), name, "restored")
 		wantUnknown(t, gm, name)
 	}
 	testenv.Must(t, gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins)))
@@ -81,9 +76,7 @@ func TestAFullRedisIsNotRestoredHalfWay(t *testing.T) {
 	wins := gm.Known(0)
 	gm.Gone = 1
 	limit := func(bytes string) {
-		if err := rdb.ConfigSet(context.Background(), "maxmemory", bytes).Err(); err != nil {
-			t.Error(err)
-		}
+		testenv.WantErr(t, rdb.ConfigSet(context.Background(), "maxmemory", bytes).Err(), nil)
 	}
 	testenv.Must(t, rdb.ConfigSet(t.Context(), "maxmemory-policy", "noeviction").Err())
 	for name, fill := range map[string]func(r *store.Restoration){
@@ -105,9 +98,7 @@ func TestAFullRedisIsNotRestoredHalfWay(t *testing.T) {
 		}
 		limit("0")
 		wantUnknown(t, gm, name)
-		if err := gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins)); err != nil {
-			t.Errorf("%s, and again: %v", name, err)
-		}
+		testenv.WantErr(t, gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins)), nil, name, "and again")
 		gm.Balance()
 	}
 }
@@ -134,9 +125,7 @@ func TestARestoredShardSurvivesARestart(t *testing.T) {
 	server.Kill()
 	server.Start()
 	node := gm.Node().Gate(gm.C)
-	if again := grabtest.TapOn(node, "p", gm.Drop(0)); again != first {
-		t.Errorf("%v, want %v", again, first)
-	}
+	testenv.Equal(t, grabtest.TapOn(node, "p", gm.Drop(0)), first, "the first win again")
 	if won := grabtest.TapOn(node, "q", gm.Drop(0)); won.Outcome != outcome.Won || won.Packet != 1 {
 		t.Errorf("%v", won)
 	}

@@ -23,22 +23,16 @@ func TestARestoredShardGoesOn(t *testing.T) {
 			told[user] = gm.Want(user, gm.Drop(p%3), outcome.Won)
 		}
 		before, wins := gm.Levels(), [][]grabtest.Known{gm.Known(0), gm.Known(1)}
-		if got, err := gm.G.Lost(t.Context(), gm.C); err != nil || got != nil {
-			t.Errorf("lost %v (%v), want nothing", got, err)
-		}
+		testenv.Got(gm.G.Lost(t.Context(), gm.C)).Want(t, nil, "lost")
 		gm.Lose()
-		if got, err := gm.G.Lost(t.Context(), gm.C); err != nil || !slices.Equal(got, []int{0, 1}) {
-			t.Errorf("lost %v (%v), want both", got, err)
-		}
+		testenv.Got(gm.G.Lost(t.Context(), gm.C)).Want(t, []int{0, 1}, "lost")
 		future := fmt.Sprintf("%d-7", gm.Options.Clock()+3_600_000) // another node's clock was ahead
 		for shard := range 2 {
 			r := gm.Restoration(shard, wins[shard])
 			r.Barrier = future
 			testenv.Must(t, gm.G.Restore(t.Context(), gm.C, shard, r))
 		}
-		if got, err := gm.G.Lost(t.Context(), gm.C); err != nil || got != nil {
-			t.Errorf("restored, and lost %v (%v)", got, err)
-		}
+		testenv.Got(gm.G.Lost(t.Context(), gm.C)).Want(t, nil, "restored, and lost")
 		gm.Gone = len(told)
 		gm.Balance()
 		gm.WantLevels(before)
@@ -51,16 +45,13 @@ func TestARestoredShardGoesOn(t *testing.T) {
 		gm.WantOn(node, "new", gm.Drop(0), outcome.NotOpen)
 		testenv.Must(t, gm.G.Apply(t.Context(), gm.C))
 		for _, k := range slices.Concat(wins...) {
-			if again := grabtest.TapOn(node, k.Win.User, k.Win.Drop); again != told[k.Win.User] {
-				t.Errorf("%s has %v again, was told %v", k.Win.User, again, told[k.Win.User])
-			}
+			testenv.Equal(t, grabtest.TapOn(node, k.Win.User, k.Win.Drop), told[k.Win.User],
+				"%s asked again", k.Win.User)
 		}
 		// One win more for each, and one tap more that wins nothing is left of three.
 		for user := range told {
 			r := grabtest.TapOn(node, user, gm.Drop(5))
-			if r.Outcome != outcome.Won {
-				t.Errorf("%s: the second win: %v", user, r)
-			}
+			testenv.Equal(t, r.Outcome, outcome.Won, "%s: the second win: %v", user, r)
 			gm.WantOn(gm.Node().Gate(gm.C), user, gm.Drop(6), outcome.Already)
 		}
 		for _, e := range gm.Outbox() {
@@ -105,9 +96,7 @@ func TestAClosedShardIsRestoredClosed(t *testing.T) {
 		r.Stock, r.Reclaimed = nil, r.Stock
 		testenv.Must(t, gm.G.Restore(t.Context(), gm.C, 0, r))
 		gm.WantLevels(before)
-		if r := grabtest.TapOn(gm.Node().Gate(stale), "p", drop); r != first {
-			t.Errorf("the win again: %v, want %v", r, first)
-		}
+		testenv.Equal(t, grabtest.TapOn(gm.Node().Gate(stale), "p", drop), first, "the win again")
 		gm.WantOn(gm.Node().Gate(stale), "q", drop, outcome.NotOpen)
 		if err := gm.G.CloseCampaign(t.Context(), gm.C); err != nil || gm.Pending() != 0 {
 			t.Errorf("closed again: %v, %d entries", err, gm.Pending())

@@ -102,8 +102,7 @@ func processorTime(b *testing.B, rdb redis.UniversalClient) (sum float64) {
 	for line := range strings.Lines(info) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
 		if name == "used_cpu_user" || name == "used_cpu_sys" {
-			seconds, err := strconv.ParseFloat(value, 64)
-			testenv.Must(b, err)
+			seconds := testenv.Got(strconv.ParseFloat(value, 64)).Must(b)
 			sum += seconds
 		}
 	}

@@ -1,12 +1,12 @@
 package store
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -52,9 +52,7 @@ func TestASnapshotNamesWhatCannotBeRead(t *testing.T) {
 		"half a move":        {state(), stock, []any{"m"}, ""},
 		"newest, a number":   {state(), stock, lent, int64(5)},
 	} {
-		if got, err := parseSnapshot(c, 4, bad); !errors.Is(err, errReply) {
-			t.Errorf("%s: read as %+v (%v)", name, got, err)
-		}
+		testenv.WantErr(t, testenv.Err(parseSnapshot(c, 4, bad)), errReply, name, "read as")
 	}
 	got, err = parseSnapshot(c, 4, []any{state(), slices.Repeat([]any{"1-1"}, mostRanges+1), lent, "5-2"})
 	if err != nil || !got.Found || !slices.Equal(got.Unreadable, []string{"the stock is in more than 10000 pieces"}) ||

@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 
@@ -23,16 +22,12 @@ func TestApplyKeepsTheNewestVersion(t *testing.T) {
 		}
 		stale := gm.Node().Gate(older)
 		gm.WantOn(stale, "p", gm.Drop(0), outcome.NotOpen)
-		if l := gm.Levels(); l.Stock != 10 {
-			t.Errorf("paused, the levels are %+v", l)
-		}
+		testenv.Equal(t, gm.Levels().Stock, 10, "paused, the levels are")
 		// A campaign that is not opened yet takes no version.
 		loading := grabtest.New(t, rdb, grabtest.Setup{Packets: 10, NotOpen: true})
 		testenv.WantErr(t, loading.G.Apply(t.Context(), loading.C), store.ErrNoState, "without a stock")
 		loading.C.Status = rain.Loading
-		if err := loading.G.Apply(t.Context(), loading.C); err != nil {
-			t.Errorf("a version that is loading itself: %v", err)
-		}
+		testenv.WantErr(t, loading.G.Apply(t.Context(), loading.C), nil, "a version that is loading itself")
 	})
 }
 
@@ -66,8 +61,7 @@ func TestClosedIsForGood(t *testing.T) {
 		for range 3 {
 			testenv.Must(t, gm.G.CloseCampaign(t.Context(), gm.C))
 		}
-		shards, err := gm.G.Snapshot(t.Context(), gm.C)
-		testenv.Must(t, err)
+		shards := testenv.Got(gm.G.Snapshot(t.Context(), gm.C)).Must(t)
 		reclaimed := rain.Reclaim{}
 		for _, s := range shards {
 			if s.Stock != nil || s.LastEntry != s.Entries[len(s.Entries)-1].Ref.ID {
@@ -117,19 +111,12 @@ func TestAShardInManyPiecesIsClosedInSeveralCalls(t *testing.T) {
 		b := &breaker{}
 		b.left.Store(1)
 		rdb.AddHook(b)
-		if err := gm.G.CloseCampaign(t.Context(), gm.C); !errors.Is(err, errBroken) {
-			t.Fatalf("broken off: %v", err)
-		}
+		testenv.WantErr(t, gm.G.CloseCampaign(t.Context(), gm.C), errBroken, "broken off")
 		b.left.Store(1 << 40)
-		if n := gm.Pending(); n != 1 {
-			t.Errorf("after one call there are %d entries", n)
-		}
+		testenv.Equal(t, gm.Pending(), 1, "after one call there are entries")
 		// What comes from another shard now goes back as well, and nothing is lent any more.
-		number, err := gm.G.Borrow(t.Context(), gm.C.ID, rain.Lent{Move: "m", Numbers: rain.Numbers{{First: 1,
-			Last: 1}}})
-		if err != nil || number != 1 {
-			t.Errorf("the %d. move, %v", number, err)
-		}
+		testenv.Got(gm.G.Borrow(t.Context(), gm.C.ID, rain.Lent{Move: "m", Numbers: rain.Numbers{{First: 1,
+			Last: 1}}})).Want(t, 1, "the number of the move")
 		if lent, err := gm.G.Lend(t.Context(), gm.C.ID, 0, 1, "n", 5); lent != nil || err != nil {
 			t.Errorf("a closed shard has lent %v (%v)", lent, err)
 		}
@@ -181,9 +168,7 @@ func TestAStoppedRainIsNone(t *testing.T) {
 	}
 	gm.C.Rains[0].StoppedAt = gm.Options.Clock()
 	gm.Apply()
-	if got := fields(); got != "[ 0 0 0 0]" {
-		t.Errorf("stopped: %s", got)
-	}
+	testenv.Equal(t, fields(), "[ 0 0 0 0]", "stopped")
 }
 
 // TestShardsWithoutPackets: a campaign may have fewer packets than shards. Those without any are open like the others,
@@ -194,8 +179,7 @@ func TestShardsWithoutPackets(t *testing.T) {
 		if l := gm.Levels(); l.Stock != 2 || l.Unknown != 0 {
 			t.Errorf("opened: %+v", l)
 		}
-		shards, err := gm.G.Snapshot(t.Context(), gm.C)
-		testenv.Must(t, err)
+		shards := testenv.Got(gm.G.Snapshot(t.Context(), gm.C)).Must(t)
 		for n, s := range shards {
 			if !s.Found || len(s.Unreadable) > 0 || s.Stock.String() != gm.C.Layout().Stock(n).String() {
 				t.Errorf("shard %d: %+v", n, s)

@@ -24,9 +24,7 @@ func TestTop(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
 		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 200, Budget: 100_000, Shards: 3, Wins: 3,
 			Split: rain.DoubleMean})
-		if top, err := gm.G.Top(t.Context(), gm.C); err != nil || len(top) != 0 {
-			t.Errorf("before anybody has won: %v, %v", top, err)
-		}
+		testenv.Got(gm.G.Top(t.Context(), gm.C)).Want(t, nil, "before anybody has won")
 		totals, early := map[string]rain.Money{}, map[string]rain.Money{}
 		for p := range 40 {
 			user := fmt.Sprint("player ", p)
@@ -80,9 +78,7 @@ func TestRankingAsksTwice(t *testing.T) {
 		asked.left.Store(many)
 		rdb.AddHook(asked)
 		testenv.Must(t, gm.G.Rank(t.Context(), homes))
-		if n := many - asked.left.Load(); n != 2 {
-			t.Errorf("%d round trips for %d shards", n, len(homes))
-		}
+		testenv.Equal(t, many-asked.left.Load(), 2, "round trips for %d shards", len(homes))
 		wantTop(t, gm, totals)
 	})
 }
@@ -143,9 +139,7 @@ func TestTopIsLetGo(t *testing.T) {
 		}
 		rdb.Del(t.Context(), gm.G.Keys(gm.C.ID, 0).Wins, key)
 		rank(gm, gm.G, map[string]rain.Money{"late": 9})
-		if n := rdb.Exists(t.Context(), key).Val(); n != 0 {
-			t.Error("a board without wins, which nobody lets go")
-		}
+		testenv.Equal(t, rdb.Exists(t.Context(), key).Val(), 0, "a board without wins, which nobody lets go")
 	})
 }
 

@@ -68,9 +68,7 @@ func TestShardsOfAMasterThatHangsAreUnknown(t *testing.T) {
 		within(func(ctx context.Context) { got, err = gm.G.Levels(ctx, gm.C) })
 		return err == nil && got.Unknown == len(unknown)
 	})
-	if got != want {
-		t.Errorf("%+v, want %+v", got, want)
-	}
+	testenv.Equal(t, got, want, "levels")
 	var levels []store.Level
 	testenv.Eventually(t, time.Minute, "each of the others is read", func() bool {
 		within(func(ctx context.Context) { levels, err = gm.G.Shards(ctx, gm.C) })
@@ -91,28 +89,20 @@ func TestShardsOfAMasterThatHangsAreUnknown(t *testing.T) {
 		n.Freeze()
 	}
 	within(func(ctx context.Context) {
-		if got, err := gm.G.Levels(ctx, gm.C); err == nil {
-			t.Errorf("of no shard at all: %+v", got)
-		}
+		testenv.WantFail(t, testenv.Err(gm.G.Levels(ctx, gm.C)), "of no shard at all")
 	})
 	within(func(ctx context.Context) {
-		if got, err := gm.G.Shards(ctx, gm.C); err == nil {
-			t.Errorf("of no shard at all: %+v", got)
-		}
+		testenv.WantFail(t, testenv.Err(gm.G.Shards(ctx, gm.C)), "of no shard at all")
 	})
 }
 
 // A shard that Redis has lost is unknown as well, as long as there is another one.
 func TestALostShardIsUnknown(t *testing.T) {
 	gm := grabtest.New(t, grabtest.InProcess(t), grabtest.Setup{Packets: 30, Shards: 3})
-	if got := gm.Levels(); got != (store.Levels{Stock: 30, ByLane: one(30), AmountLeft: 3000}) {
-		t.Errorf("%+v", got)
-	}
+	testenv.Equal(t, gm.Levels(), (store.Levels{Stock: 30, ByLane: one(30), AmountLeft: 3000}), "levels")
 	testenv.Must(t, testenv.Err(gm.G.Lend(t.Context(), gm.C.ID, 1, 0, "m", 4)))
 	gm.LoseShard(1)
-	if got := gm.Levels(); got != (store.Levels{Stock: 30, ByLane: one(30), AmountLeft: 3000, Unknown: 1}) {
-		t.Errorf("%+v", got)
-	}
+	testenv.Equal(t, gm.Levels(), (store.Levels{Stock: 30, ByLane: one(30), AmountLeft: 3000, Unknown: 1}), "levels")
 	levels, err := gm.G.Shards(t.Context(), gm.C)
 	if err != nil || len(levels) != 3 || levels[1].Known || levels[1].Err != nil || !levels[2].Known {
 		t.Errorf("%+v, %v", levels, err)

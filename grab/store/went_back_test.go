@@ -40,9 +40,8 @@ func TestAShardThatHasGoneBackTakesNoTaps(t *testing.T) {
 				}
 				know.lost = false // the second time there is nothing to lose any more
 			}
-			if found, err := gm.G.Lost(t.Context(), gm.C); err != nil || (found != nil) != tapFails(gm) {
-				t.Errorf("%s: lost %v (%v), and taps fail: %v", what, found, err, tapFails(gm))
-			}
+			testenv.Equal(t, testenv.Got(gm.G.Lost(t.Context(), gm.C)).Must(t) != nil, tapFails(gm),
+				"%s: lost, as taps fail", what)
 		}
 	})
 }
@@ -60,7 +59,7 @@ func TestANodeNoticesThatRedisHasGoneBack(t *testing.T) {
 		for what, happens := range map[string]func(gm *grabtest.Game) error{
 			"an entry": func(gm *grabtest.Game) error { return nil },
 			"a move": func(gm *grabtest.Game) error {
-				return failure(gm.G.Lend(gm.T.Context(), gm.C.ID, 0, 1, "m", 1))
+				return testenv.Err(gm.G.Lend(gm.T.Context(), gm.C.ID, 0, 1, "m", 1))
 			},
 		} {
 			t.Run(name+"/"+what, func(t *testing.T) {
@@ -91,9 +90,7 @@ func TestANodeNoticesThatRedisHasGoneBack(t *testing.T) {
 				testenv.Must(t, gm.G.Restore(t.Context(), gm.C, 0, whole))
 				gm.Apply()
 				for i := range 2 {
-					if err := tap(fmt.Sprintf("1.%d", i)); err != nil {
-						t.Errorf("restored: %v", err)
-					}
+					testenv.WantErr(t, tap(fmt.Sprintf("1.%d", i)), nil, "restored")
 				}
 			})
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 
 	"redrain/docs"
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -29,8 +30,7 @@ type apiClient struct {
 
 func newAPIClient(t *testing.T, n *node) *apiClient {
 	t.Helper()
-	doc, err := openapi3.NewLoader().LoadFromData(docs.OpenAPI)
-	must(t, err)
+	doc := testenv.Got(openapi3.NewLoader().LoadFromData(docs.OpenAPI)).Must(t)
 	doc.Servers = nil // whatever host the node has
 	for path := range doc.Paths.Map() {
 		if !strings.HasPrefix(path, "/api/v1") {
@@ -39,8 +39,7 @@ func newAPIClient(t *testing.T, n *node) *apiClient {
 			doc.Paths.Set("/api/v1"+path, item)
 		}
 	}
-	router, err := gorillamux.NewRouter(doc)
-	must(t, err)
+	router := testenv.Got(gorillamux.NewRouter(doc)).Must(t)
 	return &apiClient{t: t, n: n, token: operatorToken, router: router}
 }
 
@@ -77,19 +76,16 @@ func (a answer) faults() map[string]bool {
 
 func (c *apiClient) call(method, path, body string, header ...string) answer {
 	c.t.Helper()
-	req, err := http.NewRequestWithContext(within(c.t, 30*time.Second), method, c.n.url+"/api/v1"+path,
-		strings.NewReader(body))
-	must(c.t, err)
+	req := testenv.Got(http.NewRequestWithContext(within(c.t, 30*time.Second), method, c.n.url+"/api/v1"+path,
+		strings.NewReader(body))).Must(c.t)
 	req.Header.Set("Authorization", "Bearer "+c.token)
 	req.Header.Set("Content-Type", "application/json")
 	for i := 0; i < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}
-	resp, err := httpClient.Do(req)
-	must(c.t, err)
+	resp := testenv.Got(httpClient.Do(req)).Must(c.t)
 	defer func() { _ = resp.Body.Close() }()
-	data, err := io.ReadAll(resp.Body)
-	must(c.t, err)
+	data := testenv.Got(io.ReadAll(resp.Body)).Must(c.t)
 	a := answer{resp.StatusCode, resp.Header, data}
 	if a.status >= 400 {
 		if got := a.header.Get("Content-Type"); got != "application/problem+json" || a.code() == "" ||

@@ -56,9 +56,7 @@ func TestAPIRefusals(t *testing.T) {
 			t.Errorf("%s: %d %s", body, a.status, a.body)
 		}
 	}
-	if a := c.call("GET", "/sponsors/acme", ""); a.field("balance") != "1000" {
-		t.Errorf("refusals have moved money: %s", a.body)
-	}
+	testenv.Equal(t, c.call("GET", "/sponsors/acme", "").field("balance"), "1000", "refusals have moved money")
 	c.want(c.call("GET", "/sponsors?cursor=a/b", ""), 422, "invalid")
 	c.token = viewerToken
 	c.want(c.call("POST", "/campaigns", `{}`), 403, "forbidden")
@@ -88,9 +86,7 @@ func TestAPILife(t *testing.T) {
 	}
 	c.want(c.call("POST", "/campaigns", strings.Replace(body, "6000", "4000", 1), "Idempotency-Key", "k1"), 422,
 		"idempotency_mismatch")
-	if a := c.call("GET", "/sponsors/acme", ""); a.field("balance") != "4000" {
-		t.Errorf("the sponsor has %s left", a.field("balance"))
-	}
+	testenv.Equal(t, c.call("GET", "/sponsors/acme", "").field("balance"), "4000", "the sponsor has left")
 	id := made.field("id")
 	if made.field("state") != "ready" || made.field("split") != "double_mean" || made.field("shards") != "1" {
 		t.Errorf("the campaign: %s", made.body)
@@ -122,24 +118,16 @@ func TestAPILife(t *testing.T) {
 	if a := c.call("POST", "/campaigns/"+id+"/pause", ""); a.status != 200 || a.field("state") != "paused" {
 		t.Errorf("paused: %d %s", a.status, a.body)
 	}
-	if r := p.answered(t, p.tap(fresh)); r.Outcome != "not_open" {
-		t.Errorf("a tap while paused: %+v", r)
-	}
-	if a := c.call("POST", "/campaigns/"+id+"/resume", ""); a.field("state") != "raining" {
-		t.Errorf("resumed: %s", a.body)
-	}
+	testenv.Equal(t, p.answered(t, p.tap(fresh)).Outcome, "not_open", "a tap while paused")
+	testenv.Equal(t, c.call("POST", "/campaigns/"+id+"/resume", "").field("state"), "raining", "resumed")
 	c.want(c.call("POST", "/campaigns/"+id+"/rains/"+rain1.field("id")+"/stop", ""), 200, "")
 	p.await(t, 10*time.Second, "end", func() bool { return ended(p.rains) })
-	if a := c.call("GET", fairness, ""); len(a.field("seed")) != 64 {
-		t.Errorf("after the end: %s", a.body)
-	}
+	testenv.Equal(t, len(c.call("GET", fairness, "").field("seed")), 64, "after the end")
 	c.want(c.call("GET", "/campaigns/"+id+"/rains/nowhere/fairness", ""), 404, "unknown_rain")
 
 	c.want(c.call("POST", "/campaigns/"+id+"/rebuild", ""), 409, "campaign_alive")
 	closed := c.call("POST", "/campaigns/"+id+"/close", "")
-	if closed.field("state") != "closed" {
-		t.Errorf("closed: %s", closed.body)
-	}
+	testenv.Equal(t, closed.field("state"), "closed", "closed: %s", closed.body)
 	c.want(c.call("POST", "/campaigns/"+id+"/close", ""), 200, "")
 	c.want(c.call("POST", "/campaigns/"+id+"/rains", ``), 409, "campaign_closed")
 	c.want(c.call("GET", "/lobby", ""), 200, "")
@@ -189,14 +177,10 @@ func checkClaims(t *testing.T, c *apiClient, id, claim string) {
 		t.Errorf("audit: %s", a.body)
 	}
 	c.token = token(t, "dave")
-	if a := c.call("GET", "/me/claims", ""); strings.Count(string(a.body), claim) != 1 {
-		t.Errorf("my claims: %s", a.body)
-	}
+	testenv.Equal(t, strings.Count(string(c.call("GET", "/me/claims", "").body), claim), 1, "my claims")
 	if a := c.call("GET", "/me", ""); a.field("user") != "dave" || a.field("balance") == "0" {
 		t.Errorf("me: %s", a.body)
 	}
 	c.token = token(t, "poor")
-	if a := c.call("GET", "/me", ""); a.field("balance") != "0" {
-		t.Errorf("me without money: %s", a.body)
-	}
+	testenv.Equal(t, c.call("GET", "/me", "").field("balance"), "0", "me without money")
 }

@@ -27,8 +27,8 @@ func TestABacklogHoldsUpNothing(t *testing.T) {
 	g := newGame(t, []*node{startNode(t, cfg)}, gameRules{name: "backlog", shards: 1, packets: 500_000, drops: 100})
 	rdb := rds.NewClient(&rds.Options{Addr: redis.Addr})
 	t.Cleanup(func() { _ = rdb.Close() })
-	must(t, rdb.ConfigSet(t.Context(), "appendfsync", "everysec").Err())
-	must(t, rdb.ConfigSet(t.Context(), "client-output-buffer-limit", "normal 256kb 0 0").Err())
+	testenv.Must(t, rdb.ConfigSet(t.Context(), "appendfsync", "everysec").Err())
+	testenv.Must(t, rdb.ConfigSet(t.Context(), "client-output-buffer-limit", "normal 256kb 0 0").Err())
 	nats.Kill()
 	players := joinGreedy(t, g.nodes, g.campaign, 20)
 	testenv.Eventually(t, 2*time.Minute, "a backlog", func() bool {
@@ -47,9 +47,8 @@ func TestABacklogHoldsUpNothing(t *testing.T) {
 		if stats, err := g.op.Stats(within(t, time.Minute), g.campaign); err != nil || stats.Paid > 0 {
 			t.Errorf("the figures: %+v, %v", stats, err)
 		}
-		if _, err := g.op.Claims(within(t, time.Minute), g.campaign, client.Page{}); err != nil {
-			t.Errorf("the claims: %v", err)
-		}
+		testenv.WantErr(t, testenv.Err(g.op.Claims(within(t, time.Minute), g.campaign, client.Page{})), nil,
+			"the claims")
 	}
 	for _, p := range players {
 		p.answered(t, p.tap(p.freshDrop(t)))

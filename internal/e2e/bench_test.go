@@ -21,7 +21,7 @@ func runBench[T any](t *testing.T, nodes []*node, args ...string) (report T, cod
 	var stdout, stderr bytes.Buffer
 	code = cli.Main(args, func(string) (string, bool) { return "", false }, &stdout, &stderr)
 	t.Logf("exit %d: %s%s", code, stdout.String(), stderr.String())
-	must(t, json.Unmarshal(stdout.Bytes(), &report))
+	testenv.Must(t, json.Unmarshal(stdout.Bytes(), &report))
 	return report, code
 }
 

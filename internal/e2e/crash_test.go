@@ -141,10 +141,8 @@ func checkLedger(t *testing.T, op *client.Client, campaign string, players []*pl
 		t.Error("nobody has won anything: the test has tested nothing")
 	}
 	for user, want := range balances {
-		got, err := op.User(within(t, 10*time.Second), user)
-		if err != nil || got.Balance != want {
-			t.Errorf("%s has %d (%v), the claims are %d", user, got.Balance, err, want)
-		}
+		testenv.Equal(t, testenv.Got(op.User(within(t, 10*time.Second), user)).Must(t).Balance, want,
+			"balance of %s, of which claims tell", user)
 	}
 }
 
@@ -156,7 +154,7 @@ func claimsOf(t *testing.T, op *client.Client, campaign string) map[string]clien
 	}
 	claims := map[string]client.Claim{}
 	for claim, err := range client.All(within(t, time.Minute), list) {
-		must(t, err)
+		testenv.Must(t, err)
 		if _, twice := claims[claim.Claim]; twice {
 			t.Errorf("claim %s is in the ledger twice", claim.Claim)
 		}

@@ -27,9 +27,7 @@ func wantBooks(t *testing.T, n *node, campaign, what string, code int, names ...
 	t.Helper()
 	for _, args := range [][]string{{campaign}, {}, {"--full"}} {
 		got, said := reconcile(n, args...)
-		if got != code {
-			t.Errorf("%s: redrain reconcile %v exits with %d:\n%s", what, args, got, said)
-		}
+		testenv.Equal(t, got, code, "%s: redrain reconcile %v, which says %q, exits with", what, args, said)
 		for _, name := range names {
 			if !strings.Contains(said, name) {
 				t.Errorf("%s: redrain reconcile %v does not say %q:\n%s", what, args, name, said)
@@ -65,13 +63,12 @@ func TestEditedBooksAreFound(t *testing.T) {
 	awaitBooks(t, n.client, c.ID)
 	wantBooks(t, n, c.ID, "before", cli.ExitOK, "every cent is accounted for")
 	heard := listen(t, n)
-	db, err := sql.Open("mysql", s.mysql)
-	must(t, err)
+	db := testenv.Got(sql.Open("mysql", s.mysql)).Must(t)
 	defer func() { _ = db.Close() }()
 	add := func(amount int) {
 		t.Helper()
 		_, err := db.ExecContext(t.Context(), "UPDATE campaign_tally SET amount_paid = amount_paid + ?", amount)
-		must(t, err)
+		testenv.Must(t, err)
 	}
 	figures := func() float64 {
 		return metric(t, n, "redrain_reconcile_difference") + metric(t, n, "redrain_reconcile_findings")
@@ -92,7 +89,7 @@ func metric(t *testing.T, n *node, name string) (value float64) {
 	t.Helper()
 	for line := range strings.Lines(metricsOf(t, n)) {
 		if rest, ok := strings.CutPrefix(line, name+" "); ok {
-			must(t, testenv.Err(fmt.Sscan(rest, &value)))
+			testenv.Must(t, testenv.Err(fmt.Sscan(rest, &value)))
 			return value
 		}
 	}
@@ -102,10 +99,8 @@ func metric(t *testing.T, n *node, name string) (value float64) {
 
 func metricsOf(t *testing.T, n *node) string {
 	t.Helper()
-	answer, err := get(t, n.url+"/metrics")
-	must(t, err)
+	answer := testenv.Got(get(t, n.url+"/metrics")).Must(t)
 	defer func() { _ = answer.Body.Close() }()
-	text, err := io.ReadAll(answer.Body)
-	must(t, err)
+	text := testenv.Got(io.ReadAll(answer.Body)).Must(t)
 	return string(text)
 }

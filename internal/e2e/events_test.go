@@ -19,11 +19,9 @@ import (
 func openFeed(t *testing.T, n *node, query string) *http.Response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(within(t, time.Minute), http.MethodGet, n.url+"/api/v1/events"+query, nil)
-	must(t, err)
+	testenv.Must(t, err)
 	req.Header.Set("Authorization", "Bearer "+viewerToken)
-	resp, err := httpClient.Do(req)
-	must(t, err)
-	return resp
+	return testenv.Got(httpClient.Do(req)).Must(t)
 }
 
 // feedEvent is one event of a feed, with what of it says which campaign it is of.
@@ -54,7 +52,7 @@ func readFeed(t *testing.T, resp *http.Response, handle func(feedEvent) bool) {
 			continue
 		}
 		e := feedEvent{kind: kind}
-		must(t, json.Unmarshal([]byte(data), &e))
+		testenv.Must(t, json.Unmarshal([]byte(data), &e))
 		if handle(e) {
 			return
 		}
@@ -103,9 +101,7 @@ func TestEvents(t *testing.T) {
 		}
 		return stats > 2 && paused
 	})
-	if opening != "campaign ready" {
-		t.Errorf("the feed began with %q", opening)
-	}
+	testenv.Equal(t, opening, "campaign ready", "the feed began with")
 	heard := map[string]bool{}
 	readFeed(t, all, func(e feedEvent) bool {
 		heard[e.kind+" "+cmp.Or(e.Campaign, e.ID)] = true

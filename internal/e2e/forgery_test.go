@@ -32,11 +32,9 @@ type forger struct {
 
 func newForger(t *testing.T, s setting) *forger {
 	t.Helper()
-	nc, err := nats.Connect(s.nats)
-	must(t, err)
+	nc := testenv.Got(nats.Connect(s.nats)).Must(t)
 	t.Cleanup(nc.Close)
-	js, err := jetstream.New(nc)
-	must(t, err)
+	js := testenv.Got(jetstream.New(nc)).Must(t)
 	f := &forger{setting: s, t: t, rdb: rds.NewClient(&rds.Options{Addr: s.redis}), js: js}
 	t.Cleanup(func() { _ = f.rdb.Close() })
 	return f
@@ -45,10 +43,8 @@ func newForger(t *testing.T, s setting) *forger {
 // messages are all that the stream has had of a shard.
 func (f *forger) messages(campaign string) (all []string) {
 	f.t.Helper()
-	stream, err := f.js.Stream(f.t.Context(), strings.ToUpper(f.namespace)+"_PAYOUT")
-	must(f.t, err)
-	info, err := stream.Info(f.t.Context())
-	must(f.t, err)
+	stream := testenv.Got(f.js.Stream(f.t.Context(), strings.ToUpper(f.namespace)+"_PAYOUT")).Must(f.t)
+	info := testenv.Got(stream.Info(f.t.Context())).Must(f.t)
 	for seq := info.State.FirstSeq; seq <= info.State.LastSeq; seq++ {
 		m, err := stream.GetMsg(f.t.Context(), seq)
 		if err == nil && m.Subject == f.subject(campaign) {
@@ -73,7 +69,7 @@ func (f *forger) add(campaign string, fields ...string) {
 	for i, v := range fields {
 		values[i] = v
 	}
-	must(f.t, f.rdb.XAdd(f.t.Context(), &rds.XAddArgs{Stream: key, Values: values}).Err())
+	testenv.Must(f.t, f.rdb.XAdd(f.t.Context(), &rds.XAddArgs{Stream: key, Values: values}).Err())
 }
 
 // TestForgeriesArePaidToNobody: what is made up, altered, or played again in the stream or in the outbox moves no
@@ -138,9 +134,8 @@ func TestForgeriesArePaidToNobody(t *testing.T) {
 	for _, message := range slices.Backward(told) {
 		f.publish(c.ID, message)
 	}
-	stream, err := f.js.Stream(t.Context(), strings.ToUpper(f.namespace)+"_PAYOUT")
-	must(t, err)
-	must(t, stream.Purge(t.Context())) // what is not in the ledger is in an outbox, and is published again
+	stream := testenv.Got(f.js.Stream(t.Context(), strings.ToUpper(f.namespace)+"_PAYOUT")).Must(t)
+	testenv.Must(t, stream.Purge(t.Context())) // what is not in the ledger is in an outbox, and is published again
 	p := join(t, n, "late", c.ID)
 	last := p.answered(t, p.tap(p.freshDrop(t)))
 	p.await(t, 30*time.Second, "the settlement of who comes after all that", func() bool {
@@ -148,21 +143,13 @@ func TestForgeriesArePaidToNobody(t *testing.T) {
 	})
 
 	for i, w := range won {
-		if got := balanceOf(t, n, fmt.Sprintf("user-%d", i)); got != w.Amount {
-			t.Errorf("user-%d won %d and has %d", i, w.Amount, got)
-		}
+		testenv.Equal(t, balanceOf(t, n, fmt.Sprintf("user-%d", i)), w.Amount, "balance of user-%d", i)
 	}
-	if got := balanceOf(t, n, "thief"); got != 0 {
-		t.Errorf("the thief has %d", got)
-	}
-	retried, err := n.client.RetryPayouts(within(t, 20*time.Second), c.ID)
-	if err != nil || retried.Settled != 0 {
-		t.Errorf("a person has %+v paid (%v)", retried, err)
-	}
-	rec, err := n.client.Reconciliation(within(t, 20*time.Second), c.ID)
-	if err != nil || rec.Difference != 0 {
-		t.Errorf("the books: %+v (%v)", rec, err)
-	}
+	testenv.Equal(t, balanceOf(t, n, "thief"), 0, "the thief has")
+	testenv.Equal(t, testenv.Got(n.client.RetryPayouts(within(t, 20*time.Second), c.ID)).Must(t).Settled, 0,
+		"a person has paid")
+	testenv.Equal(t, testenv.Got(n.client.Reconciliation(within(t, 20*time.Second), c.ID)).Must(t).Difference, 0,
+		"the books")
 	f.dismissAll(t, n, c.ID)
 }
 
@@ -280,10 +267,17 @@ func (a *heardAlarms) await(t *testing.T, campaign string, codes ...string) {
 func (f *forger) waiting(op *client.Client) []client.DeadLetter {
 	f.t.Helper()
 	list, err := client.Get[client.List[client.DeadLetter]](within(f.t, 10*time.Second), op, "payouts")
-	must(f.t, err)
+	testenv.Must(f.t, err)
 	return list.Items
 }
 
+// depositOf is what a sponsor has.
+func depositOf(t *testing.T, n *node, sponsor string) rain.Money {
+	t.Helper()
+	return testenv.Got(n.client.Sponsor(within(t, 10*time.Second), sponsor)).Must(t).Balance
+}
+
+// balanceOf is what a player has; 0 for one who is not known.
 func balanceOf(t *testing.T, n *node, user string) rain.Money {
 	t.Helper()
 	u, err := n.client.User(within(t, 10*time.Second), user)

@@ -122,7 +122,7 @@ func (h *house) passBy(from, to int) {
 			return err
 		})
 	}
-	must(h.t, asking.Wait())
+	testenv.Must(h.t, asking.Wait())
 }
 
 // arrive has the next player come: each has a seat or a place before the one after.
@@ -137,9 +137,7 @@ func (h *house) arrive() {
 		}
 	}
 	h.playing.Go(func() {
-		if err := p.play(); err != nil {
-			h.t.Errorf("%s: %v", user, err)
-		}
+		testenv.WantErr(h.t, p.play(), nil, user)
 	})
 }
 

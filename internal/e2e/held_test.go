@@ -16,23 +16,22 @@ import (
 func giveVerdict(t *testing.T, s setting, act standing.VerdictAct, users ...string) {
 	t.Helper()
 	db, err := sqldb.OpenMySQL(s.mysql)
-	must(t, err)
-	defer func() { must(t, db.Close()) }()
+	testenv.Must(t, err)
+	defer func() { testenv.Must(t, db.Close()) }()
 	risk := ledger.New(db, func() int64 { return time.Now().UnixMilli() }, rain.NewAmountsCache()).Risk
 	for _, user := range users {
 		_, err = risk.Give(within(t, 20*time.Second), ledger.ByRules, standing.Verdict{User: user, Act: act, Score: 70,
 			Reasons: standing.EncodeReasons([]standing.Reason{
 				{Rule: "fast_hands", Score: 70, Sentence: "12 of 12 taps"},
 			})})
-		must(t, err)
+		testenv.Must(t, err)
 	}
 }
 
 // heldOf are a player's wins that are kept apart.
 func heldOf(t *testing.T, n *node, user string) (claims []string, amount rain.Money) {
 	t.Helper()
-	list, err := n.client.HeldWins(within(t, 10*time.Second), client.Page{Limit: 500})
-	must(t, err)
+	list := testenv.Got(n.client.HeldWins(within(t, 10*time.Second), client.Page{Limit: 500})).Must(t)
 	for _, h := range list.Items {
 		if h.User == user {
 			claims, amount = append(claims, h.Claim), amount+h.Amount
@@ -93,24 +92,18 @@ func TestHeldWinsOverKills(t *testing.T) {
 		}
 		doomed.awaitDeath(t, time.Minute)
 		held, _ := heldOf(t, sound.node, user)
-		if done := k.point != "held.before_commit"; done != (len(held) == 0) {
-			t.Errorf("%s: after the kill %d are held", user, len(held))
-		}
+		testenv.Equal(t, k.point != "held.before_commit", len(held) == 0,
+			"%s: after the kill %d are held", user, len(held))
 		other := map[string]string{"release": "confirm", "confirm": "release"}[k.act]
 		for _, act := range []string{k.act, k.act, other} {
-			_, err := sound.client.DecideHeld(within(t, 20*time.Second), act, claims, "again")
-			must(t, err)
+			testenv.Must(t, testenv.Err(sound.client.DecideHeld(within(t, 20*time.Second), act, claims, "again")))
 		}
 		want := amount
 		if k.act == "confirm" {
 			want, confirmed = 0, confirmed+amount
 		}
-		if u, err := sound.client.User(within(t, 10*time.Second), user); err != nil || u.Balance != want {
-			t.Errorf("%s has %d (%v), want %d", user, u.Balance, err, want)
-		}
+		testenv.Equal(t, balanceOf(t, sound.node, user), want, "balance of %s", user)
 	}
-	if sp, err := sound.client.Sponsor(within(t, 10*time.Second), spec.Sponsor); err != nil || sp.Balance != confirmed {
-		t.Errorf("the sponsor has %d (%v), want %d", sp.Balance, err, confirmed)
-	}
+	testenv.Equal(t, depositOf(t, sound.node, spec.Sponsor), confirmed, "the sponsor has")
 	wantBooks(t, sound.node, c.ID, "after all kills", 0)
 }

@@ -35,7 +35,7 @@ func limitConnections(t *testing.T, a, b *node, campaign string) {
 	fourth := join(t, a, "u", campaign)
 	wantClose(t, second, room.CodeTooManySeats)
 	for i, p := range []*player{other, third, fourth} {
-		must(t, p.write(map[string]any{"type": "join", "id": 50, "campaign": campaign}))
+		testenv.Must(t, p.write(map[string]any{"type": "join", "id": 50, "campaign": campaign}))
 		p.await(t, 20*time.Second, "an answer", func() bool { return p.welcome.ID == "50" || p.closed != nil })
 		p.mu.Lock()
 		if p.closed != nil {

@@ -40,8 +40,7 @@ func TestOddsThatAreSetWhileItRains(t *testing.T) {
 		f, err = op.Fairness(within(t, 10*time.Second), c.ID, r.ID)
 		return err == nil && len(f.Schedule.OddsRecord) >= 3 && won() > 0
 	})
-	_, err = op.StopRain(within(t, 10*time.Second), c.ID, r.ID)
-	must(t, err)
+	testenv.Must(t, testenv.Err(op.StopRain(within(t, 10*time.Second), c.ID, r.ID)))
 	for _, p := range players {
 		p.await(t, time.Minute, "end of the rain", func() bool { return ended(p.rains) })
 	}
@@ -78,10 +77,7 @@ func verifyPlayer(t *testing.T, n *node, campaign, rainID, user string, wins int
 	code := cli.Main([]string{"verify", campaign, rainID, "--user", user, "--server", n.url, "--token", viewerToken,
 		"--json"},
 		func(string) (string, bool) { return "", false }, &stdout, &stderr)
-	if code != 0 {
-		t.Errorf("verify --user %s: exit %d, %s%s", user, code, stdout.String(), stderr.String())
-	}
-	if got := bytes.Count(stdout.Bytes(), []byte(`"claim"`)); got != wins {
-		t.Errorf("verify knows %d claims of %s, who has won %d: %s", got, user, wins, stdout.String())
-	}
+	testenv.Equal(t, code, 0, "verify --user %s, which says %s%s, exits with", user, stdout.String(), stderr.String())
+	testenv.Equal(t, bytes.Count(stdout.Bytes(), []byte(`"claim"`)), wins,
+		"claims of %s that verify knows: %s", user, stdout.String())
 }

@@ -41,8 +41,7 @@ func newArena(t *testing.T) *arena {
 	a.s = setting{redis: a.redis.Addr, nats: a.nats.URL, mysql: a.mysql.DSN, namespace: testenv.Namespace(t)}
 	a.rdb = redis.NewClient(&redis.Options{Addr: a.redis.Addr})
 	t.Cleanup(func() { _ = a.rdb.Close() })
-	db, err := sql.Open("mysql", a.mysql.DSN)
-	must(t, err)
+	db := testenv.Got(sql.Open("mysql", a.mysql.DSN)).Must(t)
 	db.SetMaxIdleConns(0) // the database is killed: what is idle would be broken
 	a.db = db
 	t.Cleanup(func() { _ = db.Close() })

@@ -69,9 +69,7 @@ var soundBooks = map[string]string{
 func (a *arena) checkSound(t *testing.T) {
 	t.Helper()
 	for what, query := range soundBooks {
-		if n := a.count(t, query); n != 0 {
-			t.Errorf("%d %s", n, what)
-		}
+		testenv.Equal(t, a.count(t, query), 0, "count of %s", what)
 	}
 }
 
@@ -117,8 +115,7 @@ func (a *arena) inRedis(t *testing.T, c client.Campaign) map[int]win {
 	amounts := a.amounts(t, c)
 	wins := map[int]win{}
 	for shard := range c.Shards {
-		records, err := a.rdb.HGetAll(within(t, 10*time.Second), a.s.key(c.ID, shard, "wins")).Result()
-		must(t, err)
+		records := testenv.Got(a.rdb.HGetAll(within(t, 10*time.Second), a.s.key(c.ID, shard, "wins")).Result()).Must(t)
 		for field, record := range records {
 			user, drop, one := strings.Cut(field, "\n")
 			if !one {
@@ -141,29 +138,28 @@ func (a *arena) amounts(t *testing.T, c client.Campaign) *rain.Amounts {
 	t.Helper()
 	var text string
 	row := a.db.QueryRowContext(within(t, 10*time.Second), "SELECT split_seed FROM campaign WHERE id = ?", c.ID)
-	must(t, row.Scan(&text))
+	testenv.Must(t, row.Scan(&text))
 	seed, err := rain.ParseSeed(text)
-	must(t, err)
+	testenv.Must(t, err)
 	amounts, err := rain.NewAmounts(&rain.Campaign{ID: c.ID, Spec: c.CampaignTerms, SplitSeed: seed})
-	must(t, err)
+	testenv.Must(t, err)
 	return amounts
 }
 
 // inLedger reads what was paid, by packet.
 func (a *arena) inLedger(t *testing.T, c client.Campaign) map[int]win {
 	t.Helper()
-	rows, err := a.db.QueryContext(within(t, 20*time.Second),
-		"SELECT packet, user_id, drop_id, amount FROM payout WHERE campaign_id = ?", c.ID)
-	must(t, err)
+	rows := testenv.Got(a.db.QueryContext(within(t, 20*time.Second),
+		"SELECT packet, user_id, drop_id, amount FROM payout WHERE campaign_id = ?", c.ID)).Must(t)
 	defer func() { _ = rows.Close() }()
 	wins := map[int]win{}
 	for rows.Next() {
 		var packet int
 		var w win
-		must(t, rows.Scan(&packet, &w.user, &w.drop, &w.amount))
+		testenv.Must(t, rows.Scan(&packet, &w.user, &w.drop, &w.amount))
 		wins[packet] = w
 	}
-	must(t, rows.Err())
+	testenv.Must(t, rows.Err())
 	return wins
 }
 
@@ -175,14 +171,10 @@ func (a *arena) checkCampaign(t *testing.T, c client.Campaign, told map[string]t
 	var sum rain.Money
 	for packet, w := range paid {
 		sum += w.amount
-		if decided[packet] != w {
-			t.Errorf("packet %d is paid as %+v, and was decided as %+v", packet, w, decided[packet])
-		}
+		testenv.Equal(t, decided[packet], w, "packet %d, decided and paid", packet)
 	}
 	for packet, w := range decided {
-		if paid[packet] != w {
-			t.Errorf("packet %d was decided as %+v, and is paid as %+v", packet, w, paid[packet])
-		}
+		testenv.Equal(t, paid[packet], w, "packet %d, paid and decided", packet)
 	}
 	for claim, w := range told {
 		_, packet, err := rain.ParseClaimID(claim)
@@ -192,7 +184,6 @@ func (a *arena) checkCampaign(t *testing.T, c client.Campaign, told map[string]t
 	}
 	back := rain.Money(a.count(t, "SELECT SUM(amount) FROM reclaim WHERE campaign_id = ?", c.ID))
 	escrow := rain.Money(a.count(t, "SELECT SUM(amount) FROM balance WHERE account_id = ?", "escrow:"+c.ID))
-	if escrow != c.Budget-sum-back {
-		t.Errorf("of %d in %s, %d is paid, %d is back and %d is in the escrow", c.Budget, c.ID, sum, back, escrow)
-	}
+	testenv.Equal(t, escrow, c.Budget-sum-back,
+		"of %d in %s, %d is paid, %d is back, in the escrow", c.Budget, c.ID, sum, back)
 }

@@ -27,7 +27,7 @@ func playCutOff(c *clusterCell) {
 	c.pause()
 	c.config(replica, "cluster-replica-no-failover", "yes")
 	master.Kill()
-	must(c.t, os.Truncate(file, size))
+	testenv.Must(c.t, os.Truncate(file, size))
 	master.Start()
 	c.follows(replica, master)
 	c.config(replica, "cluster-replica-no-failover", "no")
@@ -114,11 +114,9 @@ func (c *clusterCell) loseInAMove(name string, lost int) {
 // holdMoves stops every move of the campaign out of shard 0 between its first and its second step.
 func (c *clusterCell) holdMoves() (release func()) {
 	c.t.Helper()
-	db, err := sql.Open("mysql", c.s.mysql)
-	must(c.t, err)
+	db := testenv.Got(sql.Open("mysql", c.s.mysql)).Must(c.t)
 	ctx, cancel := context.WithCancel(context.Background())
-	tx, err := db.BeginTx(ctx, nil)
-	must(c.t, err)
+	tx := testenv.Got(db.BeginTx(ctx, nil)).Must(c.t)
 	release = func() {
 		_ = tx.Rollback()
 		cancel()
@@ -240,7 +238,7 @@ func (f *failover) cutOff(master, replica *testenv.Server) {
 	replica.Freeze()
 	rdb := rds.NewClient(&rds.Options{Addr: master.Addr})
 	defer func() { _ = rdb.Close() }()
-	must(f.t, rdb.Do(f.t.Context(), "CLIENT", "KILL", "TYPE", "replica").Err())
+	testenv.Must(f.t, rdb.Do(f.t.Context(), "CLIENT", "KILL", "TYPE", "replica").Err())
 }
 
 // follows waits until a replica copies its master again, and does not hold it for dead.
@@ -263,5 +261,5 @@ func (f *failover) config(s *testenv.Server, option, value string) {
 	f.t.Helper()
 	rdb := rds.NewClient(&rds.Options{Addr: s.Addr})
 	defer func() { _ = rdb.Close() }()
-	must(f.t, rdb.ConfigSet(within(f.t, 20*time.Second), option, value).Err())
+	testenv.Must(f.t, rdb.ConfigSet(within(f.t, 20*time.Second), option, value).Err())
 }

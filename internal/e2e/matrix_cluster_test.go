@@ -200,8 +200,7 @@ func (c *clusterCell) resume(rebuild bool) {
 func (c *clusterCell) audit() string {
 	c.t.Helper()
 	c.g.end()
-	db, err := sql.Open("mysql", c.s.mysql)
-	must(c.t, err)
+	db := testenv.Got(sql.Open("mysql", c.s.mysql)).Must(c.t)
 	defer func() { _ = db.Close() }()
 	a := &arena{t: c.t, db: db}
 	a.checkSound(c.t)

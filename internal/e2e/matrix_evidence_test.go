@@ -22,8 +22,7 @@ import (
 func (a *arena) waiting(t *testing.T, c client.Campaign) (total int64) {
 	t.Helper()
 	for shard := range c.Shards {
-		n, err := a.rdb.XLen(within(t, 10*time.Second), a.s.key(c.ID, shard, "outbox")).Result()
-		must(t, err)
+		n := testenv.Got(a.rdb.XLen(within(t, 10*time.Second), a.s.key(c.ID, shard, "outbox")).Result()).Must(t)
 		total += n
 	}
 	return total
@@ -32,13 +31,10 @@ func (a *arena) waiting(t *testing.T, c client.Campaign) (total int64) {
 // published is how many messages the stream has taken in its life.
 func (a *arena) published(t *testing.T) uint64 {
 	t.Helper()
-	nc, err := nats.Connect(a.nats.URL, nats.NoReconnect())
-	must(t, err)
+	nc := testenv.Got(nats.Connect(a.nats.URL, nats.NoReconnect())).Must(t)
 	defer nc.Close()
-	js, err := jetstream.New(nc)
-	must(t, err)
-	stream, err := js.Stream(within(t, 10*time.Second), strings.ToUpper(a.s.namespace)+"_PAYOUT")
-	must(t, err)
+	js := testenv.Got(jetstream.New(nc)).Must(t)
+	stream := testenv.Got(js.Stream(within(t, 10*time.Second), strings.ToUpper(a.s.namespace)+"_PAYOUT")).Must(t)
 	return stream.CachedInfo().State.LastSeq
 }
 
@@ -46,9 +42,7 @@ func (a *arena) published(t *testing.T) uint64 {
 func (a *arena) count(t *testing.T, query string, args ...any) (n int64) {
 	t.Helper()
 	var found sql.NullInt64 // a sum of nothing
-	if err := a.db.QueryRowContext(within(t, 20*time.Second), query, args...).Scan(&found); err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
+	testenv.Must(t, a.db.QueryRowContext(within(t, 20*time.Second), query, args...).Scan(&found))
 	return found.Int64
 }
 
@@ -74,10 +68,8 @@ func (a *arena) hold(t *testing.T, account string) (release func()) {
 	}
 	t.Cleanup(release)
 	var amount int64
-	if err := tx.QueryRowContext(ctx, "SELECT amount FROM balance WHERE account_id = ? FOR UPDATE",
-		account).Scan(&amount); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, tx.QueryRowContext(ctx, "SELECT amount FROM balance WHERE account_id = ? FOR UPDATE",
+		account).Scan(&amount))
 	return release
 }
 

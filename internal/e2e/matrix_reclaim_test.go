@@ -31,9 +31,7 @@ func playReclaim(c *cell) {
 	testenv.Must(c.t, testenv.Err(c.op().CloseCampaign(within(c.t, 20*time.Second), closed.ID)))
 	c.awaitHeld(c.t, "sponsor:"+sponsor, 1)
 	all := len(c.campaigns) * reclaimShards
-	if n := c.reclaimed(c.t, sponsor); n != 0 {
-		c.t.Errorf("%d shards are given back before the fault: it strikes too late", n)
-	}
+	testenv.Equal(c.t, c.reclaimed(c.t, sponsor), 0, "shards are given back before the fault: it strikes too late")
 	asked := make(chan error, 1)
 	go func() { asked <- c.closeInSpite(closing.ID) }()
 	c.strike()
@@ -47,9 +45,7 @@ func playReclaim(c *cell) {
 		})
 	}
 	c.fault.heal(c.arena)
-	if err := <-asked; err != nil {
-		c.t.Errorf("the campaign cannot be closed: %v", err)
-	}
+	testenv.WantErr(c.t, <-asked, nil, "the campaign cannot be closed")
 	c.checks = append(c.checks, func(t *testing.T) {
 		t.Helper()
 		c.checkGivenBack(t, sponsor, deposited)
@@ -105,9 +101,8 @@ func (c *cell) checkGivenBack(t *testing.T, sponsor string, deposited rain.Money
 	const won = "SELECT SUM(payout.amount) FROM payout JOIN campaign ON campaign.id = campaign_id WHERE sponsor = ?"
 	paid := rain.Money(c.count(t, won, sponsor))
 	balance := rain.Money(c.count(t, "SELECT amount FROM balance WHERE account_id = ?", "sponsor:"+sponsor))
-	if balance != deposited-paid {
-		t.Errorf("the sponsor put in %d, the players have %d of it, and the sponsor has %d", deposited, paid, balance)
-	}
+	testenv.Equal(t, balance, deposited-paid,
+		"the sponsor put in %d, the players have %d of it, and the sponsor has", deposited, paid)
 	if paid == 0 {
 		t.Error("nobody has won anything")
 	}

@@ -149,24 +149,22 @@ func (a *arena) checkWithdrawals(t *testing.T) {
 	})
 	paid := a.bank.Paid()
 	rows, err := a.db.QueryContext(within(t, 20*time.Second), "SELECT id, user_id, amount, state FROM withdrawal")
-	must(t, err)
+	testenv.Must(t, err)
 	defer func() { _ = rows.Close() }()
 	ended := map[string]int{}
 	for rows.Next() {
 		var id, state string
 		var w saved
-		must(t, rows.Scan(&id, &w.user, &w.amount, &state))
+		testenv.Must(t, rows.Scan(&id, &w.user, &w.amount, &state))
 		ended[state]++
-		if known[id] != w {
-			t.Errorf("withdrawal %s is %+v, its player was told %+v", id, w, known[id])
-		}
+		testenv.Equal(t, known[id], w, "withdrawal %s, and what its player was told", id)
 		delete(known, id)
 		if amount, atBank := paid[id]; atBank != (state == "paid") || (atBank && amount != w.amount) {
 			t.Errorf("withdrawal %s of %d is %s here; the bank has paid %d (%v)", id, w.amount, state, amount, atBank)
 		}
 		delete(paid, id)
 	}
-	must(t, rows.Err())
+	testenv.Must(t, rows.Err())
 	if len(known) > 0 || len(paid) > 0 {
 		t.Errorf("not in the books: %v that players were told of, %v that the bank has paid", known, paid)
 	}

@@ -29,8 +29,7 @@ type node struct {
 
 func nodeAt(t *testing.T, base string) *node {
 	t.Helper()
-	api, err := client.New(client.Options{Server: base, Token: operatorToken})
-	must(t, err)
+	api := testenv.Got(client.New(client.Options{Server: base, Token: operatorToken})).Must(t)
 	t.Cleanup(api.Close)
 	return &node{url: base, client: api}
 }
@@ -49,8 +48,7 @@ func startNode(t *testing.T, cfg config.Config) *node {
 func startNodeStoppable(t *testing.T, cfg config.Config) (_ *node, stop func()) {
 	t.Helper()
 	log := slog.New(slog.NewTextHandler(testLog{t}, &slog.HandlerOptions{Level: slog.LevelInfo}))
-	s, err := server.New(t.Context(), cfg, log, io.Discard)
-	must(t, err)
+	s := testenv.Got(server.New(t.Context(), cfg, log, io.Discard)).Must(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()
@@ -62,9 +60,7 @@ func startNodeStoppable(t *testing.T, cfg config.Config) (_ *node, stop func()) 
 		}
 		stopped = true
 		cancel()
-		if err := <-ended; err != nil {
-			t.Errorf("the node ended with: %v", err)
-		}
+		testenv.WantErr(t, <-ended, nil, "the node ended with")
 	}
 }
 
@@ -90,9 +86,7 @@ func (l testLog) Write(p []byte) (int, error) {
 func token(t *testing.T, user string) string {
 	t.Helper()
 	claims := jwt.MapClaims{"sub": user, "exp": time.Now().Add(2 * time.Hour).Unix()} // TestHostile plays for an hour
-	signed, err := jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString([]byte(jwtSecret))
-	must(t, err)
-	return signed
+	return testenv.Got(jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString([]byte(jwtSecret))).Must(t)
 }
 
 // within is a context for one step of a test, which takes no longer than d on a quiet machine.
@@ -108,8 +102,7 @@ var httpClient = &http.Client{Timeout: time.Minute, Transport: &http.Transport{D
 
 func get(t *testing.T, url string) (*http.Response, error) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(within(t, 30*time.Second), http.MethodGet, url, nil)
-	must(t, err)
+	req := testenv.Got(http.NewRequestWithContext(within(t, 30*time.Second), http.MethodGet, url, nil)).Must(t)
 	return httpClient.Do(req)
 }
 
@@ -126,17 +119,13 @@ func fund(t *testing.T, n *node, name string, budget rain.Money, packets int) ra
 // createCampaign creates a campaign.
 func createCampaign(t *testing.T, op *client.Client, spec rain.Spec) client.Campaign {
 	t.Helper()
-	c, err := op.CreateCampaign(within(t, 30*time.Second), spec, "")
-	must(t, err)
-	return c
+	return testenv.Got(op.CreateCampaign(within(t, 30*time.Second), spec, "")).Must(t)
 }
 
 // startRain starts a rain in a campaign.
 func startRain(t *testing.T, op *client.Client, campaign string, spec rain.RainSpec) wire.Rain {
 	t.Helper()
-	r, err := op.StartRain(within(t, 20*time.Second), campaign, spec, "")
-	must(t, err)
-	return r
+	return testenv.Got(op.StartRain(within(t, 20*time.Second), campaign, spec, "")).Must(t)
 }
 
 // longRain lasts longer than a test, and its drops stay in the air for 20 s.
@@ -157,10 +146,4 @@ func shortRain(startsInMS int64) rain.RainSpec {
 func hasCode(err error, code string) bool {
 	e, ok := errors.AsType[*client.Error](err)
 	return ok && e.Code == code
-}
-
-// must ends the test that has gone wrong, and no other. It belongs to the test's own goroutine.
-func must(t *testing.T, err error) {
-	t.Helper()
-	testenv.Must(t, err)
 }

@@ -98,10 +98,8 @@ func TestCampaignsAreFoundInTheConsole(t *testing.T) {
 		spec.Name, spec.Budget = fmt.Sprintf("节目%02d", (i*7)%60), rain.Money(100+i)
 		createCampaign(t, n.client, spec)
 	}
-	list, err := n.client.Campaigns(within(t, 10*time.Second), client.Page{Limit: 1})
-	must(t, err)
-	_, err = n.client.CloseCampaign(within(t, time.Minute), list.Items[0].ID)
-	must(t, err)
+	list := testenv.Got(n.client.Campaigns(within(t, 10*time.Second), client.Page{Limit: 1})).Must(t)
+	testenv.Must(t, testenv.Err(n.client.CloseCampaign(within(t, time.Minute), list.Items[0].ID)))
 	p := browsertest.Open(t, browser.Options{Home: n.url}, browser.Network)
 	p.Go("/console#token=" + operatorToken)
 	names := func(what, want string) {
@@ -160,8 +158,7 @@ func TestAFirstRainInThreeClicks(t *testing.T) {
 	p.Says(".toasts", "The rain starts at ")
 	p.Says(".rainnow", "falling")
 	p.State("raining")
-	list, err := n.client.Campaigns(within(t, 10*time.Second), client.Page{})
-	must(t, err)
+	list := testenv.Got(n.client.Campaigns(within(t, 10*time.Second), client.Page{})).Must(t)
 	if len(list.Items) != 1 || list.Items[0].Sponsor != "trial" || len(list.Items[0].Rains) != 1 {
 		t.Errorf("there is %+v", list.Items)
 	}

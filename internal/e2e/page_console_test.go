@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"reflect"
 	"testing"
 	"time"
 
@@ -62,11 +61,7 @@ func depositInConsole(t *testing.T, p *browsertest.Page, n *node) {
 	p.State("deposit")
 	p.PressTwice("dialog button[type=submit]")
 	p.Says("tbody", "¥500.00")
-	sponsor, err := n.client.Sponsor(within(t, 10*time.Second), "acme")
-	must(t, err)
-	if sponsor.Balance != 50_000 {
-		t.Errorf("a double click has deposited %d", sponsor.Balance)
-	}
+	testenv.Equal(t, depositOf(t, n, "acme"), 50_000, "a double click has deposited")
 }
 
 func goTo(p *browsertest.Page, hash string) {
@@ -88,22 +83,15 @@ func createInConsole(t *testing.T, p *browsertest.Page, n *node) (id string) {
 	p.State("new")
 	p.PressTwice(".summary button[type=submit]")
 	p.Says("h1", "Bob's 年会 <3")
-	list, err := n.client.Campaigns(within(t, 10*time.Second), client.Page{})
-	must(t, err)
+	list := testenv.Got(n.client.Campaigns(within(t, 10*time.Second), client.Page{})).Must(t)
 	if len(list.Items) != 1 {
 		t.Fatalf("a double click has made %d campaigns", len(list.Items))
 	}
 	c, most := list.Items[0], rain.Money(1_999)
 	want := rain.Spec{Name: "Bob's 年会 <3", Sponsor: "acme", Budget: 30_000, Packets: 60,
 		Split: rain.DoubleMean, Min: 88, Max: &most, WinsPerUser: 5, Shards: 3, ExpiresInMS: 36 * 3_600_000}
-	if !reflect.DeepEqual(c.CampaignTerms, want) {
-		t.Errorf("created %+v, want %+v", c.CampaignTerms, want)
-	}
-	sponsor, err := n.client.Sponsor(within(t, 10*time.Second), "acme")
-	must(t, err)
-	if sponsor.Balance != 20_000 {
-		t.Errorf("acme has %d left", sponsor.Balance)
-	}
+	testenv.Equal(t, c.CampaignTerms, want, "created")
+	testenv.Equal(t, depositOf(t, n, "acme"), 20_000, "acme has left")
 	return c.ID
 }
 
@@ -121,11 +109,8 @@ func startInConsole(t *testing.T, p *browsertest.Page, n *node, id string) {
 	p.State("start a rain")
 	p.PressTwice("dialog button[type=submit]")
 	p.Until("the dialog goes", `!document.querySelector("dialog[open]")`)
-	c, err := n.client.Campaign(within(t, 10*time.Second), id)
-	must(t, err)
-	if len(c.Rains) != 1 {
-		t.Errorf("a double click has made %d rains", len(c.Rains))
-	}
+	c := testenv.Got(n.client.Campaign(within(t, 10*time.Second), id)).Must(t)
+	testenv.Equal(t, len(c.Rains), 1, "rains of a double click")
 	p.Says(".rainnow", "falling")
 }
 
@@ -143,8 +128,7 @@ func chooseIn(p *browsertest.Page, selector, value string) (before string) {
 // ruleInConsole pauses, resumes, stops and closes. Each asks first, and names the money.
 func ruleInConsole(t *testing.T, p *browsertest.Page, n *node, id string) {
 	t.Helper()
-	s, err := n.client.Stats(within(t, 10*time.Second), id)
-	must(t, err)
+	s := testenv.Got(n.client.Stats(within(t, 10*time.Second), id)).Must(t)
 	left := fmt.Sprintf("¥%s in %d packets", yuanOf(s.AmountLeft), s.Stock)
 	for _, step := range []struct{ press, says, yes, state string }{
 		{"Pause…", left + " stays in the campaign", "Pause", "paused"},
@@ -158,11 +142,8 @@ func ruleInConsole(t *testing.T, p *browsertest.Page, n *node, id string) {
 		p.Press(`//dialog//button[normalize-space()="` + step.yes + `"]`)
 		p.Until("the dialog goes", `!document.querySelector("dialog[open]")`)
 		p.Says(".head", step.state)
-		c, err := n.client.Campaign(within(t, 10*time.Second), id)
-		must(t, err)
-		if c.State != step.state {
-			t.Errorf("after %q the campaign is %s", step.yes, c.State)
-		}
+		c := testenv.Got(n.client.Campaign(within(t, 10*time.Second), id)).Must(t)
+		testenv.Equal(t, c.State, step.state, "after %q the campaign is", step.yes)
 	}
 }
 

@@ -37,8 +37,7 @@ func TestTwoPeoplePlay(t *testing.T) {
 				g.Catch(wins)
 				g.State("won")
 			}
-			_, err := n.client.StopRain(within(t, 10*time.Second), c.ID, r.ID)
-			must(t, err)
+			testenv.Must(t, testenv.Err(n.client.StopRain(within(t, 10*time.Second), c.ID, r.ID)))
 			won := wonOf(t, n, c.ID, wins)
 			for _, g := range people {
 				g.checkAfter(t, won, wins)
@@ -57,9 +56,7 @@ func wonOf(t *testing.T, n *node, campaign string, each int) map[string]rain.Mon
 		count[claim.User]++
 	}
 	for user, n := range count {
-		if n != each {
-			t.Errorf("%s has %d packets, want %d", user, n, each)
-		}
+		testenv.Equal(t, n, each, "packets of %s", user)
 	}
 	if len(won) != 2 {
 		t.Fatalf("packets of %d players, want 2: %v", len(won), won)
@@ -88,17 +85,12 @@ func (g *playPage) checkAfter(t *testing.T, won map[string]rain.Money, wins int)
 	g.Press("#withdraw-go")
 	g.PressTwice("#withdraw-yes")
 	w := awaitWithdrawal(t, g.node(), user, inState("paid"))
-	if w.Amount != asked {
-		t.Errorf("%s has taken out %d, want %d", user, w.Amount, asked)
-	}
+	testenv.Equal(t, w.Amount, asked, "what %s has taken out", user)
 	g.Says("#withdrawals", yuanOf(asked))
 	testenv.Eventually(t, browser.Patience, "the balance is what is left",
 		func() bool { return g.balance() == amount-asked })
-	me, err := g.node().client.User(within(t, 10*time.Second), user)
-	must(t, err)
-	if me.Balance != amount-asked {
-		t.Errorf("%s has %d in the ledger, the page says %d", user, me.Balance, g.balance())
-	}
+	testenv.Equal(t, balanceOf(t, g.node(), user), amount-asked,
+		"balance of %s in the ledger, while the page says %d", user, g.balance())
 	g.State("withdrawn")
 	g.CheckFaults()
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"redrain/internal/testenv"
 	"redrain/internal/wire"
 )
 
@@ -21,9 +22,7 @@ func (p *player) hear(line []byte) {
 	var kind struct {
 		Type string `json:"type"`
 	}
-	if err := json.Unmarshal(line, &kind); err != nil {
-		p.t.Errorf("the node says %q: %v", line, err)
-	}
+	testenv.WantErr(p.t, json.Unmarshal(line, &kind), nil, "the node says", string(line))
 	switch kind.Type {
 	case wire.TypeWelcome:
 		heard(p, line, func(m wire.Welcome) {

@@ -304,7 +304,7 @@ func closeOf(t *testing.T, n *node, user, campaign string) int {
 	if end, ok := errors.AsType[*websocket.CloseError](err); ok {
 		return end.Code
 	}
-	must(t, err)
+	testenv.Must(t, err)
 	return 0
 }
 
@@ -338,7 +338,5 @@ func (p *player) wins() map[string]wire.Result {
 
 func wantClose(t *testing.T, p *player, code int) {
 	t.Helper()
-	if got := p.closeCode(t); got != code {
-		t.Errorf("close code %d, want %d", got, code)
-	}
+	testenv.Equal(t, p.closeCode(t), code, "close code")
 }

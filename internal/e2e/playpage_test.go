@@ -41,12 +41,9 @@ func openPlay(t *testing.T, campaign, user string, o browser.Options, forgiven .
 // loginCode is a code that signs a player in at a node, made with the player's own token.
 func loginCode(t *testing.T, home, user string) string {
 	t.Helper()
-	api, err := client.New(client.Options{Server: home, Token: token(t, user)})
-	must(t, err)
+	api := testenv.Got(client.New(client.Options{Server: home, Token: token(t, user)})).Must(t)
 	defer api.Close()
-	made, err := api.LoginCode(within(t, 20*time.Second), client.LoginWish{})
-	must(t, err)
-	return made.Code
+	return testenv.Got(api.LoginCode(within(t, 20*time.Second), client.LoginWish{})).Must(t).Code
 }
 
 // Mode waits until the page is in a mode.

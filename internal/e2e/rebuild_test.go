@@ -265,7 +265,7 @@ func flush(t *testing.T, redis *testenv.Server) {
 	t.Helper()
 	rdb := rds.NewClient(&rds.Options{Addr: redis.Addr})
 	defer func() { _ = rdb.Close() }()
-	must(t, rdb.FlushAll(t.Context()).Err())
+	testenv.Must(t, rdb.FlushAll(t.Context()).Err())
 }
 
 // TestKillNineInARebuild: the node that rebuilds dies, and another one begins anew.
@@ -324,10 +324,7 @@ func TestCreationWithoutRedis(t *testing.T) {
 	if _, err := n.client.CreateCampaign(within(t, time.Minute), spec, ""); !hasCode(err, "unavailable") {
 		t.Errorf("without Redis: %v", err)
 	}
-	left, err := n.client.Sponsor(within(t, 10*time.Second), spec.Sponsor)
-	if err != nil || left.Balance != spec.Budget {
-		t.Errorf("the sponsor has %d of %d (%v)", left.Balance, spec.Budget, err)
-	}
+	testenv.Equal(t, depositOf(t, n, spec.Sponsor), spec.Budget, "the sponsor has")
 	redis.Start()
 	testenv.Eventually(t, 30*time.Second, "creation after the outage", func() bool {
 		c, err := n.client.CreateCampaign(within(t, time.Minute), spec, "second try")

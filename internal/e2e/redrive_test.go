@@ -21,8 +21,7 @@ func TestAPoisonedPayoutFromTapToRedrive(t *testing.T) {
 	cfg := s.config()
 	cfg.PayoutAttempts = 6 // ten seconds or so, in which the claim is failed
 	n := startNode(t, cfg)
-	db, err := sqldb.OpenMySQL(s.mysql)
-	must(t, err)
+	db := testenv.Got(sqldb.OpenMySQL(s.mysql)).Must(t)
 	defer func() { _ = db.Close() }()
 	statement := func(sql string) {
 		t.Helper()
@@ -30,7 +29,7 @@ func TestAPoisonedPayoutFromTapToRedrive(t *testing.T) {
 			_, err := tx.Exec(ctx, sql)
 			return err
 		})
-		must(t, err)
+		testenv.Must(t, err)
 	}
 	statement("CREATE TRIGGER poison BEFORE INSERT ON payout FOR EACH ROW " +
 		"IF NEW.user_id = 'poison' THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no money for you'; END IF")
@@ -64,8 +63,8 @@ func TestAPoisonedPayoutFromTapToRedrive(t *testing.T) {
 		s, err := n.client.Stats(t.Context(), c.ID)
 		return err == nil && s.Outbox == 0 && s.Dead == 1
 	})
-	_, err = client.Post[client.Claim](within(t, 10*time.Second), n.client, nil, "payouts", won.Claim, "retry")
-	if !hasCode(err, "still_dead") {
+	if _, err := client.Post[client.Claim](within(t, 10*time.Second), n.client, nil, "payouts", won.Claim,
+		"retry"); !hasCode(err, "still_dead") {
 		t.Errorf("a retry while it is refused: %v", err)
 	}
 	statement("DROP TRIGGER poison")

@@ -144,9 +144,7 @@ func (p *player) paysInTheMeantime(t *testing.T) {
 // won is how many packets were given, as a master knows.
 func (f *failover) won(master *testenv.Server, g *game) int64 {
 	f.t.Helper()
-	n, err := strconv.ParseInt(f.ask(master, "HGET", g, "state", "won").(string), 10, 64)
-	must(f.t, err)
-	return n
+	return testenv.Got(strconv.ParseInt(f.ask(master, "HGET", g, "state", "won").(string), 10, 64)).Must(f.t)
 }
 
 // newest is the outbox entry that a master has written last.
@@ -167,7 +165,5 @@ func (f *failover) ask(s *testenv.Server, command string, g *game, key string, a
 	rdb := rds.NewClient(&rds.Options{Addr: s.Addr})
 	defer func() { _ = rdb.Close() }()
 	all := append([]any{command, f.s.key(g.campaign, 0, key)}, args...)
-	answer, err := rdb.Do(within(f.t, 20*time.Second), all...).Result()
-	must(f.t, err)
-	return answer
+	return testenv.Got(rdb.Do(within(f.t, 20*time.Second), all...).Result()).Must(f.t)
 }

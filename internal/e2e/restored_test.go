@@ -51,9 +51,7 @@ func TestYesterdaysLedger(t *testing.T) {
 	testenv.Eventually(t, time.Minute, "carol's win, out of the stream", func() bool {
 		return d.balance(n.node, "carol") == 1000
 	})
-	if got := d.balance(n.node, "alice"); got != 700 {
-		t.Errorf("the ledger knows what alice has taken out since the backup: %d are left", got)
-	}
+	testenv.Equal(t, d.balance(n.node, "alice"), 700, "alice's balance without what she has taken out since the backup")
 	api := newAPIClient(t, n.node)
 	api.token = token(t, "alice")
 	api.want(api.call("POST", "/me/withdrawals", `{"amount":700}`), http.StatusServiceUnavailable, "withdrawals_held")
@@ -61,24 +59,17 @@ func TestYesterdaysLedger(t *testing.T) {
 	d.want(d.command("--paid", d.statement(paid)), "was paid already", "it was sent", "did not know it")
 	d.want(d.command("--paid", d.statement(paid)), "was paid already") // again: nothing more
 	for user, want := range map[string]rain.Money{"alice": 500, "bob": 900, "carol": 600} {
-		if got := d.balance(n.node, user); got != want {
-			t.Errorf("%s has %d, want %d", user, got, want)
-		}
+		testenv.Equal(t, d.balance(n.node, user), want, "%s has", user)
 	}
-	if again := d.bank.Paid(); len(again) != len(paid) {
-		t.Errorf("paid %v, and while withdrawals were held %v", paid, again)
-	}
+	testenv.Equal(t, len(d.bank.Paid()), len(paid), "paid %v, and while withdrawals were held", paid)
 	d.want(d.command("--end", "--reason", "entered"), "go on")
 	d.win(n.node, c, "dave")
 	d.withdraw(n.node, "carol", 600, client.WithdrawalPaid)
 	for id, times := range paid {
-		if d.bank.Paid()[id] != times {
-			t.Errorf("%s was paid %d, and then %d", id, times, d.bank.Paid()[id])
-		}
+		testenv.Equal(t, d.bank.Paid()[id], times, "payments of %s", id)
 	}
 	awaitBooks(t, n.client, c)
-	books, err := n.client.ReconcileFull(within(t, time.Minute), nil)
-	must(t, err)
+	books := testenv.Got(n.client.ReconcileFull(within(t, time.Minute), nil)).Must(t)
 	if !books.Balanced {
 		t.Errorf("the books: %+v", books)
 	}
@@ -141,8 +132,7 @@ func (d *drill) win(n *node, campaign string, users ...string) {
 func (d *drill) withdraw(n *node, user string, amount rain.Money, state string) {
 	d.t.Helper()
 	player := asPlayer(d.t, n, user)
-	w, err := player.Withdraw(within(d.t, 20*time.Second), amount, fmt.Sprint(amount))
-	must(d.t, err)
+	w := testenv.Got(player.Withdraw(within(d.t, 20*time.Second), amount, fmt.Sprint(amount))).Must(d.t)
 	d.taken[w.ID] = user
 	testenv.Eventually(d.t, time.Minute, "the withdrawal of "+user, func() bool {
 		is, err := client.Get[client.Withdrawal](within(d.t, 10*time.Second), n.client, "withdrawals", w.ID)
@@ -163,10 +153,9 @@ func (d *drill) balance(n *node, user string) rain.Money {
 // tool runs a program of MariaDB's on the setting's database.
 func (d *drill) tool(stdin []byte, name string, args ...string) []byte {
 	d.t.Helper()
-	cfg, err := mysql.ParseDSN(d.s.mysql)
-	must(d.t, err)
+	cfg := testenv.Got(mysql.ParseDSN(d.s.mysql)).Must(d.t)
 	host, port, err := net.SplitHostPort(cfg.Addr)
-	must(d.t, err)
+	testenv.Must(d.t, err)
 	cmd := exec.CommandContext(d.t.Context(), name, append([]string{"--no-defaults", "--protocol=tcp", "--host=" + host,
 		"--port=" + port, "--user=" + cfg.User}, append(args, cfg.DBName)...)...)
 	cmd.Stdin = bytes.NewReader(stdin)
@@ -220,6 +209,6 @@ func (d *drill) statement(paid map[string]rain.Money) string {
 		fmt.Fprintf(&b, "bank-%s,%s,%s,%d\n", id, id, d.taken[id], amount)
 	}
 	path := filepath.Join(d.t.TempDir(), "statement.csv")
-	must(d.t, os.WriteFile(path, []byte(b.String()), 0o600))
+	testenv.Must(d.t, os.WriteFile(path, []byte(b.String()), 0o600))
 	return path
 }

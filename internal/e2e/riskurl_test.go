@@ -24,8 +24,7 @@ import (
 // riskSystem is an operator's own risk system. It allows what says does not name, by moment or by moment and player.
 func riskSystem(t *testing.T) (url string, says func(what, verdict string)) {
 	t.Helper()
-	key, err := signed.ParseSecret(webhooktest.Secret)
-	must(t, err)
+	key := testenv.Got(signed.ParseSecret(webhooktest.Secret)).Must(t)
 	var verdicts sync.Map
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -36,9 +35,7 @@ func riskSystem(t *testing.T) (url string, says func(what, verdict string)) {
 			Moment string `json:"moment"`
 			User   string `json:"user"`
 		}
-		if err := errors.Join(signed.Verify(key, r.Header, body, time.Now()), json.Unmarshal(body, &q)); err != nil {
-			t.Errorf("%s: %v", body, err)
-		}
+		testenv.WantErr(t, errors.Join(signed.Verify(key, r.Header, body, time.Now()), json.Unmarshal(body, &q)), nil)
 		verdict := "allow"
 		for _, what := range []string{q.Moment, q.Moment + " " + q.User} {
 			if said, found := verdicts.Load(what); found {
@@ -78,9 +75,7 @@ func TestRiskURL(t *testing.T) {
 	says("hello barred", "deny")
 	says("hello odd", "hold")
 	for range 2 { // the second time it is on record
-		if code := closeOf(t, n, "barred", c.ID); code != room.CodeSentAway {
-			t.Errorf("whom it denies is closed with %d", code)
-		}
+		testenv.Equal(t, closeOf(t, n, "barred", c.ID), room.CodeSentAway, "whom it denies is closed with")
 	}
 	odd := join(t, n, "odd", c.ID)
 	odd.winOne(t)
@@ -117,19 +112,14 @@ func TestRiskURL(t *testing.T) {
 	if said := string(a.body); !strings.Contains(said, "risk-url") || !strings.Contains(said, "held: seen before") {
 		t.Errorf("%s", a.body)
 	}
-	if tries := bank.Tries(id); tries != 0 {
-		t.Errorf("the bank was asked %d times for what is held", tries)
-	}
+	testenv.Equal(t, bank.Tries(id), 0, "how often the bank was asked for what is held")
 	api.want(api.call("POST", "/withdrawals/"+id+"/release", `{"reason":"called her"}`), http.StatusOK, "")
 	awaitWithdrawal(t, n, "alice", inState("paid"))
 	if paid := bank.Paid(); len(paid) != 1 || paid[id] != rain.Money(300) {
 		t.Errorf("paid %v", paid)
 	}
-	if m, err := n.client.User(within(t, 10*time.Second), "mallory"); err != nil || m.Balance != 1000 {
-		t.Errorf("%+v, %v", m, err)
-	}
-	if _, err := n.client.DecideHeld(within(t, 10*time.Second), "release", []string{held.Claim}, "known"); err != nil {
-		t.Error(err)
-	}
+	testenv.Equal(t, balanceOf(t, n, "mallory"), 1000, "balance of mallory")
+	testenv.WantErr(t, testenv.Err(n.client.DecideHeld(within(t, 10*time.Second), "release", []string{held.Claim},
+		"known")), nil)
 	wantBooks(t, n, c.ID, "after all that", 0)
 }

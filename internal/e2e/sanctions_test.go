@@ -49,8 +49,7 @@ func TestAFrozenNodePaysNoBannedPlayer(t *testing.T) {
 	api.want(api.call("POST", "/users/mallory/ban", `{"reason":"a bot"}`), http.StatusOK, "")
 	b.Signal(syscall.SIGCONT)
 	wantClose(t, p, room.CodeSentAway)
-	_, err := a.client.CloseCampaign(within(t, 20*time.Second), c.ID)
-	must(t, err)
+	testenv.Must(t, testenv.Err(a.client.CloseCampaign(within(t, 20*time.Second), c.ID)))
 	testenv.Eventually(t, time.Minute, "everything of the campaign is in the ledger", func() bool {
 		r, err := a.client.Reconciliation(within(t, 20*time.Second), c.ID)
 		return err == nil && r.Balanced && r.Unsettled == 0
@@ -64,10 +63,9 @@ func TestAFrozenNodePaysNoBannedPlayer(t *testing.T) {
 func wantNothingAfterBan(t *testing.T, n *process, user string) {
 	t.Helper()
 	var u client.Player
-	must(t, json.Unmarshal(newAPIClient(t, n.node).call("GET", "/users/"+user, "").body, &u))
-	claims, err := client.Pages[client.Claim](n.client, nil, "users", user, "claims")(within(t, 20*time.Second),
-		client.Page{Limit: 500})
-	must(t, err)
+	testenv.Must(t, json.Unmarshal(newAPIClient(t, n.node).call("GET", "/users/"+user, "").body, &u))
+	claims := testenv.Got(client.Pages[client.Claim](n.client, nil, "users", user, "claims")(within(t, 20*time.Second),
+		client.Page{Limit: 500})).Must(t)
 	var paid rain.Money
 	dead := 0
 	for _, c := range claims.Items {

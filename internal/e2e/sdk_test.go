@@ -99,8 +99,7 @@ func TestAHallComesBackAfterARestart(t *testing.T) {
 	for i := range tokens {
 		tokens[i] = token(t, "user-"+strconv.Itoa(i))
 	}
-	list, err := json.Marshal(tokens)
-	must(t, err)
+	list := testenv.Got(json.Marshal(tokens)).Must(t)
 	browsertest.Eval[bool](page, hallScript)
 	browsertest.Eval[bool](page, `(hall.enter(%q, %s), true)`, campaign.ID, list)
 	page.Until("everybody is in and sees a packet", `hall.ready()`)
@@ -173,8 +172,6 @@ func checkAnswers(t *testing.T, op *client.Client, campaign string, report []hal
 		t.Errorf("answers: %v", outcomes)
 	}
 	slices.Sort(told)
-	if kept := slices.Sorted(maps.Keys(claimsOf(t, op, campaign))); !slices.Equal(told, kept) {
-		t.Errorf("told of %v, and the server has %v", told, kept)
-	}
+	testenv.Equal(t, told, slices.Sorted(maps.Keys(claimsOf(t, op, campaign))), "told of")
 	awaitBooks(t, op, campaign)
 }

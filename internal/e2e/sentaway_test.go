@@ -45,9 +45,7 @@ func TestSentAwayOverTwoNodes(t *testing.T) {
 	spec.Players.List = "vip"
 	c := createCampaign(t, a.client, spec)
 	for _, n := range []*node{a.node, b.node} {
-		if code := closeOf(t, n, "stranger", c.ID); code != room.CodeNotInvited {
-			t.Errorf("a stranger's hello ends with %d", code)
-		}
+		testenv.Equal(t, closeOf(t, n, "stranger", c.ID), room.CodeNotInvited, "a stranger's hello ends with")
 	}
 	asked := newAPIClient(t, b.node)
 	asked.token = token(t, "stranger")
@@ -79,9 +77,7 @@ func TestSentAwayOverTwoNodes(t *testing.T) {
 	wantClose(t, atA, room.CodeSentAway)
 	wantClose(t, atB, room.CodeSentAway)
 	for _, n := range []*node{a.node, b.node} { // b has closed the connection, so it knows of the ban
-		if code := closeOf(t, n, "ann", c.ID); code != room.CodeSentAway {
-			t.Errorf("a banned player's hello ends with %d", code)
-		}
+		testenv.Equal(t, closeOf(t, n, "ann", c.ID), room.CodeSentAway, "a banned player's hello ends with")
 	}
 	asked.token = token(t, "ann")
 	asked.want(asked.call("POST", "/me/withdrawals", `{"amount":1}`), http.StatusForbidden, "banned")
@@ -108,9 +104,7 @@ func TestSentAwayOverTwoNodes(t *testing.T) {
 	last = join(t, b.node, "ann", c.ID)
 	giveVerdict(t, s, standing.Deny, "ann")
 	wantClose(t, last, room.CodeSentAway)
-	if code := closeOf(t, b.node, "ann", c.ID); code != room.CodeSentAway {
-		t.Errorf("a hello of whom the rules deny ends with %d", code)
-	}
+	testenv.Equal(t, closeOf(t, b.node, "ann", c.ID), room.CodeSentAway, "a hello of whom the rules deny ends with")
 	api.want(api.call("POST", "/risk/release", `{"users":["ann"],"reason":"called her"}`), http.StatusOK, "")
 	letsIn("node b lets her in after the release", "ann")
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	rds "github.com/redis/go-redis/v9"
+
+	"redrain/internal/testenv"
 )
 
 // slotMover moves slots as an operator would by hand.
@@ -23,13 +25,11 @@ func newSlotMover(t *testing.T, addrs []string) *slotMover {
 	for _, addr := range addrs {
 		c := rds.NewClient(&rds.Options{Addr: addr})
 		t.Cleanup(func() { _ = c.Close() })
-		role, err := c.Do(t.Context(), "ROLE").Slice()
-		must(t, err)
+		role := testenv.Got(c.Do(t.Context(), "ROLE").Slice()).Must(t)
 		if role[0] != "master" {
 			continue
 		}
-		id, err := c.Do(t.Context(), "CLUSTER", "MYID").Text()
-		must(t, err)
+		id := testenv.Got(c.Do(t.Context(), "CLUSTER", "MYID").Text()).Must(t)
 		m.masters, m.ids = append(m.masters, c), append(m.ids, id)
 	}
 	return m
@@ -45,8 +45,7 @@ func (m *slotMover) move(key string, oneByOne bool) {
 	m.do(ctx, to, "CLUSTER", "SETSLOT", slot, "IMPORTING", m.ids[from])
 	m.do(ctx, from, "CLUSTER", "SETSLOT", slot, "MIGRATING", m.ids[to])
 	for {
-		keys, err := m.masters[from].ClusterGetKeysInSlot(ctx, int(slot), 100).Result()
-		must(m.t, err)
+		keys := testenv.Got(m.masters[from].ClusterGetKeysInSlot(ctx, int(slot), 100).Result()).Must(m.t)
 		if len(keys) == 0 {
 			break
 		}

@@ -206,7 +206,7 @@ func TestSlowAndSilent(t *testing.T) {
 		for line := range strings.Lines(metricsOf(t, p.node)) {
 			if strings.HasPrefix(line, "redrain_open_sockets{") {
 				count, err := strconv.ParseFloat(line[strings.LastIndexByte(line, ' ')+1:len(line)-1], 64)
-				must(t, err)
+				testenv.Must(t, err)
 				sum += count
 			}
 		}

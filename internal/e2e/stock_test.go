@@ -65,8 +65,7 @@ func TestEverybodyWinsOnce(t *testing.T) {
 	for _, n := range nodes {
 		options.Targets = append(options.Targets, "ws"+strings.TrimPrefix(n.url, "http")+"/ws")
 	}
-	crowd, err := bench.Gather(within(t, 5*time.Minute), options)
-	must(t, err)
+	crowd := testenv.Got(bench.Gather(within(t, 5*time.Minute), options)).Must(t)
 	defer crowd.Leave()
 	dense := shortRain(500)
 	dense.DurationMS, dense.FallMS, dense.DropsPerSecond = 600_000, 10_000, 50
@@ -144,9 +143,7 @@ func TestGuestsAndPlayersInLanes(t *testing.T) {
 					if n >= win {
 						want = "sold_out"
 					}
-					if got := play(n, name(n)); got != want {
-						t.Errorf("%s, number %d: %s, want %s", name(n), n, got, want)
-					}
+					testenv.Equal(t, play(n, name(n)), want, "%s, number %d", name(n), n)
 				}
 			}
 			crowd(5, 3, func(n int) string { return fmt.Sprintf("%s%020x", rain.GuestPrefix, n) })

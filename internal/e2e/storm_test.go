@@ -105,9 +105,7 @@ func checkTop(t *testing.T, nodes []*node, campaign string, players []*player) {
 				}
 				var got []rain.Money
 				for _, w := range p.rooms[len(p.rooms)-1].Top {
-					if w.User != "u*" {
-						t.Errorf("the room is shown the name %q", w.User)
-					}
+					testenv.Equal(t, w.User, "u*", "the room is shown the name")
 					got = append(got, w.Amount)
 				}
 				return slices.Equal(got, want)
@@ -162,9 +160,7 @@ func checkSameDrops(t *testing.T, players []*player) {
 			if seen[n] == "" {
 				seen[n] = wave
 			}
-			if seen[n] != wave {
-				t.Errorf("%s has seen other drops in wave %d than those before", p.user, n)
-			}
+			testenv.Equal(t, seen[n], wave, "%s has seen other drops in wave %d than those before", p.user, n)
 		}
 		p.mu.Unlock()
 	}
@@ -204,8 +200,7 @@ func checkMoney(t *testing.T, op *client.Client, campaign string, spec rain.Spec
 	if len(packets) != spec.Packets || won != spec.Budget {
 		t.Errorf("%d packets of %d won, %d of %d", len(packets), spec.Packets, won, spec.Budget)
 	}
-	rec, err := op.Reconciliation(within(t, 10*time.Second), campaign)
-	must(t, err)
+	rec := testenv.Got(op.Reconciliation(within(t, 10*time.Second), campaign)).Must(t)
 	if !rec.Balanced || rec.Difference != 0 || rec.Paid != spec.Budget || rec.Stock != 0 || rec.Unsettled != 0 {
 		t.Errorf("the books: %+v", rec)
 	}

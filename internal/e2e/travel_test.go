@@ -44,9 +44,7 @@ func (g *game) awaitAllNotified(packets int) {
 	testenv.Eventually(g.t, time.Minute, fmt.Sprintf("notifications of %d wins", packets),
 		func() bool { return notified() >= packets })
 	awaitBooks(g.t, g.op, g.campaign)
-	if got := notified(); got != packets {
-		g.t.Errorf("%d wins are notified of %d packets", got, packets)
-	}
+	testenv.Equal(g.t, notified(), packets, "wins that are notified of")
 	if told := g.told(); told < packets/2 {
 		g.t.Errorf("only %d of %d wins were the result of a tap", told, packets)
 	}
@@ -64,7 +62,5 @@ func fileOf(t *testing.T, redis *testenv.Server) string {
 
 func sizeOf(t *testing.T, file string) int64 {
 	t.Helper()
-	info, err := os.Stat(file)
-	must(t, err)
-	return info.Size()
+	return testenv.Got(os.Stat(file)).Must(t).Size()
 }

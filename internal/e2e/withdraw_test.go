@@ -35,8 +35,7 @@ func earn(t *testing.T, n *node, users ...string) {
 // asPlayer is a client with a player's token.
 func asPlayer(t *testing.T, n *node, user string) *client.Client {
 	t.Helper()
-	c, err := client.New(client.Options{Server: n.url, Token: token(t, user)})
-	must(t, err)
+	c := testenv.Got(client.New(client.Options{Server: n.url, Token: token(t, user)})).Must(t)
 	t.Cleanup(c.Close)
 	return c
 }
@@ -103,9 +102,7 @@ func TestWithdrawals(t *testing.T) {
 		}
 		c.want(c.call("POST", "/me/withdrawals", `{"amount":301}`, "Idempotency-Key", "k1"), 422,
 			"idempotency_mismatch")
-		if a := c.call("GET", "/me", ""); a.field("balance") != "700" {
-			t.Errorf("%s: %s", user, a.body)
-		}
+		testenv.Equal(t, c.call("GET", "/me", "").field("balance"), "700", "%s", user)
 	}
 	if made["alice"].field("withdrawal") == made["bob"].field("withdrawal") {
 		t.Error("two players' requests under one key are one withdrawal")
@@ -135,9 +132,7 @@ func TestWithdrawals(t *testing.T) {
 		t.Errorf("a refusal: %+v", m)
 	}
 	hearing["unlucky"].mu.Lock()
-	if told := hearing["unlucky"].money; len(told) > 0 {
-		t.Errorf("told of what has not ended: %+v", told)
-	}
+	testenv.Equal(t, hearing["unlucky"].money, nil, "told of what has not ended")
 	hearing["unlucky"].mu.Unlock()
 	letters := c.call("GET", "/payouts?state=dead", "")
 	if !strings.Contains(string(letters.body), `"claim":"`+dead.ID+`"`) ||
@@ -157,21 +152,16 @@ func TestWithdrawals(t *testing.T) {
 	}
 
 	for user, want := range map[string]rain.Money{"alice": 700, "bob": 700, "closed": 1000, "unlucky": 600} {
-		if got, err := n.client.User(within(t, 10*time.Second), user); err != nil || got.Balance != want {
-			t.Errorf("%s has %d (%v), want %d", user, got.Balance, err, want)
-		}
+		testenv.Equal(t, balanceOf(t, n, user), want, "balance of %s", user)
 	}
-	if a := c.call("GET", "/withdrawals?state=paid", ""); strings.Count(string(a.body), `"withdrawal":`) != 3 {
-		t.Errorf("the paid ones: %s", a.body)
-	}
+	testenv.Equal(t, strings.Count(string(c.call("GET", "/withdrawals?state=paid", "").body), `"withdrawal":`), 3,
+		"paid withdrawals")
 	paid := receiver.Paid()
 	if len(paid) != 3 || paid[made["alice"].field("withdrawal")] != 300 ||
 		paid[made["bob"].field("withdrawal")] != 300 || paid[dead.ID] != 400 {
 		t.Errorf("paid %v", paid)
 	}
-	if f := receiver.Faults(); len(f) > 0 {
-		t.Errorf("the receiver complains: %q", f)
-	}
+	testenv.Equal(t, receiver.Faults(), nil, "the receiver complains")
 }
 
 // awaitMoney waits for the news that the player's only withdrawal has ended.
@@ -227,12 +217,9 @@ func TestKillNineInTheMiddleOfAPayment(t *testing.T) {
 				receiver.Tries(w.ID) != tries {
 				t.Errorf("paid %v in %d tries, want %s in %d", paid, receiver.Tries(w.ID), w.ID, tries)
 			}
-			if user, err := heir.client.User(within(t, 10*time.Second), "alice"); err != nil || user.Balance != 400 {
-				t.Errorf("%+v, %v", user, err)
-			}
-			if f := receiver.Faults(); len(f) > 0 {
-				t.Errorf("the receiver complains: %q", f)
-			}
+			testenv.Equal(t, testenv.Got(heir.client.User(within(t, 10*time.Second), "alice")).Must(t).Balance, 400,
+				"alice has")
+			testenv.Equal(t, receiver.Faults(), nil, "the receiver complains")
 		})
 	}
 }

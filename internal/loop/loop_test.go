@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -75,15 +74,9 @@ func TestRun(t *testing.T) {
 				for _, at := range test.wakeAt {
 					time.AfterFunc(time.Duration(at)*time.Second, s.Wake.Signal)
 				}
-				if err := loop.Run(ctx, s); err != nil {
-					t.Error(err)
-				}
-				if !slices.Equal(got, test.want) {
-					t.Errorf("the rounds came at %v, want %v", got, test.want)
-				}
-				if took := time.Since(began); took != 25*time.Second {
-					t.Errorf("it ended after %v", took)
-				}
+				testenv.WantErr(t, loop.Run(ctx, s), nil)
+				testenv.Equal(t, got, test.want, "the rounds came at")
+				testenv.Equal(t, time.Since(began), 25*time.Second, "it ended after")
 			})
 		})
 	}
@@ -95,8 +88,7 @@ func TestOutage(t *testing.T) {
 		var out bytes.Buffer
 		log := slog.New(slog.NewTextHandler(&out, nil))
 		reg := prometheus.NewRegistry()
-		recoverer, err := loop.NewRecoverer(reg, log, nil)
-		testenv.Must(t, err)
+		recoverer := testenv.Got(loop.NewRecoverer(reg, log, nil)).Must(t)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer cancel()
 		began, rounds := time.Now(), 0
@@ -153,9 +145,7 @@ func TestLostLease(t *testing.T) {
 				loop.Sleep(ctx, 3*time.Second)
 				return nil
 			}})
-		if want := []time.Duration{0, 4 * time.Second, 8 * time.Second}; !slices.Equal(got, want) {
-			t.Errorf("the rounds came at %v, want %v", got, want)
-		}
+		testenv.Equal(t, got, []time.Duration{0, 4 * time.Second, 8 * time.Second}, "the rounds came at")
 	})
 }
 

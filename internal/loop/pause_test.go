@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"redrain/internal/loop"
+	"redrain/internal/testenv"
 )
 
 // A pause grows from the first to the longest, and is never below half of that.
@@ -50,8 +51,6 @@ func TestGracefulOutlivesItsParent(t *testing.T) {
 			t.Error("it ended within its grace")
 		}
 		<-ctx.Done()
-		if took := time.Since(began); took != 5*time.Second {
-			t.Errorf("it ended after %v, want 5 s", took)
-		}
+		testenv.Equal(t, time.Since(began), 5*time.Second, "it ended after")
 	})
 }

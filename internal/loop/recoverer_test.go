@@ -2,9 +2,7 @@ package loop_test
 
 import (
 	"bytes"
-	"errors"
 	"log/slog"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -66,18 +64,15 @@ func TestPanicsOfOnePartAreOneAlarm(t *testing.T) {
 		testenv.Must(t, err)
 		pressed := func(want ...string) {
 			t.Helper()
-			if !slices.Equal(alarms, want) {
-				t.Errorf("the alarms are %q, want %q", alarms, want)
-			}
+			testenv.Equal(t, alarms, want, "the alarms are")
 		}
 		for range 3600 {
 			g.Do("relay", breaks)
 			<-time.After(time.Second) // of the bubble
 		}
 		pressed("relay")
-		if err := g.Try("settle", func() error { breaks(); return nil }); !errors.Is(err, loop.ErrPanic) {
-			t.Errorf("a round that panicked: %v", err)
-		}
+		testenv.WantErr(t, g.Try("settle", func() error { breaks(); return nil }), loop.ErrPanic,
+			"a round that panicked")
 		pressed("relay", "settle")
 		<-time.After(9 * time.Minute)
 		g.Do("relay", breaks)

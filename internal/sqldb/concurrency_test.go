@@ -14,10 +14,9 @@ import (
 // TestConcurrentIncrements loses an update if isolation or retrying is wrong, and it deadlocks on purpose: half of the
 // workers lock the rows the other way round.
 func TestConcurrentIncrements(t *testing.T) {
-	onEach(t, func(db subject) {
-		t := db.t
+	onEach(t, func(t *testing.T, db *sqldb.DB) {
 		const workers, rounds = 8, 40
-		testenv.Must(t, put(t.Context(), db.DB, sqldb.Merge{}, []any{"a", 0}, []any{"b", 0}))
+		testenv.Must(t, put(t.Context(), db, sqldb.Merge{}, []any{"a", 0}, []any{"b", 0}))
 		var wg sync.WaitGroup
 		for w := range workers {
 			first, second := "a", "b"
@@ -48,9 +47,7 @@ func TestConcurrentIncrements(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if got, _ := amountOf(t, db, "a"); got != workers*rounds {
-			t.Errorf("%d of %d increments are there", got, workers*rounds)
-		}
+		testenv.Equal(t, amountOf(t, db, "a"), workers*rounds, "increments")
 	})
 }
 
@@ -68,29 +65,21 @@ func sameInBoth(ctx context.Context, tx *sqldb.Tx) error {
 }
 
 func TestViewIsOneMomentAndCannotWrite(t *testing.T) {
-	onEach(t, func(db subject) {
-		t := db.t
-		testenv.Must(t, put(t.Context(), db.DB, sqldb.Merge{}, []any{"a", 1}))
+	onEach(t, func(t *testing.T, db *sqldb.DB) {
+		testenv.Must(t, put(t.Context(), db, sqldb.Merge{}, []any{"a", 1}))
 		err := db.View(t.Context(), time.Minute, func(ctx context.Context, tx *sqldb.Tx) error {
-			if got, _ := amountOf(t, tx, "a"); got != 1 {
-				t.Errorf("before: %d", got)
-			}
+			testenv.Equal(t, amountOf(t, tx, "a"), 1, "before")
 			// Written while a view is open, which must not block it either.
-			if err := put(ctx, db.DB, sqldb.Merge{Key: []string{"account_id"}, Set: []string{"amount"}},
+			if err := put(ctx, db, sqldb.Merge{Key: []string{"account_id"}, Set: []string{"amount"}},
 				[]any{"a", 2}); err != nil {
 				return err
 			}
-			if got, _ := amountOf(t, tx, "a"); got != 1 {
-				t.Errorf("the view has moved on to %d", got)
-			}
-			if _, err := tx.Exec(ctx, "UPDATE balance SET amount = 3 WHERE account_id = 'a'"); err == nil {
-				t.Error("a view can write")
-			}
+			testenv.Equal(t, amountOf(t, tx, "a"), 1, "in the view")
+			testenv.WantFail(t, testenv.Err(tx.Exec(ctx, "UPDATE balance SET amount = 3 WHERE account_id = 'a'")),
+				"a view can write")
 			return nil
 		})
 		testenv.Must(t, err)
-		if got, _ := amountOf(t, db, "a"); got != 2 {
-			t.Errorf("afterwards: %d", got)
-		}
+		testenv.Equal(t, amountOf(t, db, "a"), 2, "afterwards")
 	})
 }

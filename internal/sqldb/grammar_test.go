@@ -11,6 +11,7 @@ import (
 	_ "github.com/pingcap/tidb/pkg/parser/test_driver" // what the parser keeps values in
 
 	"redrain/internal/sqldb"
+	"redrain/internal/testenv"
 )
 
 // withoutComments matches the comments of SQL, to remove them.
@@ -74,9 +75,7 @@ func TestWhatOneServerOnlyKnows(t *testing.T) {
 	} {
 		all := strings.Join(sqldb.Session(version), "; ")
 		for name, is := range want {
-			if strings.Contains(all, name) != is {
-				t.Errorf("%s: %s in %q, want %v", version, name, all, is)
-			}
+			testenv.Equal(t, strings.Contains(all, name), is, "%s: %s in %q", version, name, all)
 		}
 		for _, name := range []string{"tx_isolation", "transaction_isolation"} {
 			if strings.Contains(all, name) { // each has another one

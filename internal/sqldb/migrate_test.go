@@ -49,9 +49,7 @@ func TestMigrateAfterACrash(t *testing.T) {
 			testenv.Must(t, db.Migrate(t.Context()))
 			for _, table := range []string{"audit", "payout"} {
 				var n int
-				if _, err := db.First(t.Context(), []any{&n}, "SELECT COUNT(*) FROM "+table); err != nil {
-					t.Error(err)
-				}
+				testenv.WantErr(t, testenv.Err(db.First(t.Context(), []any{&n}, "SELECT COUNT(*) FROM "+table)), nil)
 			}
 		})
 	}

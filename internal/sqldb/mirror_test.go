@@ -3,10 +3,10 @@ package sqldb_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"testing"
 
 	"redrain/internal/sqldb"
+	"redrain/internal/testenv"
 )
 
 // growing is a table of numbers in memory.
@@ -68,8 +68,6 @@ func TestMirror(t *testing.T) {
 		for n := range step.newest {
 			all = append(all, n+1)
 		}
-		if !slices.Equal(copied, all) {
-			t.Errorf("up to %d: the copy has %d rows", step.newest, len(copied))
-		}
+		testenv.Equal(t, copied, all, "up to %d: the copy has %d rows", step.newest, len(copied))
 	}
 }

@@ -12,8 +12,7 @@ import (
 func TestDeadServerIsAnErrorSoon(t *testing.T) {
 	t.Parallel() // it waits for time-outs, on a server of its own
 	server := testenv.StartMySQL(t)
-	db, err := sqldb.OpenMySQL(server.DSN)
-	testenv.Must(t, err)
+	db := testenv.Got(sqldb.OpenMySQL(server.DSN)).Must(t)
 	defer func() { _ = db.Close() }()
 	ctx := t.Context()
 	testenv.Must(t, db.Migrate(ctx))

@@ -46,8 +46,7 @@ var hostile = []string{
 // fault, no text becomes SQL, and each is found again byte by byte.
 func TestTextsStayTextsInEverySession(t *testing.T) {
 	t.Parallel()
-	db, err := sqldb.OpenMySQL(testenv.MySQL(t))
-	testenv.Must(t, err)
+	db := testenv.Got(sqldb.OpenMySQL(testenv.MySQL(t))).Must(t)
 	t.Cleanup(func() { _ = db.Close() })
 	testenv.Must(t, db.Migrate(t.Context()))
 	for _, session := range []string{"SET NAMES utf8mb4", "SET NAMES gbk", "SET NAMES big5", "SET NAMES sjis",

@@ -15,15 +15,8 @@ import (
 
 func TestMain(m *testing.M) { testenv.Main(m) }
 
-// subject is a database under test, and the test that it is for.
-type subject struct {
-	*sqldb.DB
-
-	t *testing.T
-}
-
 // onEach runs a test on every kind of database, migrated and empty.
-func onEach(t *testing.T, test func(db subject)) {
+func onEach(t *testing.T, test func(t *testing.T, db *sqldb.DB)) {
 	t.Helper()
 	for _, name := range []string{"memory", "file", "mysql"} {
 		t.Run(name, func(t *testing.T) {
@@ -38,14 +31,10 @@ func onEach(t *testing.T, test func(db subject)) {
 				db, err = sqldb.OpenMySQL(testenv.MySQL(t))
 			}
 			testenv.Must(t, err)
-			t.Cleanup(func() {
-				if err := db.Close(); err != nil {
-					t.Error(err)
-				}
-			})
+			t.Cleanup(func() { testenv.WantErr(t, db.Close(), nil) })
 			db.Log = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))
 			testenv.Must(t, db.Migrate(t.Context()))
-			test(subject{db, t})
+			test(t, db)
 		})
 	}
 }
@@ -57,16 +46,21 @@ func put(ctx context.Context, db *sqldb.DB, merge sqldb.Merge, rows ...[]any) er
 	})
 }
 
-func amountOf(t *testing.T, q sqldb.Querier, id string) (amount int64, found bool) {
+// none is the amount of an account that is not there.
+const none = -1
+
+func amountOf(t *testing.T, q sqldb.Querier, id string) (amount int64) {
 	t.Helper()
 	found, err := q.First(t.Context(), []any{&amount}, "SELECT amount FROM balance WHERE account_id = ?", id)
 	testenv.Must(t, err)
-	return amount, found
+	if !found {
+		return none
+	}
+	return amount
 }
 
 func TestPingAndMigrateAgain(t *testing.T) {
-	onEach(t, func(db subject) {
-		t := db.t
+	onEach(t, func(t *testing.T, db *sqldb.DB) {
 		testenv.Must(t, db.Ping(t.Context()))
 		if err := db.Migrate(t.Context()); err != nil {
 			t.Fatal("a second time:", err)
@@ -75,8 +69,7 @@ func TestPingAndMigrateAgain(t *testing.T) {
 }
 
 func TestInsertMerges(t *testing.T) {
-	onEach(t, func(db subject) {
-		t := db.t
+	onEach(t, func(t *testing.T, db *sqldb.DB) {
 		ctx := t.Context()
 		key := []string{"account_id"}
 		for _, step := range []struct {
@@ -88,12 +81,10 @@ func TestInsertMerges(t *testing.T) {
 			{sqldb.Merge{Key: key, Add: []string{"amount"}}, 14},
 			{sqldb.Merge{Key: key, Set: []string{"amount"}}, 7},
 		} {
-			testenv.Must(t, put(ctx, db.DB, step.merge, []any{"a", 7}))
-			if got, _ := amountOf(t, db, "a"); got != step.want {
-				t.Fatalf("with %+v the amount is %d, want %d", step.merge, got, step.want)
-			}
+			testenv.Must(t, put(ctx, db, step.merge, []any{"a", 7}))
+			testenv.Equal(t, amountOf(t, db, "a"), step.want, "with %+v the amount", step.merge)
 		}
-		if err := put(ctx, db.DB, sqldb.Merge{}, []any{"a", 7}); !sqldb.IsDuplicate(err) {
+		if err := put(ctx, db, sqldb.Merge{}, []any{"a", 7}); !sqldb.IsDuplicate(err) {
 			t.Fatalf("a duplicate gives %v", err)
 		}
 	})
@@ -101,48 +92,35 @@ func TestInsertMerges(t *testing.T) {
 
 // TestIdsAreBytes: text collations would make one account of these.
 func TestIdsAreBytes(t *testing.T) {
-	onEach(t, func(db subject) {
-		t := db.t
+	onEach(t, func(t *testing.T, db *sqldb.DB) {
 		ids := []string{"user:u", "user:u ", "user:U", "user:ü", "user:u\u0308", "user:😀", "user:'\\\"`%_"}
 		for i, id := range ids {
-			if err := put(t.Context(), db.DB, sqldb.Merge{}, []any{id, i}); err != nil {
-				t.Fatalf("%q: %v", id, err)
-			}
+			testenv.Must(t, put(t.Context(), db, sqldb.Merge{}, []any{id, i}))
 		}
 		for i, id := range ids {
-			if got, found := amountOf(t, db, id); !found || got != int64(i) {
-				t.Errorf("%q holds %d, %v", id, got, found)
-			}
+			testenv.Equal(t, amountOf(t, db, id), int64(i), "%q holds", id)
 		}
 	})
 }
 
 func TestBalancesStayInTheirBounds(t *testing.T) {
-	onEach(t, func(db subject) {
-		t := db.t
+	onEach(t, func(t *testing.T, db *sqldb.DB) {
 		ctx := t.Context()
-		if err := put(ctx, db.DB, sqldb.Merge{}, []any{"a", -1}); !sqldb.IsRefused(err) {
+		if err := put(ctx, db, sqldb.Merge{}, []any{"a", -1}); !sqldb.IsRefused(err) {
 			t.Errorf("a negative balance gives %v", err)
 		}
-		if err := put(ctx, db.DB, sqldb.Merge{}, []any{"world:7", -1}); err != nil {
-			t.Error(err)
-		}
-		if err := put(ctx, db.DB, sqldb.Merge{}, []any{"full", int64(math.MaxInt64)}); err != nil {
-			t.Error(err)
-		}
+		testenv.WantErr(t, put(ctx, db, sqldb.Merge{}, []any{"world:7", -1}), nil)
+		testenv.WantErr(t, put(ctx, db, sqldb.Merge{}, []any{"full", int64(math.MaxInt64)}), nil)
 		add := sqldb.Merge{Key: []string{"account_id"}, Add: []string{"amount"}}
-		if err := put(ctx, db.DB, add, []any{"full", 1}); !sqldb.IsRefused(err) {
+		if err := put(ctx, db, add, []any{"full", 1}); !sqldb.IsRefused(err) {
 			t.Errorf("an overflow gives %v", err)
 		}
-		if got, _ := amountOf(t, db, "full"); got != math.MaxInt64 {
-			t.Errorf("after the overflow there is %d", got)
-		}
+		testenv.Equal(t, amountOf(t, db, "full"), math.MaxInt64, "after the overflow there is")
 	})
 }
 
 func TestInTxRollsBack(t *testing.T) {
-	onEach(t, func(db subject) {
-		t := db.t
+	onEach(t, func(t *testing.T, db *sqldb.DB) {
 		boom := errors.New("boom")
 		insert := func(ctx context.Context, tx *sqldb.Tx) error {
 			return tx.Insert(ctx, "balance", []string{"account_id", "amount"}, [][]any{{"a", 1}}, sqldb.Merge{})
@@ -164,9 +142,7 @@ func TestInTxRollsBack(t *testing.T) {
 				panic("boom")
 			})
 		}()
-		if _, found := amountOf(t, db, "a"); found {
-			t.Error("the row is there")
-		}
+		testenv.Equal(t, amountOf(t, db, "a"), none, "the row is there")
 		tries := 0
 		err = db.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
 			if tries++; tries < 3 {
@@ -174,7 +150,7 @@ func TestInTxRollsBack(t *testing.T) {
 			}
 			return insert(ctx, tx)
 		})
-		if _, found := amountOf(t, db, "a"); err != nil || tries != 3 || !found {
+		if found := amountOf(t, db, "a"); err != nil || tries != 3 || found == none {
 			t.Errorf("after %d tries: %v, %v", tries, err, found)
 		}
 	})
@@ -182,19 +158,15 @@ func TestInTxRollsBack(t *testing.T) {
 
 func TestFileKeepsMemoryDoesNot(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
-	for i, want := range []bool{false, true} {
-		db, err := sqldb.OpenSQLite(path)
-		testenv.Must(t, err)
+	for i, want := range []int64{none, 1} {
+		db := testenv.Got(sqldb.OpenSQLite(path)).Must(t)
 		testenv.Must(t, db.Migrate(t.Context()))
-		if _, found := amountOf(t, db, "a"); found != want {
-			t.Errorf("opening %d: found is %v", i+1, found)
-		}
+		testenv.Equal(t, amountOf(t, db, "a"), want, "opening %d", i+1)
 		testenv.Must(t, put(t.Context(), db, sqldb.Merge{Key: []string{"account_id"}}, []any{"a", 1}))
 		testenv.Must(t, db.Close())
 	}
 	t.Setenv("TMPDIR", t.TempDir())
-	db, err := sqldb.OpenSQLite("")
-	testenv.Must(t, err)
+	db := testenv.Got(sqldb.OpenSQLite("")).Must(t)
 	testenv.Must(t, db.Close())
 	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
 		t.Errorf("Close leaves %v, %v", left, err)
@@ -203,9 +175,7 @@ func TestFileKeepsMemoryDoesNot(t *testing.T) {
 
 func TestMarks(t *testing.T) {
 	for n, want := range map[int]string{0: "(NULL)", 1: "(?)", 3: "(?,?,?)"} {
-		if got := sqldb.Marks(n); got != want {
-			t.Errorf("Marks(%d) is %s", n, got)
-		}
+		testenv.Equal(t, sqldb.Marks(n), want, "Marks(%d) is", n)
 	}
 	if args := sqldb.Args([]string{"a", "b"}); len(args) != 2 || args[1] != "b" {
 		t.Errorf("Args gives %v", args)
@@ -214,9 +184,8 @@ func TestMarks(t *testing.T) {
 
 // TestCheckMySQL: what CheckMySQL refuses, OpenMySQL refuses, and nothing else.
 func TestCheckMySQL(t *testing.T) {
-	if _, err := sqldb.OpenSQLite(filepath.Join(t.TempDir(), "no", "such", "folder.db")); err == nil {
-		t.Error("a file in a folder that is not there is opened")
-	}
+	testenv.WantFail(t, testenv.Err(sqldb.OpenSQLite(filepath.Join(t.TempDir(), "no", "such", "folder.db"))),
+		"a file in a folder that is not there is opened")
 	for dsn, want := range map[string]struct{ refused, noDatabase bool }{
 		"u:p@tcp(h:3306)/redrain": {}, "u:p@tcp(h:3306)/": {true, true}, "h:3306/redrain": {true, false},
 		"nonsense": {true, false}, "u:p@tcp(h:1)/db?timeout=x": {true, false},
@@ -226,9 +195,7 @@ func TestCheckMySQL(t *testing.T) {
 			t.Errorf("%s: %v", dsn, err)
 		}
 		db, err := sqldb.OpenMySQL(dsn)
-		if (err != nil) != want.refused {
-			t.Errorf("%s: OpenMySQL says %v", dsn, err)
-		}
+		testenv.Equal(t, err != nil, want.refused, "%s: OpenMySQL says %v", dsn, err)
 		if err == nil {
 			_ = db.Close()
 		}

@@ -13,18 +13,14 @@ import (
 // directory may have been made by somebody who lets everybody read it.
 func TestTheFileIsItsOwners(t *testing.T) {
 	dir := t.TempDir()
-	db, err := sqldb.OpenSQLite(filepath.Join(dir, "ledger.db"))
-	testenv.Must(t, err)
+	db := testenv.Got(sqldb.OpenSQLite(filepath.Join(dir, "ledger.db"))).Must(t)
 	defer func() { _ = db.Close() }()
 	files, err := os.ReadDir(dir)
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%v, %v", files, err)
 	}
 	for _, file := range files {
-		is, err := file.Info()
-		testenv.Must(t, err)
-		if is.Mode().Perm()&0o077 != 0 {
-			t.Errorf("%s is %v", file.Name(), is.Mode())
-		}
+		is := testenv.Got(file.Info()).Must(t)
+		testenv.Equal(t, is.Mode().Perm()&0o077, 0, "%s is %v", file.Name(), is.Mode())
 	}
 }

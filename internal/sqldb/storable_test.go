@@ -29,17 +29,15 @@ func TestStorable(t *testing.T) {
 		{strings.Repeat("\xff", 1<<20), 9, `\xff\xff`},
 		{"'; -- \\", 500, "'; -- \\"},
 	} {
-		if got := sqldb.Storable(c.text, c.n); got != c.want {
-			t.Errorf("%.20q in %d: %q, want %q", c.text, c.n, got, c.want)
-		}
+		testenv.Equal(t, sqldb.Storable(c.text, c.n), c.want, "%.20q in %d", c.text, c.n)
 	}
 }
 
 // TestWhatIsStorableIsStored in a column of text, in each of the ways that a value is written, and read as it was.
 func TestWhatIsStorableIsStored(t *testing.T) {
 	t.Parallel()
-	onEach(t, func(db subject) {
-		t, ctx := db.t, db.t.Context()
+	onEach(t, func(t *testing.T, db *sqldb.DB) {
+		ctx := t.Context()
 		for i, text := range testenv.HostileTexts() {
 			text = sqldb.Storable(text, 500)
 			var got [2]string

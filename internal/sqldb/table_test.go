@@ -33,8 +33,7 @@ var coins = sqldb.NewTable("coin", func(c *coin) []any {
 
 func TestTable(t *testing.T) {
 	t.Parallel()
-	onEach(t, func(db subject) {
-		t := db.t
+	onEach(t, func(t *testing.T, db *sqldb.DB) {
 		_, err := db.Exec(t.Context(), "CREATE TABLE coin (id BIGINT PRIMARY KEY, name VARCHAR(20) NOT NULL, "+
 			"most BIGINT, gold TINYINT NOT NULL, note BLOB NOT NULL, weight BIGINT NOT NULL)")
 		if err != nil {

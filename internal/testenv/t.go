@@ -3,6 +3,8 @@ package testenv
 import (
 	"context"
 	"errors"
+	"fmt"
+	"reflect"
 	"strings"
 	"time"
 )
@@ -42,6 +44,63 @@ func WantErr(t interface {
 	t.Helper()
 	if !errors.Is(err, want) {
 		t.Errorf("%s: %v, want %v", strings.Join(what, " "), err, want)
+	}
+}
+
+// WantFail wants an operation to fail, with whatever error; what says which one.
+func WantFail(t interface {
+	Helper()
+	Errorf(format string, args ...any)
+}, err error, what ...string) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("%s: no error", strings.Join(what, " "))
+	}
+}
+
+// Equal wants got to be want, deep down, where an empty slice or map is like none; what says what they are, as Printf
+// does.
+func Equal[V any](t interface {
+	Helper()
+	Errorf(format string, args ...any)
+}, got, want V, what string, args ...any) {
+	t.Helper()
+	a, b := reflect.ValueOf(&got).Elem(), reflect.ValueOf(&want).Elem()
+	if k := a.Kind(); (k == reflect.Slice || k == reflect.Map) && a.Len() == 0 && b.Len() == 0 {
+		return
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%s: %+v, want %+v", fmt.Sprintf(what, args...), got, want)
+	}
+}
+
+// Result is what a call has returned.
+type Result[V any] struct {
+	value V
+	err   error
+}
+
+// Got is the result of a call: testenv.Got(f()).Must(t) is its value.
+func Got[V any](value V, err error) Result[V] { return Result[V]{value, err} }
+
+// Must is the value. The test ends if there is an error instead.
+func (r Result[V]) Must(t interface {
+	Helper()
+	Fatal(args ...any)
+}) V {
+	t.Helper()
+	Must(t, r.err)
+	return r.value
+}
+
+// Want wants the value to be want, as Equal does, and no error.
+func (r Result[V]) Want(t interface {
+	Helper()
+	Errorf(format string, args ...any)
+}, want V, what string, args ...any) {
+	t.Helper()
+	if WantErr(t, r.err, nil, fmt.Sprintf(what, args...)); r.err == nil {
+		Equal(t, r.value, want, what, args...)
 	}
 }
 

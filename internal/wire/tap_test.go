@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -32,9 +33,7 @@ func TestPlainTapsAreReadWithoutReflection(t *testing.T) {
 		}
 	}
 	data := []byte(taps[0])
-	if n := testing.AllocsPerRun(100, func() { ParseTap(data) }); n != 0 {
-		t.Errorf("%v allocations", n)
-	}
+	testenv.Equal(t, testing.AllocsPerRun(100, func() { ParseTap(data) }), 0, "allocations")
 }
 
 // TestCutTapsAreLeftAlone cuts taps off at each byte. The slices have no spare capacity, so that reading beyond the end

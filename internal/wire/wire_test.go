@@ -3,7 +3,6 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -86,8 +85,7 @@ func TestServerMessagesMatchTheGoldenFiles(t *testing.T) {
 			if *update {
 				testenv.Must(t, os.WriteFile(path, got, 0o600))
 			}
-			want, err := os.ReadFile(path)
-			testenv.Must(t, err)
+			want := testenv.Got(os.ReadFile(path)).Must(t)
 			if diff := cmp.Diff(string(want), string(got)); diff != "" {
 				t.Errorf("the wire has changed (-golden +now):\n%s", diff)
 			}
@@ -103,8 +101,7 @@ func TestClientMessagesMatchTheGoldenFiles(t *testing.T) {
 		"client_token": {Type: TypeToken, ID: "9", Token: "eyJ…"},
 		"client_ping":  {Type: TypePing, ID: `"four"`, T: 1_763_712_000_000},
 	} {
-		data, err := os.ReadFile(filepath.Join("testdata", name+".json"))
-		testenv.Must(t, err)
+		data := testenv.Got(os.ReadFile(filepath.Join("testdata", name+".json"))).Must(t)
 		got, err := ParseRequest(data)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -134,9 +131,7 @@ func TestParseRequestRefuses(t *testing.T) {
 		`{"type":"tap"}{"type":"x"}`:     ErrMalformed,
 	} {
 		r, err := ParseRequest([]byte(text))
-		if !errors.Is(err, want) {
-			t.Errorf("%s: got %v, want %v", text, err, want)
-		}
+		testenv.WantErr(t, err, want, text, "got")
 		if strings.Contains(text, `"id":9`) && r.ID != "9" {
 			t.Errorf("%s: the error cannot name the request: id %q", text, r.ID)
 		}
@@ -174,28 +169,20 @@ func TestIDsComeBackAsTheyWere(t *testing.T) {
 		`{"type":"ping","id":"` + long + `"}`:                     ID(`"` + long + `"`),
 		`{"type":"ping","id":"` + escaped + `"}`:                  ID(`"` + escaped + `"`),
 	} {
-		if r, err := ParseRequest([]byte(text)); err != nil || r.ID != want {
-			t.Errorf("%s: %q, %v", text, r.ID, err)
-		}
+		testenv.Equal(t, testenv.Got(ParseRequest([]byte(text))).Must(t).ID, want, "%s", text)
 	}
 	for _, text := range []string{`{"type":"ping","id":"` + long + `a"}`, `{"type":"ping","id":"` + escaped + `a"}`} {
-		if _, err := ParseRequest([]byte(text)); err == nil {
-			t.Errorf("%s: is taken", text)
-		}
+		testenv.WantFail(t, testenv.Err(ParseRequest([]byte(text))), text, "is taken")
 	}
 	id := ID("1")
 	if err := json.Unmarshal([]byte("null"), &id); err != nil || id != "" {
 		t.Errorf("null leaves the id %q (%v)", id, err)
 	}
-	if got := string(Encode(ID(""))); got != "null" {
-		t.Errorf("no id is written as %s", got)
-	}
+	testenv.Equal(t, string(Encode(ID(""))), "null", "no id is written as")
 }
 
 func TestNoRainHasNoView(t *testing.T) {
-	if r := RainOf(nil, 0, false); r != nil {
-		t.Errorf("it is %+v", r)
-	}
+	testenv.Equal(t, RainOf(nil, 0, false), nil, "it is")
 }
 
 func TestEncodeRefusesWhatIsNoMessage(t *testing.T) {
@@ -214,9 +201,7 @@ func TestMask(t *testing.T) {
 		"guest": "g*", "guest-7": "g*", "guest-13812345678": "g*", "guest-张三": "g*", "guest-0123456789ABCDEF1A2B": "g*",
 		"guest-0123456789abcdef1a2b3": "g*", "Guest-0123456789abcdef1a2b": "G*",
 	} {
-		if got := Mask(in); got != want {
-			t.Errorf("Mask(%q) = %q, want %q", in, got, want)
-		}
+		testenv.Equal(t, Mask(in), want, "Mask(%q) =", in)
 	}
 }
 
@@ -224,8 +209,7 @@ func TestMask(t *testing.T) {
 func FuzzParseRequest(f *testing.F) {
 	files, _ := filepath.Glob("testdata/client_*.json")
 	for _, name := range files {
-		data, err := os.ReadFile(name)
-		testenv.Must(f, err)
+		data := testenv.Got(os.ReadFile(name)).Must(f)
 		f.Add(data)
 	}
 	f.Add([]byte(`{"type":"tap","id":-1e9,"drop":"0.0","x":[1,2]}`))

@@ -15,13 +15,10 @@ import (
 // pair is a connection over TCP: a Conn and its peer.
 func pair(t *testing.T) (*Conn, net.Conn) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	testenv.Must(t, err)
+	l := testenv.Got(net.Listen("tcp", "127.0.0.1:0")).Must(t)
 	defer l.Close() //nolint:errcheck // nobody else connects
-	peer, err := net.Dial("tcp", l.Addr().String())
-	testenv.Must(t, err)
-	conn, err := l.Accept()
-	testenv.Must(t, err)
+	peer := testenv.Got(net.Dial("tcp", l.Addr().String())).Must(t)
+	conn := testenv.Got(l.Accept()).Must(t)
 	t.Cleanup(func() { _, _ = peer.Close(), conn.Close() })
 	return &Conn{Conn: conn}, peer
 }
@@ -45,17 +42,11 @@ func TestCloseClosesTheSocket(t *testing.T) {
 				testenv.Must(t, testenv.Err(peer.Write(wstest.Frame(0x81, "x", 0))))
 				<-heard
 			}
-			if err := conn.Close(); err != nil {
-				t.Error(err)
-			}
+			testenv.WantErr(t, conn.Close(), nil)
 			testenv.Must(t, peer.SetReadDeadline(time.Now().Add(20*time.Second)))
-			if _, err := peer.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
-				t.Errorf("the peer reads %v, want the end", err)
-			}
+			testenv.WantErr(t, testenv.Err(peer.Read(make([]byte, 1))), io.EOF, "the peer reads")
 			if reads {
-				if err := <-ended; err == nil {
-					t.Error("ReadPlain returned no error")
-				}
+				testenv.WantFail(t, <-ended, "ReadPlain")
 			}
 		})
 	}
@@ -72,9 +63,8 @@ func TestAClosedConnectionIsNotReadOn(t *testing.T) {
 	err := conn.ReadPlain(limit, onText(func([]byte) {
 		heard++
 		_ = conn.Close()
-		if err := conn.SetDeadline(time.Time{}); !errors.Is(err, net.ErrClosed) {
-			t.Errorf("the deadline of a closed connection was moved: %v", err)
-		}
+		testenv.WantErr(t, conn.SetDeadline(time.Time{}), net.ErrClosed,
+			"the deadline of a closed connection was moved")
 	}))
 	if !errors.Is(err, os.ErrDeadlineExceeded) || heard != 1 {
 		t.Errorf("heard %d messages, then %v", heard, err)

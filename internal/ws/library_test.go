@@ -49,9 +49,7 @@ func FuzzServerReadsLikeTheLibrary(f *testing.F) {
 		} else if _, found := parsePlain(below.rest, r.limit); len(below.rest) > 0 && found != partial {
 			t.Fatalf("%x is left, and is not a part of a plain frame", below.rest)
 		}
-		if !slices.Equal(got.heard, want.heard) {
-			t.Errorf("heard %.80q\nwant  %.80q", got.heard, want.heard)
-		}
+		testenv.Equal(t, got.heard, want.heard, "heard")
 		if !bytes.Equal(got.conn.written(), want.conn.written()) {
 			t.Errorf("answered %x\nwant     %x", got.conn.written(), want.conn.written())
 		}
@@ -95,8 +93,7 @@ func (l *listener) upgrade(conn net.Conn) {
 		r.Header.Set(key, value)
 	}
 	upgrader := websocket.Upgrader{ReadBufferSize: 256}
-	up, err := upgrader.Upgrade(&hijacked{httptest.NewRecorder(), conn}, r, nil)
-	testenv.Must(l.t, err)
+	up := testenv.Got(upgrader.Upgrade(&hijacked{httptest.NewRecorder(), conn}, r, nil)).Must(l.t)
 	up.SetReadLimit(limit)
 	answer := up.PingHandler()
 	up.SetPingHandler(func(m string) error {
@@ -178,9 +175,7 @@ func FuzzFramesThatAreWritten(f *testing.F) {
 			want = 4
 		}
 		server := append(AppendHeader(nil, opcode, len(payload)), payload...)
-		if header := len(server) - len(payload); header != want {
-			t.Errorf("a header of %d bytes, want %d", header, want)
-		}
+		testenv.Equal(t, len(server)-len(payload), want, "bytes of the header")
 		if kind, got, err := libraryClient(t, server).ReadMessage(); err != nil || kind != int(opcode) ||
 			!bytes.Equal(got, payload) {
 			t.Errorf("the library reads %d bytes of type %d, %v", len(got), kind, err)

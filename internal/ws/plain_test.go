@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"redrain/internal/testenv"
 	"redrain/internal/ws/wstest"
 )
 
@@ -43,9 +44,7 @@ func TestWhatIsPlain(t *testing.T) {
 
 // A reason without the beginning of a character has no place to be cut at.
 func TestAReasonThatIsNoText(t *testing.T) {
-	if b := AppendClose(nil, 4000, string(bytes.Repeat([]byte{0x80}, 200))); len(b) != 4 {
-		t.Errorf("a close frame of %d bytes", len(b))
-	}
+	testenv.Equal(t, len(AppendClose(nil, 4000, string(bytes.Repeat([]byte{0x80}, 200)))), 4, "bytes of a close frame")
 }
 
 // What ReadPlain has not used is read once, and no longer kept; what fails below fails.
@@ -60,12 +59,8 @@ func TestWhatIsLeftIsReadOnce(t *testing.T) {
 	if n, err := conn.Read(got); string(got[:n]) != "new" || err != nil {
 		t.Errorf("read %q, %v", got[:n], err)
 	}
-	if err := errors.Join(conn.Close(), theirs.Close()); err != nil {
-		t.Error(err)
-	}
-	if err := conn.SetReadDeadline(time.Now()); !errors.Is(err, io.ErrClosedPipe) {
-		t.Errorf("the deadline of a closed pipe: %v", err)
-	}
+	testenv.WantErr(t, errors.Join(conn.Close(), theirs.Close()), nil)
+	testenv.WantErr(t, conn.SetReadDeadline(time.Now()), io.ErrClosedPipe, "the deadline of a closed pipe")
 }
 
 // A deadline that is still to come ends nothing.

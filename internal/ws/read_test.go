@@ -85,8 +85,7 @@ func connect(t interface {
 }, h *heard) net.Conn {
 	t.Helper()
 	h.ended, h.last = make(chan error, 1), make(chan struct{})
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	testenv.Must(t, err)
+	l := testenv.Got(net.Listen("tcp", "127.0.0.1:0")).Must(t)
 	upgrader := websocket.Upgrader{ReadBufferSize: 256}
 	server := &http.Server{ReadHeaderTimeout: time.Minute,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -197,9 +196,7 @@ func TestItWakesForWhatComes(t *testing.T) {
 				<-told
 			}
 			end(h.conn, conn)
-			if err := <-h.ended; err == nil {
-				t.Error("no error")
-			}
+			testenv.WantFail(t, <-h.ended, "reading")
 		})
 	}
 }
@@ -240,18 +237,12 @@ func TestCloseDoesNotWaitForTheHandler(t *testing.T) {
 	busy, free := make(chan struct{}), make(chan struct{})
 	h := &heard{onText: func() { close(busy); <-free }}
 	conn := connect(t, h)
-	if _, err := conn.Write(slices.Concat(wstest.Frame(0x81, "hello", 3),
-		wstest.Frame(0x81, "not looked at any more", 3))); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, testenv.Err(conn.Write(slices.Concat(wstest.Frame(0x81, "hello", 3),
+		wstest.Frame(0x81, "not looked at any more", 3)))))
 	<-busy
-	if err := h.conn.Close(); err != nil {
-		t.Error(err)
-	}
+	testenv.WantErr(t, h.conn.Close(), nil)
 	close(free)
-	if err := <-h.ended; err == nil {
-		t.Error("no error")
-	}
+	testenv.WantFail(t, <-h.ended, "reading")
 	if _, _ = io.Copy(io.Discard, conn); !slices.Equal(h.got, []string{"text hello"}) { // the connection is closed
 		t.Errorf("heard %q", h.got)
 	}
@@ -261,9 +252,7 @@ func TestWithoutASocketTheLibraryReads(t *testing.T) {
 	ours, theirs := net.Pipe()
 	defer ours.Close()   //nolint:errcheck // a pipe
 	defer theirs.Close() //nolint:errcheck // a pipe
-	if err := (&Conn{Conn: ours}).ReadPlain(limit, &heard{}); err != nil {
-		t.Error(err)
-	}
+	testenv.WantErr(t, (&Conn{Conn: ours}).ReadPlain(limit, &heard{}), nil)
 }
 
 // FuzzParse: what is found plain is what was sent, and nothing is changed elsewhere.

@@ -33,8 +33,7 @@ func chromium(t *testing.T) *browser.Browser {
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
 	if shared.b == nil {
-		b, err := browser.Start(path, testenv.SharedDir(t, "chromium"))
-		testenv.Must(t, err)
+		b := testenv.Got(browser.Start(path, testenv.SharedDir(t, "chromium"))).Must(t)
 		shared.b = b
 		testenv.AtEnd(func() error {
 			shared.mu.Lock()
@@ -51,8 +50,7 @@ func chromium(t *testing.T) *browser.Browser {
 // kinds. The package's TestMain has to call [testenv.Main].
 func Open(t *testing.T, o browser.Options, forgiven ...browser.Kind) *Page {
 	t.Helper()
-	inner, err := chromium(t).Open(o)
-	testenv.Must(t, err)
+	inner := testenv.Got(chromium(t).Open(o)).Must(t)
 	p := &Page{Page: inner, T: t, forgiven: forgiven}
 	t.Cleanup(func() {
 		if t.Failed() {

@@ -187,8 +187,7 @@ func TestAxeFindsFaults(t *testing.T) {
 	p := browsertest.Open(t, browser.Options{Home: serve(t,
 		`<img src="data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA="><p style="color:#aaa">faint</p>`)})
 	p.Go("/")
-	found, err := p.Page.Axe()
-	testenv.Must(t, err)
+	found := testenv.Got(p.Page.Axe()).Must(t)
 	var rules []string
 	for _, v := range found {
 		rules = append(rules, v.Rule)

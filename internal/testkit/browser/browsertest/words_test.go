@@ -16,8 +16,7 @@ func TestWordsAreWhatIsSeen(t *testing.T) {
 		<img alt="six" src="data:,"><p translate="no">no</p>`)
 	p := browsertest.Open(t, browser.Options{Home: home}, browser.Log, browser.Network)
 	p.Go("/")
-	got, err := p.Words()
-	testenv.Must(t, err)
+	got := testenv.Got(p.Words()).Must(t)
 	if want := []string{"A page", "one", "two", "three", "×", "four", "six"}; !slices.Equal(got, want) {
 		t.Errorf("words %q, want %q", got, want)
 	}
