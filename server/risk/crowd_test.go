@@ -19,11 +19,11 @@ func TestACrowdIsNoChorus(t *testing.T) {
 	took := map[string]int64{}
 	for i := range 400 {
 		user := fmt.Sprint("person", i)
-		hands[user], took[user] = all[i%2].Hand(Who{User: user, Address: "hall"}), 300+random.Int64N(300)
+		hands[user], took[user] = all[i%2].Hand(Player{User: user, Address: "hall"}), 300+random.Int64N(300)
 	}
 	for i := range 80 {
 		user := fmt.Sprint("farm", i)
-		hands[user], took[user] = all[i%2].Hand(Who{User: user, Address: "hall"}), 441
+		hands[user], took[user] = all[i%2].Hand(Player{User: user, Address: "hall"}), 441
 	}
 	for wave := range int64(24) {
 		now = rainStarts + wave*250
