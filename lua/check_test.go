@@ -44,7 +44,7 @@ func check(file, source string) (faults []string) {
 	}
 	code := comment.ReplaceAllString(source, "")
 	used := indices(numbered, code)
-	for i := range len(declared) {
+	for i := range declared {
 		if !slices.Contains(used, strconv.Itoa(i+1)) {
 			fault("KEYS[%d] is declared and not used", i+1)
 		}

@@ -31,7 +31,7 @@ func NewNames(s *Store) *Names { return &Names{s.client} }
 func (n *Names) Tell(ctx context.Context, named []Named) error {
 	err := n.pipelined(ctx, func(p redis.Pipeliner) {
 		for _, one := range named {
-			text, _ := json.Marshal(one) //nolint:errchkjson // texts only: it cannot fail
+			text, _ := json.Marshal(one) // texts only: it cannot fail
 			p.Set(ctx, n.keys.player(one.User, "name"), text, namedFor)
 		}
 	})

@@ -54,7 +54,8 @@ func TestAudit(t *testing.T) {
 		"not told": {
 			told: told, rows: append([]client.Claim{
 				{Claim: "c-9", User: "p2", Amount: 1, State: client.ClaimSettled},
-				{Claim: "c-8", User: "somebody", Amount: 1, State: client.ClaimSettled}, {Claim: "c-7", User: "p2", Amount: 1},
+				{Claim: "c-8", User: "somebody", Amount: 1, State: client.ClaimSettled},
+				{Claim: "c-7", User: "p2", Amount: 1},
 			}, good...),
 			want: func(f *bench.Ledger) { f.Untold = 1 },
 		},

@@ -103,7 +103,8 @@ func (f benchRainFlags) given() bool {
 }
 
 func (f *benchRainFlags) negative() bool {
-	return min(f.Packets, f.WinsPerUser, f.DropsPerSecond, f.Capacity, f.AdmitPerSecond) < 0 || f.Budget < 0 || f.Fall < 0
+	return min(f.Packets, f.WinsPerUser, f.DropsPerSecond, f.Capacity, f.AdmitPerSecond) < 0 || f.Budget < 0 ||
+		f.Fall < 0
 }
 
 // ownRain tells whether bench makes its own campaign.

@@ -46,7 +46,8 @@ func (c *campaignCreateCmd) Run(app *App) error {
 	if c.Players != "" {
 		spec.Players = &rain.Players{List: c.Players}
 	}
-	return ask(&c.remote, app, (*table).campaign, func(ctx context.Context, api *client.Client) (client.Campaign, error) {
+	return ask(&c.remote, app, (*table).campaign, func(ctx context.Context, api *client.Client) (client.Campaign,
+		error) {
 		return api.CreateCampaign(ctx, spec, c.IdempotencyKey)
 	})
 }
@@ -133,7 +134,8 @@ type rebuildCmd struct{ oneCampaign }
 
 // Run restores the campaign's state in Redis. It fails where nothing of it is lost.
 func (c *rebuildCmd) Run(app *App) error {
-	return ask(&c.remote, app, (*table).rebuilt, func(ctx context.Context, api *client.Client) (openapi.Rebuilt, error) {
+	return ask(&c.remote, app, (*table).rebuilt, func(ctx context.Context, api *client.Client) (openapi.Rebuilt,
+		error) {
 		return api.Rebuild(ctx, c.Campaign)
 	})
 }

@@ -160,9 +160,10 @@ func (f *fake) handler() http.Handler {
 			{Claim: "c1.0.9-0", Letter: "12", Kind: "reclaim", Campaign: "c1", Packet: "-1", Amount: 1_200,
 				Reason: "given up after 10 tries", CreatedAt: theDay + 1_000},
 		}}),
-		"POST /api/v1/payouts/c1-4/retry": fixed(client.Claim{Claim: "c1-4", User: "u1", Packet: "4", Amount: 88, At: theDay,
-			State: client.ClaimSettled}),
-		"POST /api/v1/payouts/w1/retry": fixed(client.Claim{Claim: "w1", User: "u1", Amount: 250, State: client.ClaimFailed}),
+		"POST /api/v1/payouts/c1-4/retry": fixed(client.Claim{Claim: "c1-4", User: "u1", Packet: "4", Amount: 88,
+			At: theDay, State: client.ClaimSettled}),
+		"POST /api/v1/payouts/w1/retry": fixed(client.Claim{Claim: "w1", User: "u1", Amount: 250,
+			State: client.ClaimFailed}),
 		"GET /api/v1/withdrawals/w1": func(w http.ResponseWriter, r *http.Request) any {
 			shown := aWithdrawal("sent", true)(w, r).(client.Withdrawal)
 			shown.Receiver, shown.LastError = "http:bank.example:shop7", "no clear answer"

@@ -49,7 +49,8 @@ func readFile(name string) (*file, []string) {
 		}
 		return f, []string{fmt.Sprintf("--config %s: %v", name, err)}
 	}
-	return f, f.parse(data)
+	faults := f.parse(data)
+	return f, faults
 }
 
 func (f *file) parse(data []byte) []string {

@@ -87,7 +87,8 @@ func (c *payoutRetryCmd) Run(app *App) error {
 	if !c.All {
 		return post(&c.remote, app, (*table).retried, nil, "payouts", c.Claim, "retry")
 	}
-	return ask(&c.remote, app, (*table).allRetried, func(ctx context.Context, api *client.Client) (client.Retried, error) {
+	return ask(&c.remote, app, (*table).allRetried, func(ctx context.Context, api *client.Client) (client.Retried,
+		error) {
 		return api.RetryPayouts(ctx, c.Campaign)
 	})
 }
@@ -170,8 +171,8 @@ type withdrawalOrderCmd struct {
 func (c *withdrawalOrderCmd) Run(app *App) error { return c.give(app, "") }
 
 func (c *withdrawalOrderCmd) give(app *App, reference string) error {
-	return post(&c.remote, app, (*table).withdrawalHead, openapi.WithdrawalOrder{Reason: c.Reason, Reference: reference},
-		"withdrawals", c.Withdrawal, app.verb)
+	order := openapi.WithdrawalOrder{Reason: c.Reason, Reference: reference}
+	return post(&c.remote, app, (*table).withdrawalHead, order, "withdrawals", c.Withdrawal, app.verb)
 }
 
 type withdrawalPaidCmd struct {

@@ -120,7 +120,8 @@ func (c *campaignPreviewCmd) check() []string {
 func (c *campaignPreviewCmd) Run(app *App) error {
 	split := rain.SplitSpec{Budget: c.Budget, Packets: c.Packets, Split: c.Split, Min: c.Min, Max: c.Max,
 		Amounts: c.Amounts}
-	return ask(&c.remote, app, (*table).summary, func(ctx context.Context, api *client.Client) (rain.SplitSummary, error) {
+	return ask(&c.remote, app, (*table).summary, func(ctx context.Context, api *client.Client) (rain.SplitSummary,
+		error) {
 		return api.PreviewSplit(ctx, split)
 	})
 }

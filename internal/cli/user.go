@@ -72,7 +72,8 @@ func (c *riskOrderCmd) check() []string {
 
 // Run decides about held wins.
 func (c *riskOrderCmd) Run(app *App) error {
-	return ask(&c.remote, app, (*table).heldWins, func(ctx context.Context, api *client.Client) ([]client.HeldWin, error) {
+	return ask(&c.remote, app, (*table).heldWins, func(ctx context.Context, api *client.Client) ([]client.HeldWin,
+		error) {
 		claims, decided := c.Claims, []client.HeldWin{}
 		if c.User != "" {
 			wins, err := collect(client.All(ctx, api.HeldWins))

@@ -63,10 +63,14 @@ func TestMySQLKnowsTheGrammar(t *testing.T) {
 func TestWhatOneServerOnlyKnows(t *testing.T) {
 	t.Parallel()
 	for version, want := range map[string]map[string]bool{
-		"8.0.36":               {"SESSION wait_timeout = 8": true, " idle_transaction_": false, " check_constraint_": false},
-		"8.4.0":                {"SESSION wait_timeout = 8": true, " idle_transaction_": false, " check_constraint_": false},
-		"10.11.6-MariaDB":      {" idle_transaction_timeout = 3": true, " wait_timeout": false, " check_constraint_": true},
-		"11.4.2-MariaDB-ubu24": {" idle_transaction_timeout = 3": true, " wait_timeout": false, " check_constraint_": true},
+		"8.0.36": {"SESSION wait_timeout = 8": true, " idle_transaction_": false,
+			" check_constraint_": false},
+		"8.4.0": {"SESSION wait_timeout = 8": true, " idle_transaction_": false,
+			" check_constraint_": false},
+		"10.11.6-MariaDB": {" idle_transaction_timeout = 3": true, " wait_timeout": false,
+			" check_constraint_": true},
+		"11.4.2-MariaDB-ubu24": {" idle_transaction_timeout = 3": true, " wait_timeout": false,
+			" check_constraint_": true},
 	} {
 		all := strings.Join(sqldb.Session(version), "; ")
 		for name, is := range want {

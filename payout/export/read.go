@@ -115,7 +115,8 @@ func (r *reader) line(line []byte) (last bool, err error) {
 	case bytes.HasPrefix(line, []byte(`{"table"`)):
 		r.at = heading{}
 		if err := json.Unmarshal(line, &r.at); err != nil || !slices.Equal(known[r.at.Table], r.at.Columns) {
-			return false, fmt.Errorf("table %q: unknown columns; use the redrain version that wrote the file", r.at.Table)
+			return false, fmt.Errorf("table %q: unknown columns; use the redrain version that wrote the file",
+				r.at.Table)
 		}
 		r.begin(r.at.Table)
 	default:

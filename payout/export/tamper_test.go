@@ -25,8 +25,8 @@ var unproved = map[string][]string{
 	"shard_mark":  {"shard", "entry_ms", "entry_seq", removed, twice},
 	"move": {"id", "from_shard", "to_shard", "numbers", "packets", "from_number", "to_number", "epoch", "created_at",
 		"done_at", removed, twice},
-	// These columns change until the campaign is over. Dead letters wait for an operator. The audit has the SHA-256 of the
-	// file.
+	// These columns change until the campaign is over. Dead letters wait for an operator. The audit has the SHA-256 of
+	// the file.
 	"campaign": {"status", "expires_at", "revision", "drained"},
 	"rain": {"ordinal", "id", "starts_at", "duration_ms", "drops_per_second", "fall_ms", "decoy_percent", "pacing",
 		"odds", "beat_ms", "odds_record", "first_wave", "seed", "stopped_at", removed, twice},

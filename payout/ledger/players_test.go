@@ -68,9 +68,10 @@ func TestBansThatHold(t *testing.T) {
 		}
 		for limit := 1; limit < 4; limit++ {
 			var got []string
-			for _, one := range slices.Concat(paytest.Pages(t, func(cursor string) ([]standing.Sanction, string, error) {
+			pages := paytest.Pages(t, func(cursor string) ([]standing.Sanction, string, error) {
 				return s.Bans(ctx, cursor, limit)
-			})...) {
+			})
+			for _, one := range slices.Concat(pages...) {
 				got = append(got, one.User)
 				if one.By != "ann" || one.Reason != "a bot" || one.Act != standing.Ban {
 					t.Errorf("%+v", one)

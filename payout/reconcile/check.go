@@ -203,6 +203,12 @@ func (p position) String() string { return fmt.Sprintf("%d-%d", p.ms, p.seq) }
 // later tells whether an entry came after the shard's snapshot.
 func (b *shardBooks) later(at position) bool { return at.after(b.cut) }
 
+// laterRef is later for an entry's id. An invalid id counts as later.
+func (b *shardBooks) laterRef(ref rain.EntryRef) bool {
+	at, err := positionOf(ref.ID)
+	return err != nil || b.later(at)
+}
+
 // sortedShards lists the shards in order, so that findings come in the same order each time.
 func (r *campaignCheck) sortedShards() []int { return sortedKeys(r.shards) }
 

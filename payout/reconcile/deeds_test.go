@@ -56,6 +56,10 @@ var deeds = map[string]deed{
 		names: []string{"player v was paid for 2 packets, but may win 1",
 			"claim c1-1 (packet 1, player u5, amount 50, outbox entry c1.0."},
 	},
+	"a player who was paid nothing": {
+		sql:   "INSERT INTO winner (campaign_id, user_id, wins, amount) VALUES ('c1', 'victim', 1, 0)",
+		names: []string{"player victim was paid nothing, but is in the table winner"},
+	},
 	"a line deleted": {
 		sql:   "DELETE FROM entry WHERE account_id = 'user:u5'",
 		names: []string{"transaction 3 (pay) has no line for user:u5, who should have 50 by c1-1"},

@@ -95,7 +95,9 @@ func (r *campaignCheck) newestNow(ctx context.Context, n int) (at position, err 
 		return at, errStale
 	}
 	if err == nil {
-		at, err = positionOf(cmp.Or(entry, "0-0"))
+		if at, err = positionOf(cmp.Or(entry, "0-0")); err != nil {
+			err = fmt.Errorf("%w: %w", rain.ErrUnreadable, err)
+		}
 	}
 	if err != nil {
 		return at, fmt.Errorf("shard %d: %w: %w", n, ErrHot, err)

@@ -170,7 +170,7 @@ func (r *campaignCheck) lend(n int, of *moved) {
 
 // holdShard makes the list of the packets that a shard must have.
 func (r *campaignCheck) holdShard(n int, of *moved) {
-	came := append(of.came, r.campaign.Layout().Stock(n)...)
+	came := slices.Concat(of.came, r.campaign.Layout().Stock(n))
 	here := rain.Remaining(came, of.gone)
 	r.shards[n].holding = newHolding(here)
 	if !r.known(r.shards[n]) {

@@ -36,7 +36,7 @@ func (r *campaignCheck) readOutbox(ctx context.Context) error {
 					"money: %v", e.Ref, unreadable)
 				return nil
 			}
-			if at, err := positionOf(e.Ref.ID); err != nil || b.later(at) {
+			if b.laterRef(e.Ref) {
 				r.found.add("an outbox entry from elsewhere", e.Ref.String(), "outbox entry %s (%s): no script has "+
 					"written it, "+
 					"the newest of the shard is %s", e.Ref, entryInWords(&e), b.snapshot.LastEntry)

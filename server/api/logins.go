@@ -118,8 +118,8 @@ func (a *API) passByOperator(wish openapi.LoginCodeRequest) (login.Pass, error) 
 	var wrong faults
 	wrong.checkErr(rain.CheckUser(wish.User), "user", "is required: ")
 	wrong.check(utf8.RuneCountInString(wish.Name) <= maxName, "name", "has at most %d characters", maxName)
-	wrong.check(wish.Name == "" || utf8.RuneCountInString(wish.Name) > maxName || rain.CheckUser(wish.Name) == nil, "name",
-		"is text without control characters, and without characters that are not seen")
+	wrong.check(wish.Name == "" || utf8.RuneCountInString(wish.Name) > maxName || rain.CheckUser(wish.Name) == nil,
+		"name", "is text without control characters, and without characters that are not seen")
 	wrong.check(ttl >= least && ttl <= most, "ttl_ms", "is from %d to %d", least, most)
 	if err := wrong.err(); err != nil {
 		return login.Pass{}, err

@@ -2,6 +2,7 @@ package risk
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -171,5 +172,97 @@ func TestAFullPageIsWritten(t *testing.T) {
 	testenv.Must(t, r.write(t.Context(), standing.Verdict{User: "later", Act: standing.Hold}))
 	if b.given != 3 || len(b.of) != maxPage+2 {
 		t.Errorf("%d verdicts in %d transactions", len(b.of), b.given)
+	}
+}
+
+// What is asked is in docs/use/abuse.md, letter by letter.
+func TestRequestIsAsDescribed(t *testing.T) {
+	body, err := json.Marshal(Request{ID: "r1", Moment: MomentHold, At: 1, Caller: Caller{User: "u", Campaign: "c",
+		Address: "a", Session: "s", Issued: 2}, Rules: &Opinion{Verdict: standing.Hold, Score: 70,
+		Reasons: []standing.Reason{{Rule: "fast_hands", Score: 70, Sentence: "x"}}}})
+	const want = `{"id":"r1","moment":"hold","at":1,"user":"u","campaign":"c","address":"a","session":"s","issued":2,` +
+		`"rules":{"verdict":"hold","score":70,"reasons":[{"rule":"fast_hands","score":70,"sentence":"x"}]}}`
+	if err != nil || string(body) != want {
+		t.Errorf("%s, %v", body, err)
+	}
+	body, err = json.Marshal(Request{ID: "r1", Moment: MomentWithdrawal, At: 1, Caller: Caller{User: "u"},
+		Money: &Money{Withdrawal: "w", Amount: 250}})
+	const money = `{"id":"r1","moment":"withdrawal","at":1,"user":"u","withdrawal":"w","amount":250}`
+	if err != nil || string(body) != money {
+		t.Errorf("%s, %v", body, err)
+	}
+}
+
+// waitingContext counts who waits for the end of it.
+type waitingContext struct {
+	context.Context
+
+	n *atomic.Int64
+}
+
+func (c waitingContext) Done() <-chan struct{} {
+	c.n.Add(1)
+	return c.Context.Done()
+}
+
+// A player who says hello many times at once is asked about once, and all of them hear the answer; another player, and
+// the same one from elsewhere or later, are asked about by themselves. One who gives up ends it for nobody else.
+func TestTheSameQuestionIsAskedOnce(t *testing.T) {
+	free := make(chan struct{})
+	r := open(t, func(w http.ResponseWriter, hr *http.Request) {
+		<-free
+		says(`{"verdict":"deny"}`)(w, hr)
+	}, func(o *SystemOptions) { o.Timeout = time.Minute })
+	who := Caller{User: "u", Campaign: "c", Address: "192.0.2.1"}
+	elsewhere := who
+	elsewhere.Address = "192.0.2.2"
+	const many = 100
+	var wg sync.WaitGroup
+	impatient, giveUp := context.WithCancel(t.Context())
+	hello := func(ctx context.Context, who Caller, want error) {
+		wg.Go(func() {
+			if err := r.Hello(ctx, who); !errors.Is(err, want) {
+				t.Errorf("%+v: %v, want %v", who, err, want)
+			}
+		})
+	}
+	hello(impatient, who, context.Canceled)
+	testenv.Eventually(t, time.Minute, "the first has asked", func() bool { return len(r.asked) == 1 })
+	var waiting atomic.Int64
+	for range many {
+		hello(waitingContext{t.Context(), &waiting}, who, standing.ErrDenied)
+	}
+	testenv.Eventually(t, time.Minute, "all wait for one answer", func() bool { return waiting.Load() == many })
+	giveUp()
+	hello(t.Context(), elsewhere, standing.ErrDenied)
+	hello(t.Context(), Caller{User: "v", Campaign: "c", Address: "192.0.2.1"}, standing.ErrDenied)
+	testenv.Eventually(t, time.Minute, "all have asked", func() bool { return len(r.asked) == 3 })
+	close(free)
+	wg.Wait()
+	if err := r.Hello(t.Context(), who); !errors.Is(err, standing.ErrDenied) || len(r.asked) != 4 {
+		t.Errorf("%v, asked %d times", err, len(r.asked))
+	}
+}
+
+// A hold that the system gives after it could not be asked has its reason on record, and stays when it allows the next
+// hello: only what is said of no answer ends with one.
+func TestAHoldAfterNoAnswerStays(t *testing.T) {
+	answer := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "ill", http.StatusInternalServerError)
+	})
+	r := open(t, func(w http.ResponseWriter, q *http.Request) { answer(w, q) },
+		func(o *SystemOptions) { o.Default = standing.Hold })
+	for _, said := range []string{"", `{"verdict":"hold","reasons":["a stolen card"]}`, `{"verdict":"allow"}`} {
+		if said != "" {
+			answer = says(said)
+		}
+		if err := r.Hello(t.Context(), Caller{User: "u"}); err != nil {
+			t.Error(err)
+		}
+	}
+	v, _ := r.book.newest("u")
+	if reasons := standing.ParseReasons(v.Reasons); v.Act != standing.Hold || len(reasons) != 1 ||
+		reasons[0].Sentence != "a stolen card" {
+		t.Errorf("on record: %+v", v)
 	}
 }

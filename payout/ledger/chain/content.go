@@ -65,9 +65,9 @@ func (c *Content) Add(values ...any) {
 			c.Add(v.Elem().Interface())
 		case v.CanInt():
 			c.Int(v.Int())
-		case value == true:
+		case v.Kind() == reflect.Bool && v.Bool():
 			c.Int(1)
-		case value == false:
+		case v.Kind() == reflect.Bool:
 			c.Int(0)
 		case v.Kind() == reflect.String:
 			c.Text(v.String())

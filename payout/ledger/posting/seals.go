@@ -33,24 +33,27 @@ func NewSeals(db *sqldb.DB, clock rain.Clock) *Seals {
 func (s *Seals) Ring() *seal.Ring { return s.ring }
 
 // Load reads the keys that are valid now.
-func (s *Seals) Load(ctx context.Context) error { return s.read(ctx, s.db) }
+func (s *Seals) Load(ctx context.Context) error {
+	_, err := s.read(ctx, s.db)
+	return err
+}
 
 // RefreshSeals reads the keys that are valid now, because something was met whose seal is wrong: another node may have
 // sealed it with a newer one.
 func (p *Poster) RefreshSeals(ctx context.Context) error { return p.seals.Load(ctx) }
 
-// read reads the keys that are valid into the ring.
-func (s *Seals) read(ctx context.Context, q sqldb.Querier) error {
+// read reads the keys that are valid into the ring, and returns another ring of just these.
+func (s *Seals) read(ctx context.Context, q sqldb.Querier) (*seal.Ring, error) {
 	const valid = 2
 	secrets, err := sqldb.List(ctx, q, scanSecret, "SELECT secret FROM seal_key ORDER BY id DESC LIMIT ?", valid)
 	if err == nil && len(secrets) == 0 {
 		err = fmt.Errorf("there is none; the migration makes one: run redrain migrate")
 	}
 	if err != nil {
-		return fmt.Errorf("the key of the seals: %w", err)
+		return nil, fmt.Errorf("the key of the seals: %w", err)
 	}
 	s.ring.Replace(secrets...)
-	return nil
+	return seal.NewRing(secrets...), nil
 }
 
 func scanSecret(scan sqldb.Scan) (secret seal.Secret, err error) {
@@ -114,7 +117,7 @@ func (s *Seals) doubted(ctx context.Context, q sqldb.Querier, entries []rain.Ent
 	if allSealed(s.ring, entries) {
 		return nil, nil
 	}
-	return s.ring, s.read(ctx, q)
+	return s.read(ctx, q)
 }
 
 // ever returns a ring of every key that there ever was. An entry that was sealed long ago, and could not be posted

@@ -86,7 +86,8 @@ func TestOneKeyIsPaidOnce(t *testing.T) {
 			// If the connection breaks off, the transport tries again by itself.
 			answer, err := pay(t, p, patience)
 			if first != webhooktest.PayAndBreak && (err == nil || !strings.Contains(err.Error(), shown)) ||
-				err != nil && (strings.Contains(err.Error(), "127.0.0.1") || strings.Contains(err.Error(), "/payments")) {
+				err != nil && (strings.Contains(err.Error(), "127.0.0.1") ||
+					strings.Contains(err.Error(), "/payments")) {
 				t.Errorf("the first answer: %+v, %v", answer, err)
 			}
 			if answer, err := pay(t, p, time.Minute); err != nil || answer.Status != withdraw.Paid ||
