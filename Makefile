@@ -13,7 +13,8 @@ ROWS      ?=
 PROSE      = rain room lua grab grab/outcome grab/confirm grab/store server server/gateway server/sockets server/clientip server/timeout server/servertest \
              server/admission server/cluster server/presence server/names server/login server/history server/live \
              server/risk server/campaigns server/config server/api client internal/bench internal/bench/benchtest \
-             internal/loop internal/reread internal/faults internal/wire internal/ws \
+             internal/loop internal/reread internal/faults internal/testenv internal/testenv/property \
+             internal/testenv/testrun internal/testkit/browser internal/testkit/browser/browsertest internal/wire internal/ws \
              internal/auth internal/seal internal/signed internal/rawio internal/embedded internal/sqldb
 PAGES      = README.md CONTRIBUTING.md CHANGELOG.md $(wildcard docs/*/*.md)
 PACKAGES  ?= ./rain ./room ./internal/wire ./internal/auth ./internal/ws ./grab/outcome
