@@ -1,4 +1,4 @@
-// redrain is a server for red packet rain (红包雨). Its command line is in internal/cli; README.md tells the rest.
+// redrain is a server for red packet rain (红包雨). Its command line is in internal/cli; see README.md.
 package main
 
 import (
@@ -7,7 +7,7 @@ import (
 	"redrain/internal/cli"
 )
 
-// What the browsers load is made from the sources in web and committed, so that building the program takes Go alone.
+// The browsers' files are built from the sources in web and committed, so that building the program needs Go only.
 //
 //go:generate go run ./web/build
 

@@ -22,12 +22,12 @@ func (c *Client) Deposit(ctx context.Context, sponsor, reference string, amount 
 		"sponsors", sponsor, "deposits")
 }
 
-// Sponsor is a sponsor's account.
+// Sponsor returns a sponsor's account.
 func (c *Client) Sponsor(ctx context.Context, id string) (openapi.Sponsor, error) {
 	return Get[openapi.Sponsor](ctx, c, "sponsors", id)
 }
 
-// User is a player's account.
+// User returns a player's account.
 func (c *Client) User(ctx context.Context, id string) (openapi.Balance, error) {
 	return Get[openapi.Balance](ctx, c, "users", id)
 }
@@ -38,43 +38,45 @@ func (c *Client) Withdraw(ctx context.Context, amount rain.Money, key string) (o
 		body: openapi.NewWithdrawal{Amount: amount}, key: key})
 }
 
-// Lobby is the campaign that a newcomer should play. No token is needed.
+// Lobby returns the campaign of the start page. No token is needed.
 func (c *Client) Lobby(ctx context.Context) (openapi.Lobby, error) {
 	return Get[openapi.Lobby](ctx, c, "lobby")
 }
 
-// LoginCode makes a code that signs a player in.
+// LoginCode creates a code that signs a player in.
 func (c *Client) LoginCode(ctx context.Context, wish LoginWish) (openapi.LoginCode, error) {
 	return Post[openapi.LoginCode](ctx, c, wish, "login-codes")
 }
 
-// Turn asks for the turn of the player whose token the client has. The place is kept for who asks again in time.
+// Turn returns whether the client's player is admitted, else the queue position. The position is kept while the player
+// asks in time.
 func (c *Client) Turn(ctx context.Context, campaign string) (openapi.Admission, error) {
 	return call[openapi.Admission](ctx, c, request{method: http.MethodGet, path: path("admission"),
 		query: url.Values{"campaign": {campaign}}})
 }
 
-// PendingError is returned by what was not done, because it waits for a second person.
+// PendingError is returned by a command that waits for a second person.
 type PendingError struct{ Approval openapi.Approval }
 
-// Error says what to do.
+// Error names the command that confirms the order.
 func (e *PendingError) Error() string {
 	return fmt.Sprintf("it needs a second person: another one confirms it with redrain approval confirm %s",
 		e.Approval.Approval)
 }
 
-// RetryPayouts retries all payments that were given up: those of one campaign, or of all where campaign is "".
+// RetryPayouts retries all dead payouts of one campaign, or of all if campaign is "".
 func (c *Client) RetryPayouts(ctx context.Context, campaign string) (Retried, error) {
 	return call[Retried](ctx, c, request{method: http.MethodPost, path: path("payouts", "retry"),
 		body: openapi.RetryAllPayoutsJSONBody{Campaign: campaign}, timeout: createTimeout})
 }
 
-// HeldWins is a page of the wins that wait for somebody, the oldest first.
+// HeldWins returns a page of the held wins, the oldest first.
 func (c *Client) HeldWins(ctx context.Context, p Page) (List[HeldWin], error) {
 	return Pages[HeldWin](c, url.Values{"state": {"held"}}, "risk", "held")(ctx, p)
 }
 
-// DecideHeld does one of release and confirm with held wins, and returns those that there are, as they are now.
+// DecideHeld releases or confirms held wins, and returns them in their new state. Unknown claims are missing in the
+// result.
 func (c *Client) DecideHeld(ctx context.Context, act string, claims []string, reason string) (List[HeldWin], error) {
 	return Post[List[HeldWin]](ctx, c, openapi.HeldDecision{Claims: claims, Reason: reason}, "risk", act)
 }
@@ -88,7 +90,7 @@ func (c *Client) DeleteList(ctx context.Context, name string) error {
 	return err
 }
 
-// ImportMembers puts all members that a CSV has on a list; with replace they are all that are on it then.
+// ImportMembers adds the members in a CSV to a list; with replace it removes all others.
 func (c *Client) ImportMembers(ctx context.Context, name string, file io.Reader,
 	replace bool) (openapi.PlayerList, error) {
 	r := request{method: http.MethodPost, path: path("lists", name, "members"), csv: file, timeout: rebuildTimeout}
@@ -98,15 +100,15 @@ func (c *Client) ImportMembers(ctx context.Context, name string, file io.Reader,
 	return call[openapi.PlayerList](ctx, c, r)
 }
 
-// VerifyAudit has the server compare the ledger's rows with their hashes, blocks and roots. from is the day of the root
-// to begin with; "": the beginning. The roots in noted, which were kept elsewhere, count more than the ledger's own.
+// VerifyAudit makes the server compare the ledger's rows with their hashes, blocks and roots. from is the day of the
+// first root; "": the beginning. The roots in noted were kept elsewhere, and take precedence over the ledger's own.
 func (c *Client) VerifyAudit(ctx context.Context, from string,
 	noted []openapi.AuditRoot) (openapi.AuditVerification, error) {
 	return call[openapi.AuditVerification](ctx, c, request{method: http.MethodPost, path: path("audit", "verify"),
 		body: openapi.VerifyAuditJSONBody{From: from, Roots: noted}, timeout: reconcileTimeout})
 }
 
-// MatchStatement holds a provider's or a bank's statement against the ledger.
+// MatchStatement compares a provider's or a bank's statement with the ledger.
 func (c *Client) MatchStatement(
 	ctx context.Context, s openapi.MatchStatementJSONBody,
 ) (openapi.StatementReport, error) {
@@ -114,11 +116,12 @@ func (c *Client) MatchStatement(
 		body: s, timeout: reconcileTimeout})
 }
 
-// proofs are how many times a guest works: while one does, others of the same address may have made it more.
+// proofs is the number of tries at a proof of work. Meanwhile other guests of the address may have raised the required
+// work.
 const proofs = 4
 
-// Guest makes a new player with a generated name, where guests are allowed. It does the work that the server may want
-// for that; other challenges are for people, and an error.
+// Guest creates a new player with a generated name, if guests are allowed. It computes a proof of work if required; any
+// other challenge is an error.
 func (c *Client) Guest(ctx context.Context) (openapi.Guest, error) {
 	var body any
 	for tries := 0; ; tries++ {
@@ -135,7 +138,7 @@ func (c *Client) Guest(ctx context.Context) (openapi.Guest, error) {
 	}
 }
 
-// work finds the number of a challenge, and says it as ALTCHA's widget does.
+// work solves a challenge, and returns the payload of ALTCHA's widget.
 func work(ctx context.Context, c *altcha.Challenge) (string, error) {
 	found, err := altcha.SolveChallenge(c.Challenge, c.Salt, altcha.Algorithm(c.Algorithm), int(c.MaxNumber), 0,
 		ctx.Done())

@@ -12,27 +12,27 @@ import (
 	"redrain/rain"
 )
 
-// CreateCampaign funds and stocks a campaign. With an idempotency key that was used before, the answer is that of
-// the first request; "" is no key.
+// CreateCampaign funds and stocks a campaign. If an idempotency key was used before, it returns the first answer; "" is
+// no key.
 func (c *Client) CreateCampaign(ctx context.Context, spec rain.Spec, key string) (Campaign, error) {
 	return call[Campaign](ctx, c, request{
 		method: http.MethodPost, path: path("campaigns"), body: spec, key: key, timeout: createTimeout,
 	})
 }
 
-// PreviewSplit cuts a split with a seed that no campaign uses, and summarizes the amounts.
+// PreviewSplit computes a split with a new seed, and summarizes the amounts.
 func (c *Client) PreviewSplit(ctx context.Context, split rain.SplitSpec) (rain.SplitSummary, error) {
 	return call[rain.SplitSummary](ctx, c, request{
 		method: http.MethodPost, path: path("splits", "preview"), body: split, timeout: createTimeout,
 	})
 }
 
-// Campaigns is a page of the campaigns.
+// Campaigns returns a page of the campaigns.
 func (c *Client) Campaigns(ctx context.Context, p Page) (List[Campaign], error) {
 	return Pages[Campaign](c, nil, "campaigns")(ctx, p)
 }
 
-// Campaign is one campaign.
+// Campaign returns one campaign.
 func (c *Client) Campaign(ctx context.Context, id string) (Campaign, error) {
 	return Get[Campaign](ctx, c, "campaigns", id)
 }
@@ -47,7 +47,7 @@ func (c *Client) Resume(ctx context.Context, id string) (Campaign, error) {
 	return Post[Campaign](ctx, c, nil, "campaigns", id, "resume")
 }
 
-// CloseCampaign ends the campaign and its rain; what is left goes back to the sponsor.
+// CloseCampaign ends the campaign and its rain. The rest returns to the sponsor.
 func (c *Client) CloseCampaign(ctx context.Context, id string) (Campaign, error) {
 	return Post[Campaign](ctx, c, nil, "campaigns", id, "close")
 }
@@ -63,23 +63,23 @@ func (c *Client) StopRain(ctx context.Context, id, rainID string) (wire.Rain, er
 	return Post[wire.Rain](ctx, c, nil, "campaigns", id, "rains", rainID, "stop")
 }
 
-// Rebuild restores what Redis has lost of the campaign. It can be repeated.
+// Rebuild restores the campaign's shards that Redis has lost. It can be repeated.
 func (c *Client) Rebuild(ctx context.Context, id string) (openapi.Rebuilt, error) {
 	return call[openapi.Rebuilt](ctx, c, request{method: http.MethodPost, path: path("campaigns", id, "rebuild"),
 		timeout: rebuildTimeout})
 }
 
-// Stats are the campaign's figures at this moment.
+// Stats returns the campaign's current figures.
 func (c *Client) Stats(ctx context.Context, id string) (Stats, error) {
 	return Get[Stats](ctx, c, "campaigns", id, "stats")
 }
 
-// Claims is a page of the campaign's wins.
+// Claims returns a page of the campaign's wins.
 func (c *Client) Claims(ctx context.Context, id string, p Page) (List[Claim], error) {
 	return Pages[Claim](c, nil, "campaigns", id, "claims")(ctx, p)
 }
 
-// ExportCampaign copies all that the ledger has of a campaign that is over to w, as a gzip file.
+// ExportCampaign copies the ledger's data of a campaign that is over to w, as a gzip file.
 func (c *Client) ExportCampaign(ctx context.Context, id string, w io.Writer) error {
 	resp, done, err := c.send(ctx, request{method: http.MethodGet, path: path("campaigns", id, "export"),
 		accept: "application/gzip", timeout: -1})
@@ -91,13 +91,13 @@ func (c *Client) ExportCampaign(ctx context.Context, id string, w io.Writer) err
 	return err
 }
 
-// Reconciliation says where the campaign's money is.
+// Reconciliation reconciles the campaign.
 func (c *Client) Reconciliation(ctx context.Context, id string) (Reconciliation, error) {
 	return call[Reconciliation](ctx, c, request{method: http.MethodGet, path: path("campaigns", id, "reconciliation"),
 		timeout: reconcileTimeout})
 }
 
-// ReconcileFull proves all books by every row. It calls progress about once a second, if that is not nil. Only ctx
+// ReconcileFull reconciles all books by every row. It calls progress about once a second; progress may be nil. Only ctx
 // limits its time.
 func (c *Client) ReconcileFull(ctx context.Context, progress func(openapi.ProofProgress)) (openapi.Books, error) {
 	resp, done, err := c.send(ctx, request{method: http.MethodGet, path: path("reconciliation", "full"), timeout: -1})
@@ -120,7 +120,7 @@ func (c *Client) ReconcileFull(ctx context.Context, progress func(openapi.ProofP
 	}
 }
 
-// Fairness is the commitment of a rain and, after its end, its seed.
+// Fairness returns the commitment of a rain and, after its end, its seed.
 func (c *Client) Fairness(ctx context.Context, id, rainID string) (Fairness, error) {
 	return Get[Fairness](ctx, c, "campaigns", id, "rains", rainID, "fairness")
 }

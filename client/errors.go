@@ -14,14 +14,14 @@ import (
 	"redrain/rain"
 )
 
-// Error is an answer outside 2xx: its problem+json (RFC 9457), as far as the server sent one.
+// Error is an answer outside 2xx, with its problem+json (RFC 9457) if the server has sent one.
 type Error struct {
 	Status int               `json:"-"`    // HTTP's
-	Code   string            `json:"code"` // stable, for programs; "" where a proxy answered
+	Code   string            `json:"code"` // stable, for programs; "" for an answer of a proxy
 	Title  string            `json:"title"`
 	Detail string            `json:"detail"` // for people
 	Errors []rain.FieldError `json:"errors"` // with the code "invalid": the fault of each field
-	// Challenge is what to do before a guest is made; nil with all other errors.
+	// Challenge is the CAPTCHA before a guest is created; nil with all other errors.
 	Challenge *openapi.Challenge `json:"challenge"`
 
 	after time.Duration // the Retry-After
@@ -49,16 +49,16 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s (%s)", text, e.Code)
 }
 
-// RetryAfter is when a refused request may be repeated, as the answer says; 0 where it says nothing.
+// RetryAfter returns the answer's time until a repetition; 0 without one.
 func (e *Error) RetryAfter() time.Duration { return e.after }
 
-// HasStatus tells whether an error is an answer with that HTTP status.
+// HasStatus reports whether an error is an answer with that HTTP status.
 func HasStatus(err error, status int) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Status == status
 }
 
-// problem reads an error answer. One that is not problem+json still says its status.
+// problem parses an error answer. If it is not problem+json, the error has the status only.
 func problem(resp *http.Response) error {
 	e := &Error{}
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxProblem))

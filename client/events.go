@@ -16,7 +16,7 @@ const (
 	EventStats    = "stats"    // a running campaign's figures, once a second
 	EventCampaign = "campaign" // a campaign has changed
 	EventRain     = "rain"     // a rain has changed
-	EventAlarm    = "alarm"    // somebody has to look
+	EventAlarm    = "alarm"    // an event that needs a person
 )
 
 // maxEvent is the longest line of an event stream, in bytes.
@@ -31,8 +31,8 @@ type Event struct {
 // ErrStreamEnded is returned by Events when the server has ended the stream.
 var ErrStreamEnded = errors.New("the server has ended the stream of events")
 
-// Events hands each event to handle as it comes. It returns nil when ctx ends, the error of handle, or why
-// the stream broke. It does not reconnect.
+// Events calls handle with each event. It returns nil when ctx ends, the error of handle, or the error that broke the
+// stream. It does not reconnect.
 func (c *Client) Events(ctx context.Context, handle func(Event) error) error {
 	resp, done, err := c.send(ctx, request{method: http.MethodGet, path: path("events"), accept: "text/event-stream",
 		timeout: -1})
@@ -75,7 +75,7 @@ func readEvents(r io.Reader, handle func(Event) error) error {
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return fmt.Errorf("reading the stream of events: %w", err)
+		return fmt.Errorf("read the stream of events: %w", err)
 	}
 	return ErrStreamEnded
 }

@@ -15,27 +15,27 @@ import (
 
 const (
 	apiRoot = "/api/v1"
-	// createTimeout is for requests that may take long: creating a campaign is answered when all its packets are
-	// stocked, and the preview of a split when the split is cut.
+	// createTimeout is for long requests: the creation of a campaign, which stocks all packets, and the preview of a
+	// split.
 	createTimeout  = 5 * time.Minute
-	rebuildTimeout = 30 * time.Minute // as long as the server itself tries
+	rebuildTimeout = 30 * time.Minute // as long as the server tries
 	// reconcileTimeout is longer still, because a reconciliation reads every row.
 	reconcileTimeout = time.Hour
 	defaultTimeout   = 30 * time.Second
-	maxProblem       = 1 << 20 // bytes of an error answer that are looked at
+	maxProblem       = 1 << 20 // read bytes of an error answer
 )
 
-// Options say where the server is and whose token is used.
+// Options are the server's address, the token and the limits of a Client.
 type Options struct {
-	Server string // its address, "http://host:port"; a path in it is kept, for a server behind a proxy
+	Server string // its address, "http://host:port"; may have a path, for a server behind a proxy
 	Token  string // operator's, viewer's or player's; "" sends none
-	// Timeout is for one request; 0 is 30 s. It does not bound creating a campaign, previews, retries, reconciliation,
+	// Timeout limits one request; 0 is 30 s. It does not limit creating a campaign, previews, retries, reconciliation,
 	// rebuilding, CSV and events.
 	Timeout    time.Duration
-	HTTPClient *http.Client // nil: a client of its own, without a timeout (see Timeout)
+	HTTPClient *http.Client // nil: a new client, without a timeout (see Timeout)
 }
 
-// Client speaks to one server. It is safe for concurrent use.
+// Client calls one server. It is safe for concurrent use.
 type Client struct {
 	base    string
 	name    string // base without a password, for messages
@@ -44,10 +44,10 @@ type Client struct {
 	http    *http.Client
 }
 
-// ErrBadServer is returned by New for an address that cannot be one.
+// ErrBadServer is returned by New for an invalid address.
 var ErrBadServer = errors.New("the server's address is not like http://host:port")
 
-// New makes a client. Nothing is sent.
+// New returns a client. It sends nothing.
 func New(o Options) (*Client, error) {
 	u, err := url.Parse(o.Server)
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") || u.RawQuery != "" ||
@@ -92,7 +92,7 @@ type request struct {
 	timeout time.Duration // 0: the client's; less than 0: none
 }
 
-// send makes the request and returns a 2xx answer with its body open; the caller calls the returned function after
+// send sends the request and returns a 2xx answer with an open body. The caller calls the returned function after
 // reading it. Any other answer is an *Error.
 func (c *Client) send(ctx context.Context, r request) (*http.Response, func(), error) {
 	cancel := context.CancelFunc(func() {})
@@ -147,7 +147,7 @@ func (c *Client) build(ctx context.Context, r request) (*http.Request, error) {
 	return req, nil
 }
 
-// unanswered says which server does not answer. It leaves out the request's URL, which is long and says little.
+// unanswered adds the server's name to an error, and removes the request's URL, which is long.
 func (c *Client) unanswered(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
@@ -174,7 +174,7 @@ func (c *Client) headers(req *http.Request, r request) {
 	req.Header.Set("Accept", r.accept)
 }
 
-// call makes a request and decodes its answer. What waits for a second person is a *PendingError.
+// call sends a request and decodes its answer. If the command waits for a second person, the error is a *PendingError.
 func call[T any](ctx context.Context, c *Client, r request) (T, error) {
 	var answer T
 	resp, done, err := c.send(ctx, r)
@@ -195,7 +195,7 @@ func call[T any](ctx context.Context, c *Client, r request) (T, error) {
 	return answer, nil
 }
 
-// Get asks for what is at a path under /api/v1: Get[openapi.Sponsor](ctx, c, "sponsors", id). It escapes the segments.
+// Get reads the object at a path under /api/v1: Get[openapi.Sponsor](ctx, c, "sponsors", id). It escapes the segments.
 // docs/openapi.yaml has the paths and their answers.
 func Get[T any](ctx context.Context, c *Client, segments ...string) (T, error) {
 	return call[T](ctx, c, request{method: http.MethodGet, path: path(segments...)})

@@ -11,7 +11,7 @@ import (
 	"redrain/internal/openapi"
 )
 
-// maxPage is the largest page there is.
+// maxPage is the largest page.
 const maxPage = 500
 
 // Pages returns a list's pages, for All. The path is as in Get; a query may be nil.
@@ -31,8 +31,7 @@ func Pages[T any](c *Client, query url.Values, segments ...string) func(context.
 	}
 }
 
-// All walks through every page of a list, in large pages: All(ctx, client.Campaigns). It ends with the
-// first error.
+// All reads a complete list in large pages: All(ctx, client.Campaigns). It ends with the first error.
 func All[T any](ctx context.Context, page func(context.Context, Page) (List[T], error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for p := (Page{Limit: maxPage}); ; {
@@ -55,7 +54,7 @@ func All[T any](ctx context.Context, page func(context.Context, Page) (List[T], 
 	}
 }
 
-// Campaign and the others are the answers that callers name most. Package openapi has all of them.
+// The most used answers. Package openapi has all of them.
 type (
 	Campaign       = openapi.Campaign
 	Claim          = openapi.Claim
@@ -77,7 +76,7 @@ const (
 	ClaimGranted = "granted" // won; the ledger does not have it yet
 	ClaimSettled = "settled" // paid
 	ClaimFailed  = "failed"  // the payment failed and is tried again
-	ClaimDead    = "dead"    // the payment was given up; an operator must look at it
+	ClaimDead    = "dead"    // the payment has failed for good and needs an operator
 )
 
 // The states of a withdrawal.
@@ -87,7 +86,7 @@ const (
 	WithdrawalFailed  = "failed" // refused for good; the money is back in the player's account
 )
 
-// Page asks for a part of a list.
+// Page selects a part of a list.
 type Page struct {
 	Limit  int    // items at most, up to 500; 0: 50
 	Cursor string // the List.Next of the page before; "": the first page

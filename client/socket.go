@@ -30,7 +30,7 @@ const (
 // writeBuffers are shared, because most sockets are silent at any moment.
 var writeBuffers sync.Pool
 
-// SocketOptions say where a Socket connects to.
+// SocketOptions are the options of Dial.
 type SocketOptions struct {
 	URL       string      // ws://host:port/ws or wss://…; required
 	Header    http.Header // sent with the handshake. Defaults to nothing
@@ -59,19 +59,19 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("connect to %s: the server answers %s", e.URL, e.Status)
 }
 
-// RetryAfter is when to come back by the server's word; 0: it says nothing.
+// RetryAfter returns the server's time until a retry; 0 without one.
 func (e *RefusedError) RetryAfter() time.Duration { return e.after }
 
 // ErrProtocol is returned by Receive if the server breaks the WebSocket protocol.
 var ErrProtocol = errors.New("broken frame")
 
-// ClosedError says why the server has closed the connection.
+// ClosedError is the server's reason for closing the connection.
 type ClosedError struct {
 	Code   int
 	Reason string // the server's words; may be ""
 }
 
-// Error has the reason and the code.
+// Error returns the reason and the code.
 func (e *ClosedError) Error() string {
 	return fmt.Sprintf("the server closed the connection: %s (code %d)", e.Reason, e.Code)
 }
@@ -84,7 +84,7 @@ const (
 	codeFinalLimit = 4600
 )
 
-// Retry tells whether the client should connect again.
+// Retry reports whether the client should connect again.
 func (e *ClosedError) Retry() bool {
 	if e.Code == codeProtocol && e.Reason == wire.LateHello {
 		return true
@@ -114,7 +114,7 @@ func Dial(ctx context.Context, o SocketOptions) (*Socket, error) {
 // Message is one object that the server has sent.
 type Message struct {
 	Type string // such as "wave"
-	Body []byte // JSON; good until the next call of Receive
+	Body []byte // JSON; valid until the next call of Receive
 	// First is true for the first object of a frame.
 	First bool
 }
@@ -218,12 +218,12 @@ func (s *Socket) send(message any) error {
 	return s.conn.WriteMessage(websocket.TextMessage, wire.Encode(message))
 }
 
-// Leave tells the server that the player goes. The server closes the connection, which Receive returns as a
-// *ClosedError with code 1000.
+// Leave notifies the server that the player leaves for good. The server closes the connection, which Receive returns as
+// a *ClosedError with code 1000.
 func (s *Socket) Leave() error {
 	bye := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
 	return s.conn.WriteControl(websocket.CloseMessage, bye, time.Now().Add(writeWithin))
 }
 
-// Close ends the connection without a word. Receive then returns an error.
+// Close ends the connection without a close frame. Receive then returns an error.
 func (s *Socket) Close() error { return s.conn.Close() }

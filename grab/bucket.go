@@ -1,6 +1,6 @@
 package grab
 
-// bucket lets a player tap at a rate, and in one burst as often as in one second. It runs on the cluster's time. A
+// bucket is a token bucket for a player's taps. It holds the taps of one second. It runs on the cluster's time. A
 // player on several nodes has a bucket on each, with a part of the rate.
 type bucket struct {
 	tokens float64

@@ -13,8 +13,8 @@ const (
 
 // coalescer gathers the taps on one shard into batches. One batch is in flight at any time; the taps that arrive
 // meanwhile are the next one. So a lone tap leaves at once, and batches grow under load without a timer and without
-// lost time. The batches of hundreds of nodes are small, and also grow when they wait for Redis (tools/nodes
-// simulates it).
+// lost time. With hundreds of nodes the batches are small at first, and grow if Redis is slow (tools/nodes simulates
+// it).
 type coalescer[E any] struct {
 	workers *workers
 	decide  func(batch []E) error // answers the batch, also if it fails

@@ -7,8 +7,8 @@ import (
 	"redrain/rain"
 )
 
-// draws holds the beats of a rain in which a player has drawn with luck, in order, and the drop that took each draw.
-// A draw without luck needs no memory: it is computed again.
+// draws holds the lucky draws of a player in a rain, in order: the beat, and the drop that took the draw. An unlucky
+// draw is not stored, because it can be computed again.
 type draws []drawn
 
 type drawn struct {

@@ -186,9 +186,9 @@ func (g *Gate[T]) Tap(t *Tap[T]) (r outcome.Result, known bool) {
 	}
 	switch {
 	case p.wins() >= v.campaign.WinsPerUser:
-		return outcome.Result{Outcome: outcome.Already}, true // the script would say the same: every win is cached here
+		return outcome.Result{Outcome: outcome.Already}, true // as the script would answer: every win is cached here
 	case g.soldOut[g.layout.Lane(t.User)].Load() && !slices.Contains(p.undecided, t.ticket):
-		// Undecided tickets are sent to the script again, the last packet too.
+		// A tap with an undecided ticket goes to the script all the same: it may have won the last packet.
 		return outcome.Result{Outcome: outcome.SoldOut}, true
 	case !v.rain.Lucky(t.User, t.ticket), p.draws.tookAnother(t.ticket, t.Drop):
 		r = outcome.Result{Outcome: outcome.Empty}
@@ -203,7 +203,7 @@ func (g *Gate[T]) Tap(t *Tap[T]) (r outcome.Result, known bool) {
 	return g.send(p, t)
 }
 
-// send sends a tap to the script, or queues it behind the player's other one that is with it.
+// send sends a tap to the script. If another tap of the player is in flight, it queues this one behind that.
 func (g *Gate[T]) send(p *cachedPlayer[T], t *Tap[T]) (r outcome.Result, known bool) {
 	if len(p.flying) > 0 {
 		t.waits = time.Now() // so taps of one player do not wait for stock one after the other

@@ -134,8 +134,8 @@ func (s *shard[T]) publish(a *store.Answer) {
 	}
 }
 
-// inTime answers the taps that the script may not decide any more, and returns the others. These taps belong to a
-// rain that another one has replaced, or arrived too long ago. The others are sealed with the time at.
+// inTime returns the taps that the script may still decide, and answers the others. Those arrived too long before at,
+// the time of the seals, or their rain was replaced.
 func (s *shard[T]) inTime(taps []*Tap[T], r *rain.Rain, at int64) []*Tap[T] {
 	good := func(t *Tap[T]) bool { return r != nil && r.Has(t.Drop.N) && at-t.came <= rain.SealWithinMS }
 	if !slices.ContainsFunc(taps, func(t *Tap[T]) bool { return !good(t) }) {

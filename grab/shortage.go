@@ -31,7 +31,7 @@ func newShortage[T any](of *shard[T]) *shortage[T] {
 	return &shortage[T]{of: of, answers: of.answers, atMost: shortageTime, timer: timer, news: make(chan struct{}, 1)}
 }
 
-// add lets taps wait. At the end of the node it returns false, and does not take them.
+// add lets taps wait. If the node is stopping, it returns false and does not take them.
 func (d *shortage[T]) add(taps []*Tap[T]) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// adminServer answers what monitoring and whoever looks for a fault ask for, on an address that players do not reach.
+// adminServer serves metrics, health and profiles, on an address that players do not reach.
 type adminServer struct {
 	listener net.Listener
 	http     *http.Server
@@ -23,7 +23,7 @@ func (s *Server) listenAdmin(ctx context.Context) (*adminServer, error) {
 	}
 	mux := http.NewServeMux()
 	s.mountHealth(mux)
-	mux.HandleFunc("GET /debug/pprof/", pprof.Index) // every profile by its name, too
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index) // also serves each profile by its name
 	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)

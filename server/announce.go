@@ -9,7 +9,7 @@ import (
 	"redrain/server/config"
 )
 
-// announce tells whoever has started the process by hand where everything is, and what is kept where.
+// announce prints the addresses of the process, and where it stores data, for an operator who has started it by hand.
 func (s *Server) announce() {
 	base := s.baseURL()
 	var b strings.Builder
@@ -44,8 +44,8 @@ func (s *Server) announce() {
 	b.WriteString("\n")
 	for _, line := range []struct{ what, flag, given, own string }{
 		{"packets and wins in Redis", "--redis", s.cfg.Redis,
-			"in this process (a stand-in that speaks the same protocol)" + redisLost},
-		{"wins on their way in NATS JetStream", "--nats", s.cfg.NATS, stream},
+			"in this process (an in-process Redis)" + redisLost},
+		{"wins in flight in NATS JetStream", "--nats", s.cfg.NATS, stream},
 		{"the ledger in MySQL", "--mysql", s.cfg.MySQL, ledger},
 	} {
 		where := "at the server given with " + line.flag
@@ -54,15 +54,15 @@ func (s *Server) announce() {
 		}
 		fmt.Fprintf(&b, "  %-36s %s\n", line.what, where)
 	}
-	_, _ = fmt.Fprintln(s.out, b.String()) // nobody reads it, if this fails
+	_, _ = fmt.Fprintln(s.out, b.String()) // if this fails, there is no reader
 	s.log.Info("serving", "listen", s.Addr().String(), "roles", s.cfg.Roles, "in_process", s.cfg.InProcess(), "confirm",
 		s.cfg.ConfirmMode())
 }
 
-// joinURL is where phones find the server, as far as is known; "" for nowhere.
+// joinURL returns the address of the server for phones; "" if it is unknown.
 func (s *Server) joinURL() string { return cmp.Or(s.cfg.PublicRoot(), s.lanURL()) }
 
-// lanURL is where a phone on the same network finds the server; "" where it listens on this machine only.
+// lanURL returns the address for a phone on the same network; "" if the server listens on this machine only.
 func (s *Server) lanURL() string {
 	host, port, err := net.SplitHostPort(s.Addr().String())
 	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsUnspecified() {
@@ -80,7 +80,7 @@ func (s *Server) lanURL() string {
 	return ""
 }
 
-// scheme is how addresses of the server begin.
+// scheme returns the URL scheme of the server.
 func (s *Server) scheme() string {
 	if s.cfg.TLSCert != "" {
 		return "https://"
@@ -88,7 +88,7 @@ func (s *Server) scheme() string {
 	return "http://"
 }
 
-// baseURL is where a browser on this machine finds the server.
+// baseURL returns the address for a browser on this machine.
 func (s *Server) baseURL() string {
 	host, port, err := net.SplitHostPort(s.Addr().String())
 	if err != nil {

@@ -22,24 +22,24 @@ import (
 	"redrain/server/timeout"
 )
 
-// backends are Redis, NATS and SQL: real ones, or this process's own. The clients are the same for both.
+// backends are Redis, NATS and SQL: external ones, or in-process ones. The clients are the same for both.
 type backends struct {
 	redis redis.UniversalClient
 	nats  *nats.Conn
 	sql   *sqldb.DB
-	dir   *embedded.Dir // where the stand-ins keep what they store; nil for nowhere
+	dir   *embedded.Dir // the data directory of the in-process back ends; nil: none
 
 	closers []func()
 }
 
-// LogLibraries has libraries that would write to standard error themselves write to log. It is for the whole
-// process, so the program calls it and New does not.
+// LogLibraries makes libraries log to log instead of standard error. It changes the complete process, so the program
+// calls it, and New does not.
 func LogLibraries(log *slog.Logger) { store.LogClient(log) }
 
-// errBackend is a back end that did not answer in time at start.
+// errBackend means that a back end did not answer in time at start.
 var errBackend = errors.New("does not answer")
 
-// openDir takes the data directory, if there is to be one, for this process alone.
+// openDir locks the data directory for this process, if one is configured.
 func (b *backends) openDir(cfg *config.Config) (err error) {
 	if cfg.DataDir == "" {
 		return nil
@@ -51,8 +51,8 @@ func (b *backends) openDir(cfg *config.Config) (err error) {
 	return nil
 }
 
-// connect connects to every back end, waiting for those that are not up yet. Secrets that the in-process default
-// does not need to be given are filled in.
+// connect connects to every back end, and waits for those that are not up yet. It generates the secrets that the
+// in-process default does not require.
 func connect(ctx context.Context, cfg *config.Config, log *slog.Logger) (_ *backends, err error) {
 	b := &backends{}
 	defer func() {
@@ -81,9 +81,8 @@ func connect(ctx context.Context, cfg *config.Config, log *slog.Logger) (_ *back
 	return b, nil
 }
 
-// generateSecrets fills in what the in-process default need not be given. The secrets live as long as the rest of
-// it: with a data directory they are kept there, so that players' tokens and the console's address are good after a
-// restart.
+// generateSecrets generates the missing secrets of the in-process default. If there is a data directory, they are
+// stored there. Then players' tokens and the console's address stay valid after a restart.
 func generateSecrets(cfg *config.Config, dir *embedded.Dir) (err error) {
 	if !cfg.InProcess() {
 		return nil
@@ -164,8 +163,8 @@ func (b *backends) connectNATS(ctx context.Context, cfg *config.Config, log *slo
 	return err
 }
 
-// checkDir looks whether a part of the data directory has got lost, while a look still tells: what is missing is
-// made anew. The stream is made after the ledger, so a directory with a stream has had a ledger.
+// checkDir checks the data directory for lost parts, before the back ends create missing ones. The stream is created
+// after the ledger, so a directory with a stream has had a ledger.
 func (b *backends) checkDir(ctx context.Context, cfg *config.Config, log *slog.Logger) error {
 	if b.dir == nil || cfg.NATS != "" || cfg.MySQL != "" {
 		return nil
@@ -186,7 +185,7 @@ func (b *backends) checkDir(ctx context.Context, cfg *config.Config, log *slog.L
 	switch none := errors.Is(err, os.ErrNotExist); {
 	case none && streams > 0:
 		return fmt.Errorf(
-			"%s is gone, and with it all that anybody owns; put it back from a backup, or choose an empty directory",
+			"%s is gone, and with it all balances; restore it from a backup, or choose an empty directory",
 			b.dir.Ledger(),
 		)
 	case err == nil && streams == 0:
@@ -221,7 +220,7 @@ func (b *backends) connectSQL(ctx context.Context, cfg *config.Config, log *slog
 	return b.sql.Migrate(ctx)
 }
 
-// checks are the readiness checks, by the back end's name.
+// checks returns the readiness checks by the back end's name.
 func (b *backends) checks() map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
 		"redis": func(ctx context.Context) error { return b.redis.Ping(ctx).Err() },
@@ -232,7 +231,7 @@ func (b *backends) checks() map[string]func(context.Context) error {
 
 func (b *backends) onClose(f func()) { b.closers = append(b.closers, f) }
 
-// close closes clients before the servers they talk to: in the reverse order of opening.
+// close closes in the reverse order of opening: clients before their servers.
 func (b *backends) close() {
 	for _, v := range slices.Backward(b.closers) {
 		v()
@@ -240,7 +239,7 @@ func (b *backends) close() {
 	b.closers = nil
 }
 
-// await tries until a back end answers, for as long as it may take to come up.
+// await retries until a back end answers, for at most patience.
 func await(asked context.Context, patience time.Duration, log *slog.Logger, name string,
 	try func(context.Context) error) error {
 	const every = 500 * time.Millisecond
@@ -259,7 +258,7 @@ func await(asked context.Context, patience time.Duration, log *slog.Logger, name
 		select {
 		case <-ctx.Done():
 			if asked.Err() != nil {
-				return asked.Err() // nobody waits any more; that is not the back end's fault
+				return asked.Err() // the caller does not wait any more; the back end may be fine
 			}
 			return fmt.Errorf("%w within %s: %w", errBackend, patience, err)
 		case <-time.After(every):

@@ -2,15 +2,15 @@ package server
 
 import "runtime/debug"
 
-// Build is what the toolchain has noted of this binary.
+// Build describes this binary, as the toolchain has recorded it.
 type Build struct {
-	Version  string `json:"version"` // "(devel)" for a build of no released version, "unknown" for one without notes
+	Version  string `json:"version"` // "(devel)" for a build of no released version, "unknown" without a record
 	Revision string `json:"revision,omitempty"`
-	Modified bool   `json:"modified,omitempty"` // built from a tree with changes that were not committed
+	Modified bool   `json:"modified,omitempty"` // built from a tree with uncommitted changes
 	Go       string `json:"go"`
 }
 
-// ReadBuild is this binary's.
+// ReadBuild returns the description of this binary.
 func ReadBuild() Build { return buildOf(debug.ReadBuildInfo()) }
 
 func buildOf(info *debug.BuildInfo, ok bool) Build {

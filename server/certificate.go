@@ -8,7 +8,7 @@ import (
 	"redrain/internal/reread"
 )
 
-// certificateReloader has a certificate and its key from two PEM files. It checks them for each connection, so a
+// certificateReloader reads a certificate and its key from two PEM files. It checks them for each connection, so a
 // renewed certificate is served within seconds.
 type certificateReloader struct {
 	files *reread.Files[*tls.Certificate]

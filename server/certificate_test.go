@@ -68,7 +68,7 @@ func TestARenewedCertificateIsServed(t *testing.T) {
 		testenv.Must(t, err)
 		testenv.Must(t, os.WriteFile(key, old, 0o600))
 		serves(1)
-		if !strings.Contains(log.String(), "cannot be used") {
+		if !strings.Contains(log.String(), "the last content stays in use") {
 			t.Errorf("not a word about it: %s", &log)
 		}
 		testenv.Must(t, os.WriteFile(key, renewed, 0o600))

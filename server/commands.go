@@ -8,7 +8,7 @@ import (
 	"redrain/server/config"
 )
 
-// buildCampaigns makes the operators' commands and the loops that finish them.
+// buildCampaigns builds the operators' commands and the loops that complete them.
 func (s *Server) buildCampaigns() {
 	node := campaigns.Node{Name: s.node, Leases: s.ledger.Leases, Known: s.registry, Bus: s.bus, Clock: s.clock.Now,
 		Recoverer: s.recoverer, Log: s.log, Registerer: s.metrics}
@@ -52,7 +52,7 @@ func (s *Server) buildCampaigns() {
 	}
 }
 
-// hot is what Redis holds of a campaign's money, as the proof of the books reads it.
+// hot reads a campaign's money in Redis for the reconciliation.
 type hot struct {
 	*store.Sums
 	*store.Wins

@@ -213,7 +213,7 @@ func TestAtStartOneBadCampaignHoldsUpNoOther(t *testing.T) {
 	}
 	if said := log.String(); !strings.Contains(said, "level=ERROR") ||
 		!strings.Contains(said, "code=state_lost campaign="+ids[1]) ||
-		strings.Count(said, "redis knows the campaign again") != 2 {
+		strings.Count(said, "redis has the campaign again") != 2 {
 		t.Errorf("the log:\n%s", said)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// actor is a part of the process that runs until its context ends, and has joined what it started when it returns.
+// actor is a part of the process that runs until its context ends. It returns after all its goroutines.
 type actor struct {
 	name string
 	run  func(context.Context) error
@@ -21,14 +21,14 @@ type group struct {
 	failed chan<- error
 }
 
-// newGroup makes a group that says on failed when an actor ends before it was told to. The channel needs room for one.
+// newGroup returns a group that sends to failed if an actor ends before stop. The channel needs a buffer of one.
 func newGroup(failed chan<- error) *group {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &group{ctx: ctx, cancel: cancel, failed: failed}
 }
 
-// errEnded is an actor that has ended without being told to.
-var errEnded = errors.New("ended by itself")
+// errEnded means that an actor has ended before its group was stopped.
+var errEnded = errors.New("component stopped unexpectedly")
 
 // start adds actors.
 func (g *group) start(actors []actor) {

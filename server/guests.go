@@ -10,12 +10,12 @@ import (
 	"redrain/server/login"
 )
 
-// challengeServices are the services that --guest-challenge can name.
+// challengeServices are the possible values of --guest-challenge.
 var challengeServices = map[string]login.Service{
 	login.ChallengeTurnstile: login.Turnstile, login.ChallengeHCaptcha: login.HCaptcha,
 }
 
-// challengeService is the configured service that tells people from programs, or false.
+// challengeService returns the configured CAPTCHA service, or false.
 func challengeService(c *config.Config) (login.Service, bool) {
 	s, ok := challengeServices[c.GuestChallenge]
 	if ok && c.ChallengeEndpoint != "" {
@@ -30,13 +30,13 @@ func challengeService(c *config.Config) (login.Service, bool) {
 	return s, ok
 }
 
-// widget are the origins of the widget that a guest may have to do.
+// widget returns the origins of the CAPTCHA's widget.
 func (s *Server) widget() []string {
 	service, _ := challengeService(&s.cfg)
 	return service.Sources
 }
 
-// challenge is what a guest has to do first, nil for nothing.
+// challenge returns the CAPTCHA that a guest has to solve first; nil for none.
 func (s *Server) challenge() api.Challenge {
 	if service, ok := challengeService(&s.cfg); ok {
 		return login.NewSiteverify(service, s.cfg.ChallengeSiteKey, s.cfg.ChallengeSecret, http.DefaultTransport)

@@ -13,19 +13,19 @@ import (
 	"redrain/server/campaigns"
 )
 
-// readyWithin is how long a back end may take to answer a readiness check.
+// readyWithin is the limit of a back end's answer to a readiness check.
 const readyWithin = 2 * time.Second
 
 // health answers /healthz and /readyz.
 type health struct {
-	checks   map[string]func(context.Context) error // back end → does it answer
-	proved   func() *campaigns.Proved               // when the books were proved last; nil: this node does not know
-	full     func() bool                            // no new connections should come here
+	checks   map[string]func(context.Context) error // by back end; an error if it does not answer
+	proved   func() *campaigns.Proved               // the last reconciliations; nil: unknown to this node
+	full     func() bool                            // reports that the node should get no new connections
 	draining atomic.Bool
 	log      *slog.Logger
 }
 
-// live says that the process lives: it answers.
+// live answers that the process is alive.
 func (h *health) live(w http.ResponseWriter, _ *http.Request) {
 	api.WriteJSON(w, http.StatusOK, map[string]string{"status": "ok"})
 }
@@ -37,15 +37,15 @@ type readiness struct {
 	Books   *provedWhen       `json:"books,omitempty"`
 }
 
-// provedWhen is when the books were proved. A proof that is too old does not take the node out of service: it is an
-// alarm, and players can play.
+// provedWhen has the times of the last reconciliations. An old one raises an alarm, and the node stays in service:
+// players can play.
 type provedWhen struct {
-	ProvedAt int64 `json:"proved_at"` // Unix ms, every row of all books; 0: not yet
-	Oldest   int64 `json:"oldest"`    // Unix ms, the live campaign that was proved the longest ago; 0: there is none
-	Stale    bool  `json:"stale"`     // one of these is too long ago
+	ProvedAt int64 `json:"proved_at"` // Unix ms of the last full one; 0: not yet
+	Oldest   int64 `json:"oldest"`    // Unix ms, of the live campaign reconciled the longest ago; 0: no campaign
+	Stale    bool  `json:"stale"`     // one of these is too old
 }
 
-// books is when the books were proved, as far as this node knows.
+// books returns the times of the last reconciliations; nil if this node does not know them.
 func (h *health) books() *provedWhen {
 	if h.proved == nil {
 		return nil
@@ -57,7 +57,7 @@ func (h *health) books() *provedWhen {
 	return &provedWhen{ProvedAt: is.Everything.ProvedAt, Oldest: is.Oldest, Stale: is.Stale}
 }
 
-// ready says whether every back end answers, and if not, which one does not.
+// ready answers whether every back end answers, and names those that do not.
 func (h *health) ready(w http.ResponseWriter, r *http.Request) {
 	if h.draining.Load() {
 		api.WriteJSON(w, http.StatusServiceUnavailable, readiness{Status: "draining"})
@@ -65,7 +65,7 @@ func (h *health) ready(w http.ResponseWriter, r *http.Request) {
 	}
 	failed := h.ask(r.Context())
 	if len(failed) == 0 && h.full() {
-		// Who is here stays. A load balancer sends those who come now to other nodes.
+		// Connected players stay. A load balancer sends new ones to other nodes.
 		api.WriteJSON(w, http.StatusServiceUnavailable, readiness{Status: "full", Books: h.books()})
 		return
 	}
@@ -82,7 +82,7 @@ func (h *health) ready(w http.ResponseWriter, r *http.Request) {
 	api.WriteJSON(w, http.StatusServiceUnavailable, answer)
 }
 
-// ask asks every back end at once.
+// ask checks all back ends at once.
 func (h *health) ask(ctx context.Context) map[string]string {
 	ctx, cancel := context.WithTimeout(ctx, readyWithin)
 	defer cancel()

@@ -11,7 +11,7 @@ import (
 	"redrain/server/sockets"
 )
 
-// guardSockets puts the table of connections between the listener and who serves it.
+// guardSockets puts the table of connections between the listener and the HTTP server.
 func (s *Server) guardSockets(proxies clientip.Proxies) {
 	budget := sockets.BudgetOf(sockets.Descriptors())
 	if budget > 0 && budget < s.cfg.MaxConnections {
@@ -28,7 +28,7 @@ func (s *Server) guardSockets(proxies clientip.Proxies) {
 	s.http.ConnState, s.http.ConnContext = s.sockets.State, s.sockets.Context
 }
 
-// listen opens the addresses of the process: whoever comes before Run waits.
+// listen opens the addresses of the process. Connections wait until Run serves them.
 func (s *Server) listen(ctx context.Context) error {
 	proxies, err := clientip.ParseProxies(s.cfg.Proxies)
 	if err != nil {

@@ -9,16 +9,16 @@ import (
 	"redrain/internal/sqldb"
 )
 
-// MigrateOptions say which database is migrated, and how.
+// MigrateOptions are the options of Migrate.
 type MigrateOptions struct {
 	MySQL string        // a go-sql-driver DSN
-	Wait  time.Duration // how long to wait for the database
-	Dry   bool          // only look
+	Wait  time.Duration // longest wait for the database
+	Dry   bool          // only list the migrations
 	Log   *slog.Logger
 }
 
-// Migrate brings a database's tables to this version, as every process does at its start, but as a step of its own and
-// perhaps by another user. It names the migrations that were to be done.
+// Migrate migrates a database's tables to this version. Every process does so at its start; Migrate is a separate step,
+// perhaps as another database user. It returns the names of the pending migrations.
 func Migrate(ctx context.Context, o MigrateOptions) (done []string, err error) {
 	db, err := sqldb.OpenMySQL(o.MySQL)
 	if err != nil {

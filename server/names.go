@@ -8,7 +8,7 @@ import (
 	"redrain/server/names"
 )
 
-// buildNames makes what knows how players are shown, where their names are.
+// buildNames builds the book of display profiles, if names are shown.
 func (s *Server) buildNames() {
 	if !s.cfg.NamesShown() {
 		return
@@ -21,7 +21,7 @@ func (s *Server) buildNames() {
 	})
 }
 
-// shownNames are what rooms are shown; nil for nothing.
+// shownNames returns the book for the rooms; nil if names are not shown.
 func (s *Server) shownNames() live.Names {
 	if s.names == nil {
 		return nil
@@ -29,7 +29,7 @@ func (s *Server) shownNames() live.Names {
 	return s.names
 }
 
-// face is how the player of a token is shown; nil: under a masked id.
+// face returns the display profile of a token's player; nil: players are shown under masked ids.
 func (s *Server) face() func(auth.Grant) wire.Face {
 	if s.names == nil {
 		return nil

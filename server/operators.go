@@ -9,7 +9,7 @@ import (
 	"redrain/server/api"
 )
 
-// readOperators reads the operators that a file names, before anything is connected to.
+// readOperators reads the operators' file, before any connection is made.
 func (s *Server) readOperators() (err error) {
 	if s.cfg.OperatorsFile == "" {
 		return nil
@@ -20,7 +20,7 @@ func (s *Server) readOperators() (err error) {
 	return nil
 }
 
-// buildOperators makes what knows operators by their tokens.
+// buildOperators builds the authentication of operators by their tokens.
 func (s *Server) buildOperators() (err error) {
 	var sources []auth.OperatorSource
 	if s.named != nil {
@@ -46,7 +46,7 @@ func (s *Server) buildOperators() (err error) {
 	return nil
 }
 
-// signIn is where operators can sign in; nil where they have no identity provider.
+// signIn returns the operators' sign-in; nil without an identity provider.
 func (s *Server) signIn() *api.SignIn {
 	if s.issuer == nil {
 		return nil
@@ -54,8 +54,8 @@ func (s *Server) signIn() *api.SignIn {
 	return &api.SignIn{Issuer: s.cfg.OIDCIssuer, ClientID: s.cfg.OIDCAudience, Discovered: s.issuer.Discovered}
 }
 
-// tokenEndpoint is where the console exchanges what the identity provider has sent somebody back with; "" while it is
-// not known.
+// tokenEndpoint returns the address where the console exchanges the identity provider's code for a token; "" if it is
+// not known yet.
 func (s *Server) tokenEndpoint() string {
 	if s.issuer == nil {
 		return ""
@@ -66,7 +66,7 @@ func (s *Server) tokenEndpoint() string {
 	return ""
 }
 
-// secondPersonAbove is the amount above which two people are needed; nil: where it was not set.
+// secondPersonAbove returns the amount above which an act needs two people; nil if it is not set.
 func (s *Server) secondPersonAbove() *rain.Money {
 	if s.cfg.SecondPersonAbove == nil {
 		return nil

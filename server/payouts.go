@@ -23,10 +23,10 @@ import (
 	"redrain/server/timeout"
 )
 
-// relayLease is how long a node that dies keeps the others from relaying.
+// relayLease is the time after a node's death in which no other node relays.
 const relayLease = 5 * time.Second
 
-// buildRelay makes what looks after the entries that stay in their outbox.
+// buildRelay builds the outbox sweeper.
 func (s *Server) buildRelay(publisher *pipeline.Publisher) {
 	turn := cluster.NewLease(cluster.LeaseOptions{
 		Leases: s.ledger.Leases, Name: "relay", Part: "relay", Node: s.node, TTL: relayLease,
@@ -37,7 +37,7 @@ func (s *Server) buildRelay(publisher *pipeline.Publisher) {
 	})
 }
 
-// buildSettler makes what posts wins, and tells of them.
+// buildSettler builds the settler and its notifications.
 func (s *Server) buildSettler(ctx context.Context, js jetstream.JetStream) error {
 	s.buildRollback(ctx, js)
 	restore, err := s.ledger.Restores.Newest(ctx)
@@ -76,8 +76,8 @@ func (s *Server) buildSettler(ctx context.Context, js jetstream.JetStream) error
 	return nil
 }
 
-// buildRollback makes what notices that the ledger has gone back in time, and has it look before anything is read from
-// the stream or paid. A ledger that does not outlive its process has nothing to go back to.
+// buildRollback builds the detector of a ledger that has been rolled back, and runs it before anything is read from the
+// stream or paid. A ledger that does not outlive its process cannot be rolled back.
 func (s *Server) buildRollback(ctx context.Context, js jetstream.JetStream) {
 	if s.cfg.MySQL == "" && s.cfg.DataDir == "" {
 		return
@@ -88,11 +88,11 @@ func (s *Server) buildRollback(ctx context.Context, js jetstream.JetStream) {
 		Alarm: s.bus.Alarm, Recoverer: s.recoverer, Log: s.log, Registerer: s.metrics,
 	})
 	if err := s.rollback.Look(ctx); err != nil {
-		s.log.Warn("it is not known whether the ledger has gone back in time; looking again while serving", "err", err)
+		s.log.Warn("check whether the ledger has been rolled back; retrying while serving", "err", err)
 	}
 }
 
-// buildPayer makes what pays withdrawals.
+// buildPayer builds the payer of withdrawals.
 func (s *Server) buildPayer() error {
 	var provider withdraw.Provider = withdraw.Wallet{}
 	if s.cfg.Provider == config.ProviderHTTP {
@@ -120,7 +120,7 @@ func (s *Server) buildPayer() error {
 	return nil
 }
 
-// playerLimits are what players may withdraw.
+// playerLimits returns the limits of players' withdrawals.
 func (s *Server) playerLimits() ledger.PlayerLimits {
 	return ledger.PlayerLimits{
 		Least: rain.Money(s.cfg.WithdrawMin), PerDay: rain.Money(s.cfg.WithdrawPerDay),
@@ -128,15 +128,15 @@ func (s *Server) playerLimits() ledger.PlayerLimits {
 	}
 }
 
-// newsOfWithdrawal has a player told of a withdrawal. One who is not told sees it when they look.
+// newsOfWithdrawal notifies a player of a withdrawal. If that fails, the player sees it on the next request.
 func (s *Server) newsOfWithdrawal(id string) {
 	if err := s.tellWithdrawn(id); err != nil {
-		s.log.Warn("a player was not told of a withdrawal; they see it when they look", "withdrawal", id, "err", err)
+		s.log.Warn("notify a player of a withdrawal; the page shows it when it is loaded again", "withdrawal", id, "err", err)
 	}
 }
 
-// tellWithdrawn tells every node what has become of a withdrawal, as the ledger has it. It is the payer's to wait for,
-// and in a shutdown too, so it has no context but a time.
+// tellWithdrawn notifies all nodes of a withdrawal's state in the ledger. It has a time limit instead of a context: the
+// payer waits for it, in a shutdown too.
 func (s *Server) tellWithdrawn(id string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout.Backend)
 	defer cancel()

@@ -38,23 +38,23 @@ import (
 	"redrain/server/sockets"
 )
 
-// drainedKept is how long a drained campaign stays in Redis: so long a won tap that is sent again gets its win again.
+// drainedKept is the time for which a drained campaign stays in Redis. Meanwhile a repeated tap gets its win again.
 const drainedKept = 24 * time.Hour
 
 // Server is one redrain process.
 type Server struct {
 	cfg      config.Config
-	node     string // its name among the others, a new one at each start
+	node     string // its name, new at each start
 	log      *slog.Logger
 	out      io.Writer
 	back     *backends
 	listener net.Listener
 	api      *api.API
 	http     *http.Server
-	admin    *adminServer // nil without an address of its own
+	admin    *adminServer // nil without --admin-listen
 	health   *health
 	sockets  *sockets.Table
-	deadline atomic.Pointer[time.Time] // of the shutdown, once it has begun
+	deadline atomic.Pointer[time.Time] // of the shutdown; nil before it
 
 	metrics   *prometheus.Registry
 	recoverer *loop.Recoverer
@@ -96,9 +96,9 @@ type Server struct {
 	lobby     *room.Lobby
 	schedule  *live.Schedule
 	gateway   *gateway.Gateway
-	risk      *risk.Watch // nil: nobody looks
+	risk      *risk.Watch // nil: no checks
 
-	riskSystem *risk.System // nil: there is none
+	riskSystem *risk.System // nil: none is configured
 	figures    *live.Figures
 	names      *names.Book // nil: players are shown under masked ids
 
@@ -115,10 +115,10 @@ type Server struct {
 	connections *presence.Connections
 }
 
-// Addr is the address that the server listens on.
+// Addr returns the address that the server listens on.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
-// release closes what New has opened.
+// release closes everything that New has opened.
 func (s *Server) release() {
 	if s.listener != nil {
 		_ = s.listener.Close()

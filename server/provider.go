@@ -10,31 +10,30 @@ import (
 	"redrain/payout/ledger"
 )
 
-// providerEvery is how often it is looked whether an order is too old to be confirmed, and a start that failed is made
-// up for.
+// providerEvery is the interval at which an expired order is replaced, and a failed start retried.
 const providerEvery = 10 * time.Second
 
-// providerStart has the receiver of withdrawals confirmed that this node was started with. Until it is, the ledger
-// gives this node none that nobody was asked for.
+// providerStart asks for the confirmation of this node's receiver of withdrawals. Until then the ledger gives this node
+// no new withdrawals.
 type providerStart struct {
 	approvals *ledger.Approvals
 	receiver  string
-	named     bool // there are operators with names, so somebody can confirm it
+	named     bool // there are operators with names, who can confirm it
 	alarm     func(code, campaign, message string)
 	recoverer *loop.Recoverer
 	log       *slog.Logger
 
-	done  bool   // it was confirmed; if another is confirmed later, this node asks for nothing
-	order string // that waits, or was rejected
+	done  bool   // it was confirmed; if another is confirmed later, this node does not ask again
+	order string // the order that waits, or was rejected
 }
 
 func (p *providerStart) run(ctx context.Context) error {
-	return loop.Run(ctx, loop.Spec{Part: "provider", Work: "having the receiver of withdrawals confirmed",
+	return loop.Run(ctx, loop.Spec{Part: "provider", Work: "confirm the receiver of withdrawals",
 		Every: providerEvery, Do: p.look, Recoverer: p.recoverer, Log: p.log})
 }
 
-// look asks for the receiver at the start, and again when the order has become too old. One that was rejected is asked
-// for again by the next start.
+// look orders the receiver at the start, and again if the order has expired. If the order was rejected, only the next
+// start orders it again.
 func (p *providerStart) look(ctx context.Context) error {
 	if p.done {
 		return nil
@@ -56,17 +55,17 @@ func (p *providerStart) look(ctx context.Context) error {
 	case start.Pending != nil:
 		p.order = start.Pending.ID
 		p.log.Warn("this node has another receiver of withdrawals than the one that is confirmed: nothing new is "+
-			"sent to it until a person with the right to pay confirms it; if nobody meant this, set the old one "+
+			"sent to it until a person with the right to pay confirms it; if this is a mistake, set the old one "+
 			"again and reject the order", "order", p.order, "receiver", p.receiver, "confirmed", start.Before,
 			"do", "redrain approval confirm "+p.order)
 		p.alarm("provider_changed", "", "withdrawals are to be sent to "+p.receiver+" instead of "+start.Before+
-			"; they wait until somebody confirms it: redrain approval confirm "+p.order)
+			"; they wait until a person confirms it: redrain approval confirm "+p.order)
 		return nil
 	case start.Before != "":
-		p.log.Warn("new withdrawals are sent to another receiver from now on; nobody had to confirm it, as no "+
-			"operator has a name of their own", "receiver", p.receiver, "before", start.Before)
+		p.log.Warn("new withdrawals are sent to another receiver from now on, without a confirmation, because no "+
+			"operator has a name", "receiver", p.receiver, "before", start.Before)
 		p.alarm("provider_changed", "", "withdrawals are sent to "+p.receiver+" instead of "+start.Before+
-			" from now on; if nobody meant this, restart with the old one")
+			" from now on; if this is a mistake, restart with the old one")
 	}
 	p.done = true
 	return nil

@@ -17,14 +17,14 @@ import (
 	"redrain/server/config"
 )
 
-// Restored is a ledger that was put back from a backup, without the server around it: see ledger.Restores.
+// Restored is a ledger that was restored from a backup, without a running server: see ledger.Restores.
 type Restored struct {
 	*ledger.Restores
 
 	back *backends
 }
 
-// OpenRestored opens the ledger that a server with this configuration has. A data directory must not be in use by one.
+// OpenRestored opens the ledger of this configuration. No server may be using its data directory.
 func OpenRestored(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *Restored, err error) {
 	b := &backends{}
 	defer func() {
@@ -45,8 +45,8 @@ func OpenRestored(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *
 // Close closes the database.
 func (r *Restored) Close() { r.back.close() }
 
-// Enter books every payment of a provider's statement that the ledger does not have, and writes what it has done
-// with each. receiver has made those that the ledger knows nothing of. It fails where any could not be entered.
+// Enter books the payments of a provider's statement that the ledger lacks, and writes a line for each. Payments
+// unknown to the ledger are booked as made by receiver. Enter fails if any payment could not be booked.
 func (r *Restored) Enter(ctx context.Context, statement io.Reader, receiver string, out io.Writer) error {
 	payments, err := readPayments(statement, receiver)
 	if err != nil {
@@ -76,7 +76,7 @@ func (r *Restored) Enter(ctx context.Context, statement io.Reader, receiver stri
 	return nil
 }
 
-// paymentColumns are the columns of a statement that are read, by their names; others may be there.
+// paymentColumns are the names of a statement's columns that are read; it may have others.
 var paymentColumns = []string{"withdrawal", "user", "amount", "reference"}
 
 func readPayments(r io.Reader, receiver string) ([]ledger.Payment, error) {

@@ -12,7 +12,7 @@ import (
 	"redrain/server/risk"
 )
 
-// buildRiskSystem makes what asks the operator's own system; nothing where there is none.
+// buildRiskSystem builds the client of the operator's own risk system, if one is configured.
 func (s *Server) buildRiskSystem() error {
 	if s.cfg.RiskURL == "" {
 		return nil
@@ -27,7 +27,7 @@ func (s *Server) buildRiskSystem() error {
 	if s.verdicts != nil {
 		o.Known = s.judged.Of
 	} else {
-		s.log.Warn("what the risk system says is written down and not carried out: that takes --risk hold")
+		s.log.Warn("verdicts of the risk system are stored and not applied: that takes --risk hold")
 	}
 	system, err := risk.NewSystem(o)
 	if err != nil {
@@ -38,7 +38,7 @@ func (s *Server) buildRiskSystem() error {
 	return nil
 }
 
-// buildRisk makes what looks at players; nothing where nobody is to look.
+// buildRisk builds the rules that judge players, unless they are off.
 func (s *Server) buildRisk() error {
 	if s.cfg.Risk == config.RiskOff {
 		return nil
@@ -47,7 +47,7 @@ func (s *Server) buildRisk() error {
 		s.ledger.Poster.HoldWins()
 		s.judged = standing.NewVerdicts()
 		s.verdicts = cluster.NewMirror(cluster.MirrorOptions[standing.Verdict]{
-			Part: "verdicts", Work: "reading the verdicts about players; going on with what is known",
+			Part: "verdicts", Work: "read the verdicts about players; continuing with the cached ones",
 			Read: func(ctx context.Context) ([]standing.Verdict, error) {
 				return s.ledger.Risk.Refresh(ctx, s.judged)
 			},
@@ -67,7 +67,7 @@ func (s *Server) buildRisk() error {
 	return nil
 }
 
-// askAtHello is what asks the risk system about who says hello; nil: nobody does.
+// askAtHello returns the function that asks the risk system about a player at hello; nil: no check.
 func (s *Server) askAtHello() func(context.Context, risk.Caller) error {
 	if s.riskSystem == nil {
 		return nil
@@ -75,7 +75,7 @@ func (s *Server) askAtHello() func(context.Context, risk.Caller) error {
 	return s.riskSystem.Hello
 }
 
-// follow sends away a player whom a new verdict denies.
+// follow disconnects a player whom a new verdict denies.
 func (s *Server) follow(_ context.Context, v standing.Verdict) error {
 	if v.Act == standing.Deny {
 		s.gateway.Denied(v.User)
@@ -83,8 +83,8 @@ func (s *Server) follow(_ context.Context, v standing.Verdict) error {
 	return nil
 }
 
-// mayPlay tells whether somebody may take part in a campaign, nil for any: what lists say, and of who wants to come in
-// what the verdicts do.
+// mayPlay returns an error unless a player may take part in a campaign. For newcomers it also reads the verdicts. A nil
+// c means any campaign.
 func (s *Server) mayPlay(ctx context.Context, c *rain.Campaign, user, address string) error {
 	if err := s.lists.MayPlay(ctx, c, user, address); err != nil {
 		return err

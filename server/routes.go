@@ -19,12 +19,11 @@ import (
 	"redrain/web"
 )
 
-// proxyIdle is how long a connection may wait for its next request, at most: a little longer than the minute for which
-// usual proxies keep one, so that none sends a request into a connection that ends. Others have less: see package
-// sockets.
+// proxyIdle is the longest wait of a proxy's connection for its next request. Usual proxies close theirs after a
+// minute: the node closes later, so that no request meets a closing connection. Others have less: see package sockets.
 const proxyIdle = 75 * time.Second
 
-// buildHTTP makes what serves HTTP.
+// buildHTTP builds the HTTP server.
 func (s *Server) buildHTTP() {
 	o := api.Options{
 		Commands: s.service, Rebuilder: s.rebuilder, Proofs: s.proofs, Door: s.door,
@@ -52,7 +51,7 @@ func (s *Server) buildHTTP() {
 		AllowedOrigins: s.cfg.AllowedOrigins, Recoverer: s.recoverer, Clock: s.clock.Now,
 		Log: s.log, Registerer: s.metrics,
 	}
-	if s.riskSystem != nil { // a nil one in the interface would not be nil
+	if s.riskSystem != nil { // a nil pointer in the interface would not be nil
 		o.RiskSystem = s.riskSystem
 	}
 	if s.names != nil {
@@ -73,7 +72,7 @@ func (s *Server) buildHTTP() {
 	}
 }
 
-// handler is everything that is served over HTTP.
+// handler returns the handler of all paths.
 func (s *Server) handler(a *api.API) http.Handler {
 	mux := http.NewServeMux()
 	if s.cfg.AdminListen == "" {
@@ -91,14 +90,14 @@ func (s *Server) handler(a *api.API) http.Handler {
 	return secure(mux)
 }
 
-// mountHealth adds what monitoring asks for.
+// mountHealth adds the paths for monitoring.
 func (s *Server) mountHealth(mux *http.ServeMux) {
 	mux.Handle("/healthz", api.OnlyRead(http.HandlerFunc(s.health.live)))
 	mux.Handle("/readyz", api.OnlyRead(http.HandlerFunc(s.health.ready)))
 	mux.Handle("/metrics", api.OnlyRead(promhttp.HandlerFor(s.metrics, promhttp.HandlerOpts{})))
 }
 
-// secure sets what every answer carries.
+// secure sets the headers of every answer.
 func secure(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")

@@ -9,14 +9,14 @@ import (
 	"redrain/server/config"
 )
 
-// Run serves until ctx ends or an actor fails, and then shuts down in order: whoever hands out work stops before
-// whoever does it. It returns nil after an orderly end.
+// Run serves until ctx ends or an actor fails, and then shuts down in order: producers of work stop before its
+// consumers. It returns nil after an orderly end.
 //
 //	not ready any more, no new sockets → stop the rains → let taps in flight be answered → goodbye and close the
 //	sockets → finish the HTTP requests → stop the upkeep, and finish the moves of stock in hand → publish what
 //	was won, and stop the relay → finish the settlement batch in hand → close the clients
 //
-// HTTP goes on while the sockets drain, so that a load balancer which asks is told "draining".
+// HTTP goes on while the sockets drain, so that a load balancer's check gets "draining".
 func (s *Server) Run(ctx context.Context) error {
 	defer s.release()
 	failed := make(chan error, 1)
@@ -33,7 +33,7 @@ func (s *Server) Run(ctx context.Context) error {
 	case <-ctx.Done():
 		s.log.Info("shutting down", "within", s.cfg.DrainTimeout.String())
 	case err = <-failed:
-		s.log.Error("shutting down because a part has failed", "err", err)
+		s.log.Error("shutting down because a component has failed", "err", err)
 	}
 	s.health.draining.Store(true)
 	deadline := time.Now().Add(s.cfg.DrainTimeout)
@@ -51,10 +51,10 @@ func (s *Server) Run(ctx context.Context) error {
 	return err
 }
 
-// actors are what a process runs, in the groups that start and stop together.
+// actors are the actors of a process, in the groups that start and stop together.
 type actors struct{ base, money, upkeep, front []actor }
 
-// actors are those that this process has by its roles.
+// actors returns the actors of this process's roles.
 func (s *Server) actors() actors {
 	all := actors{
 		base: []actor{
@@ -114,8 +114,7 @@ func (s *Server) actors() actors {
 	return all
 }
 
-// serve serves HTTP until ctx ends, and then lets the requests under way finish. Sockets are not among them: the
-// gateway drains those.
+// serve serves HTTP until ctx ends, and then lets the requests in flight finish. The gateway drains the sockets.
 func (s *Server) serve(ctx context.Context) error {
 	ended := make(chan error, 1)
 	go func() { ended <- s.http.Serve(s.listener) }()
@@ -124,7 +123,7 @@ func (s *Server) serve(ctx context.Context) error {
 		return err
 	case <-ctx.Done():
 	}
-	// the feeds would never finish by themselves
+	// the event feeds have no end of their own
 	s.events.HangUp()
 	limit, cancel := context.WithDeadline(context.Background(), *s.deadline.Load()) // set before this group is stopped
 	defer cancel()

@@ -36,8 +36,8 @@ import (
 	"redrain/server/presence"
 )
 
-// New connects to the back ends, waiting for those that are not up yet, and listens. out gets what an operator who
-// starts the process by hand needs to read. Close what New returned by Run.
+// New connects to the back ends, waiting for those that are not up yet, and listens. It writes the addresses to out,
+// for an operator who starts the process by hand. Run releases everything that New has opened.
 func New(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer) (_ *Server, err error) {
 	if faults := cfg.Validate(); len(faults) > 0 {
 		return nil, errors.Join(faults...)
@@ -60,9 +60,9 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer
 	if err := s.build(ctx); err != nil {
 		return nil, err
 	}
-	if s.cfg.Redis == "" { // it has just begun to exist, and knows nothing
+	if s.cfg.Redis == "" { // an in-process Redis starts without data
 		if err := s.rebuilder.RebuildAll(ctx); err != nil {
-			return nil, fmt.Errorf("restoring the campaigns: %w", err)
+			return nil, fmt.Errorf("restore the campaigns: %w", err)
 		}
 	}
 	if err := s.listen(ctx); err != nil {
@@ -71,7 +71,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer
 	return s, nil
 }
 
-// build makes every actor and introduces them to each other. grab and payout meet here and nowhere else.
+// build builds and connects all actors. Only here grab and payout are connected.
 func (s *Server) build(ctx context.Context) (err error) {
 	s.node = "n" + strings.ToLower(rand.Text()[:12])
 	s.log = s.log.With("node", s.node)
@@ -80,7 +80,7 @@ func (s *Server) build(ctx context.Context) (err error) {
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	s.clock = store.NewClock(s.back.redis, s.log)
 	if err := s.clock.Sync(ctx); err != nil {
-		return fmt.Errorf("reading the cluster's time: %w", err)
+		return fmt.Errorf("read the cluster's time: %w", err)
 	}
 	s.recoverer, err = loop.NewRecoverer(s.metrics, s.log, func(_, message string) {
 		s.bus.Alarm("panic", "", message)
@@ -109,7 +109,7 @@ func (s *Server) build(ctx context.Context) (err error) {
 
 	js, err := jetstream.New(s.back.nats)
 	if err != nil {
-		return fmt.Errorf("opening JetStream: %w", err)
+		return fmt.Errorf("open JetStream: %w", err)
 	}
 	publisher, err := pipeline.NewPublisher(js, s.cfg.Namespace, s.ledger.Seals.Ring(), s.log)
 	if err != nil {
@@ -171,10 +171,10 @@ func (s *Server) build(ctx context.Context) (err error) {
 	})
 }
 
-// gate is where the taps on a campaign come in on this node.
+// gate takes the taps on a campaign on this node.
 type gate = grab.Gate[gateway.Asked]
 
-// atGate has something done at a campaign's gate, if this node knows the campaign.
+// atGate runs a function on a campaign's gate, if this node has the campaign.
 func (s *Server) atGate(do func(*gate)) func(campaign string) {
 	return func(campaign string) {
 		if c := s.known.Cached(campaign); c != nil {
@@ -183,12 +183,12 @@ func (s *Server) atGate(do func(*gate)) func(campaign string) {
 	}
 }
 
-// atLane has something done at a campaign's gate for one of its lanes.
+// atLane is atGate for one lane of a campaign.
 func (s *Server) atLane(do func(*gate, rain.Lane)) func(campaign string, lane rain.Lane) {
 	return func(campaign string, lane rain.Lane) { s.atGate(func(g *gate) { do(g, lane) })(campaign) }
 }
 
-// buildGrab makes the tap's way to Redis and back.
+// buildGrab builds the path of a tap to Redis and back.
 func (s *Server) buildGrab(ctx context.Context, publisher confirm.Publisher) error {
 	mode, err := confirm.Parse(s.cfg.ConfirmMode())
 	if err != nil {
@@ -207,21 +207,21 @@ func (s *Server) buildGrab(ctx context.Context, publisher confirm.Publisher) err
 		OnWin: s.deciders.Publish, OnEmpty: s.bus.Dry, Amounts: s.amounts,
 	}
 	if mode == confirm.Stream {
-		o.OnWin = nil // JetStream has it by then
+		o.OnWin = nil // JetStream has the entry by then
 	}
 	s.gates = grab.NewGates(s.redis, s.confirmer, gateway.Results{Lobby: s.lobby}.Answer, o)
 	if err := s.redis.Load(ctx); err != nil {
-		return fmt.Errorf("loading the scripts: %w", err)
+		return fmt.Errorf("load the scripts: %w", err)
 	}
 	if s.cfg.Redis != "" {
 		for _, warning := range append(s.redis.Warnings(ctx), s.confirmer.Warnings(ctx)...) {
-			s.log.Warn("the way Redis is set up endangers money", "warning", warning)
+			s.log.Warn("a setting of Redis endangers money", "warning", warning)
 		}
 	}
 	return nil
 }
 
-// buildRooms makes what players see of this node, in the order in which the parts need each other.
+// buildRooms builds the players' side of this node, in the order of dependencies.
 func (s *Server) buildRooms() {
 	tally := live.NewCounts()
 	s.door = admission.NewDoor(admission.DoorOptions{
@@ -259,7 +259,7 @@ func (s *Server) buildRooms() {
 	})
 	s.bans = standing.NewSanctions()
 	s.sanctions = cluster.NewMirror(cluster.MirrorOptions[standing.Sanction]{
-		Part: "sanctions", Work: "reading who is banned; going on with who is known to be",
+		Part: "sanctions", Work: "read the bans; continuing with the cached ones",
 		Read: func(ctx context.Context) ([]standing.Sanction, error) {
 			return s.ledger.Sanctions.Refresh(ctx, s.bans)
 		},
@@ -300,7 +300,7 @@ func (s *Server) buildRooms() {
 	})
 }
 
-// members is how many connections look at a campaign's room on this node, big screens among them.
+// members returns the number of connections in a campaign's room on this node, including big screens.
 func (s *Server) members(campaign string) int {
 	if rm := s.lobby.Room(campaign); rm != nil {
 		return rm.Members()
@@ -308,7 +308,7 @@ func (s *Server) members(campaign string) int {
 	return 0
 }
 
-// campaignChanged brings the tap's way up to a campaign's version.
+// campaignChanged updates the gate and the room to a campaign's version.
 func (s *Server) campaignChanged(c *rain.Campaign) {
 	if c.Drained {
 		s.gates.Drop(c.ID)

@@ -7,15 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// mostVerifyFile is how long a file may be, in bytes: what WeChat and others give has some dozen.
+// mostVerifyFile is the limit of a file, in bytes. Those of WeChat and others have some dozen.
 const mostVerifyFile = 4 << 10
 
-// readVerifyFiles reads the files by which WeChat (MP_verify_….txt) and others are shown whose a domain is, by their
-// names.
+// readVerifyFiles reads the files that prove the owner of a domain to WeChat (MP_verify_….txt) and others. The keys are
+// the files' names.
 func readVerifyFiles(paths []string) (map[string][]byte, error) {
 	files := make(map[string][]byte, len(paths))
 	for _, path := range paths {
-		text, err := os.ReadFile(path) //nolint:gosec // whoever starts the server names it
+		text, err := os.ReadFile(path) //nolint:gosec // the operator's own setting
 		if err != nil {
 			return nil, fmt.Errorf("--verify-files: %w", err)
 		}

@@ -79,8 +79,8 @@ func (b *Batch) Decide(ctx context.Context, of *rain.Rain, amounts *rain.Amounts
 	return &b.answer, nil
 }
 
-// Lasts means that the wins of the last answer have what --confirm asks for. A Redis without them has been rolled
-// back, and decides nothing from then on. Redis may lose wins that were never reported.
+// Lasts records that the wins of the last answer are confirmed. If Redis lacks them later, it was rolled back, and
+// every later Decide fails. Redis may lose unconfirmed wins: no player was notified of them.
 func (b *Batch) Lasts() {
 	if b.answer.Entry != "" {
 		b.seen.entry = b.answer.Entry

@@ -8,23 +8,23 @@ import (
 	"redrain/rain"
 )
 
-// Ledger is the result of comparing the wins that players were told of with the ledger.
+// Ledger is the result of comparing the reported wins with the ledger.
 type Ledger struct {
 	Checked    bool       `json:"checked"`
-	Reason     string     `json:"reason"` // why not
+	Reason     string     `json:"reason"` // if it was not checked
 	WaitedMS   int64      `json:"waited_ms"`
-	Told       int        `json:"told"`        // different claims
+	Told       int        `json:"told"`        // reported claims, each counted once
 	AmountTold rain.Money `json:"amount_told"` // of them
-	Settled    int        `json:"settled"`     // told, and in the ledger
-	Unsettled  int        `json:"unsettled"`   // told, and still in flight to the ledger, or given up
-	Missing    int        `json:"missing"`     // told, and nowhere
-	Wrong      int        `json:"wrong"`       // another amount or another player than was told
+	Settled    int        `json:"settled"`     // reported, and in the ledger
+	Unsettled  int        `json:"unsettled"`   // reported, and still in flight to the ledger, or dead-lettered
+	Missing    int        `json:"missing"`     // reported, and missing
+	Wrong      int        `json:"wrong"`       // reported with another amount or player
 	Twice      int        `json:"twice"`       // claims that the ledger has more than once
-	Untold     int        `json:"untold"`      // in the ledger for a player who was not told: a result was lost
-	Examples   []string   `json:"examples"`    // of what is wrong, in words; the first few
+	Untold     int        `json:"untold"`      // in the ledger and not reported to the player: a result was lost
+	Examples   []string   `json:"examples"`    // the first few faults in words
 }
 
-// Audit compares the wins that players were told of with what the ledger has.
+// Audit compares the wins reported to players with the ledger.
 type Audit struct {
 	user  func(player int) string
 	told  map[string]*toldWin
@@ -32,7 +32,7 @@ type Audit struct {
 	found Ledger
 }
 
-// toldWin is a win that a player was told of, and what the ledger says about it.
+// toldWin is a reported win with its state in the ledger.
 type toldWin struct {
 	player  int
 	amount  rain.Money
@@ -41,10 +41,10 @@ type toldWin struct {
 	twice   bool
 }
 
-// maxExamples is how many faults are described in words.
+// maxExamples is the number of faults described in words.
 const maxExamples = 10
 
-// NewAudit begins an audit. user is the name under which a player plays; players is how many there are.
+// NewAudit begins an audit. user returns a player's name; players is their number.
 func NewAudit(told []Win, players int, user func(player int) string) *Audit {
 	a := &Audit{user: user, told: make(map[string]*toldWin, len(told)), ours: make(map[string]struct{}, players),
 		found: Ledger{Examples: []string{}}}
@@ -75,7 +75,7 @@ func (a *Audit) example(format string, args ...any) {
 	}
 }
 
-// Row takes a claim in, as the server lists it.
+// Row adds a claim from the server's list.
 func (a *Audit) Row(r client.Claim) {
 	p, settled := a.told[r.Claim], r.State == client.ClaimSettled
 	if p == nil {
@@ -109,7 +109,7 @@ func (a *Audit) Row(r client.Claim) {
 	}
 }
 
-// Ledger ends the audit.
+// Ledger ends the audit and returns its result.
 func (a *Audit) Ledger() Ledger {
 	for claim, p := range a.told {
 		switch {
@@ -142,7 +142,7 @@ func (r *Report) Judge(l Ledger) {
 		waited)
 	r.problem(l.Wrong > 0, "%s told otherwise than the ledger has it", were(int64(l.Wrong), "win"))
 	r.problem(l.Twice > 0, "%s in the ledger more than once", count(l.Twice, "win"))
-	// Each of them may hide a win: the tap has won, but its player was told otherwise.
+	// Each of them may hide a win that was not reported to its player.
 	unsure := r.Lost + r.Unanswered + sum(r.Errors) + r.Outcomes["unavailable"]
 	r.problem(int64(l.Untold) > unsure, "%s in the ledger and never told, and only %s without a result",
 		were(int64(l.Untold), "win"), were(unsure, "tap"))

@@ -12,12 +12,12 @@ import (
 	"redrain/client"
 )
 
-// dialers is how many connections are made at the same time. A server's accept queue holds 4,096 by Linux's
+// dialers is the number of connections being opened at the same time. A server's accept queue holds 4,096 by Linux's
 // default; more at a time would only wait longer.
 const dialers = 64
 
-// Crowd is the players who have joined, from Gather until Leave. One goroutine at a time calls its methods; Progress
-// may be called at any time.
+// Crowd holds the players from Gather until Leave. One goroutine at a time may call its methods; Progress may be called
+// at any time.
 type Crowd struct {
 	options Options
 	began   time.Time
@@ -26,7 +26,7 @@ type Crowd struct {
 	clocks  []serverClock    // by target
 	tally   tally
 	waiting waitingRoom
-	dialing chan struct{}   // a token for each connection that is being made
+	dialing chan struct{}   // a token for each connection that is being opened
 	ctx     context.Context //nolint:containedctx // of the players' goroutines: from Gather to Leave
 	stop    context.CancelFunc
 	work    sync.WaitGroup
@@ -34,13 +34,13 @@ type Crowd struct {
 	mu      sync.Mutex
 	news    chan struct{} // closed and replaced when a player has joined, or has been refused
 	joined  int
-	told    int            // players who were told to wait for a slot and have not come in yet
-	failed  map[string]int // why players will not come, and how many
+	told    int            // players who wait for a slot
+	failed  map[string]int // number of players who will never join, by the reason
 	lastErr error
 }
 
-// Gather lets the players connect and join, and returns when all have, or when the time is up and at least one has; see
-// Options.Knock. Report.NotJoined has the reasons of the others, of whom some may still come.
+// Gather lets the players connect and join. It returns when all have joined, or when the time is up and at least one
+// has; see Options.Knock. The others may still join; Report.NotJoined has their reasons.
 func Gather(ctx context.Context, o Options) (*Crowd, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -103,7 +103,7 @@ func (c *Crowd) dial(ctx context.Context, p *player) (*client.Socket, error) {
 	return client.Dial(ctx, o)
 }
 
-// arrive notes that a player has joined for the first time.
+// arrive records that a player has joined for the first time.
 func (c *Crowd) arrive(p *player) {
 	waited := c.waiting.enter(p.id)
 	c.change(func() {
@@ -115,7 +115,7 @@ func (c *Crowd) arrive(p *player) {
 	c.options.Arrived()
 }
 
-// giveUp notes that a player will never join.
+// giveUp records that a player will never join.
 func (c *Crowd) giveUp(err error) {
 	c.change(func() {
 		c.failed[err.Error()]++
@@ -123,7 +123,7 @@ func (c *Crowd) giveUp(err error) {
 	})
 }
 
-// change changes how many have arrived, and wakes await.
+// change changes the numbers of arrivals, and wakes await.
 func (c *Crowd) change(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -158,7 +158,8 @@ func (c *Crowd) await(ctx context.Context) error {
 	}
 }
 
-// arrivals are how many have joined, how many may still come, when that will change, and the last failure.
+// arrivals returns the number of joined players, the number of those that may still join, and the last failure. The
+// channel news is closed at the next change.
 func (c *Crowd) arrivals() (joined, missing int, news <-chan struct{}, last error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -241,7 +242,7 @@ func (c *Crowd) keepPace(ctx context.Context, rate float64, begin time.Time) {
 	}
 }
 
-// tries is how many players are asked for a tap before it is given up.
+// tries is the number of players that are tried for a tap.
 const tries = 16
 
 // tapOpen taps with the first player from turn on who can, and returns the next turn.
@@ -266,7 +267,7 @@ func (c *Crowd) tapOpen(turn int, at time.Time) (next int) {
 	return turn
 }
 
-// Leave ends all connections and waits for all that belongs to them.
+// Leave ends all connections and waits for their goroutines.
 func (c *Crowd) Leave() {
 	c.stop()
 	c.work.Wait()

@@ -22,7 +22,7 @@ const (
 	backoffMost  = 15 * time.Second
 )
 
-// backoff is the pause before the n-th try in a row, counted from 0.
+// backoff returns the pause before the n-th consecutive try, counted from 0.
 func backoff(n int) time.Duration {
 	most := backoffMost
 	if n < 5 {
@@ -31,7 +31,7 @@ func backoff(n int) time.Duration {
 	return rand.N(most) //nolint:gosec // not a secret
 }
 
-// live connects the player, and again whenever that is allowed, until ctx ends or the player has gone for good.
+// live connects the player, and reconnects if that is allowed, until ctx ends or the player has left for good.
 func (p *player) live(ctx context.Context) {
 	for attempt := 0; ; attempt++ {
 		sock, err := p.crowd.dial(ctx, p)
@@ -67,11 +67,11 @@ func (p *player) live(ctx context.Context) {
 	}
 }
 
-// session plays on one connection until it ends. joined tells whether the player was let in.
+// session plays on one connection until it ends. joined reports whether the player was admitted.
 func (p *player) session(ctx context.Context, sock *client.Socket) (joined bool, err error) {
 	defer sock.Close() //nolint:errcheck // the connection is over
 	stop := context.AfterFunc(ctx, func() {
-		_ = sock.Leave() // a courtesy, as of a browser's page
+		_ = sock.Leave() // as a browser's page does
 		_ = sock.Close()
 	})
 	defer stop()
@@ -87,7 +87,7 @@ func (p *player) session(ctx context.Context, sock *client.Socket) (joined bool,
 	return p.isJoined(), err
 }
 
-// noteEnd counts how a connection has ended, unless this side has ended it.
+// noteEnd counts the end of a connection, unless this side has ended it.
 func (c *Crowd) noteEnd(ctx context.Context, p *player, err error) {
 	if ctx.Err() != nil || p.hasLeft() {
 		return
@@ -106,8 +106,8 @@ func (c *Crowd) noteEnd(ctx context.Context, p *player, err error) {
 	})
 }
 
-// comeBack chooses the pause before the next try. The player goes on to the next of the servers, as a load balancer
-// would send it. ok is false if the server wants a pause that is longer than players may take to join.
+// comeBack returns the pause before the next try, and moves the player to the next server, like a load balancer. ok is
+// false if the server's pause exceeds the time limit for joining.
 func (p *player) comeBack(attempt int, err error) (wait time.Duration, ok bool) {
 	wait = backoff(max(attempt, 0))
 	if p.backMS > 0 {
@@ -131,8 +131,8 @@ func (p *player) comeBack(attempt int, err error) (wait time.Duration, ok bool) 
 	return wait, true
 }
 
-// waitForSlot waits until the player may come back to the socket: with a position, it is asked for as often as the
-// server says; without one, the server has said when to come back. It reports false if ctx ends before.
+// waitForSlot waits until the player may connect again. With a position, it polls as often as the server says; without
+// one, it waits for the server's pause. It returns false if ctx ends before.
 func (p *player) waitForSlot(ctx context.Context) bool {
 	c := p.crowd
 	if c.waiting.wait(p.id) {
@@ -146,14 +146,14 @@ func (p *player) waitForSlot(ctx context.Context) bool {
 		}
 		turn, err := c.options.Turn(ctx, p.id, p.token, p.campaign)
 		if err != nil || turn.Admitted {
-			return true // the socket says the rest
+			return true // the socket gives the reason
 		}
 		position, wait = turn.Position, turn.Retry
 	}
 	return false
 }
 
-// giveUp is for a player who cannot come in: the same would happen again.
+// giveUp ends a player for whom a retry is useless.
 func (p *player) giveUp(err error) {
 	if p.isNew {
 		p.isNew = false
@@ -197,7 +197,7 @@ func (p *player) receive(m client.Message) {
 	}
 }
 
-// decode reads a message, or counts a fault.
+// decode parses a message, or counts a fault.
 func decode[T any](p *player, body []byte) (m T, ok bool) {
 	if err := json.Unmarshal(body, &m); err != nil {
 		p.fault(errShape.Error())
@@ -221,12 +221,12 @@ func (p *player) receiveResult(body []byte) {
 	if t.drop != m.Drop {
 		p.fault("a result of another drop than was tapped")
 	}
-	if (m.Outcome == won) != (m.Claim != "") { // it could not be looked up in the ledger
+	if (m.Outcome == won) != (m.Claim != "") { // the ledger has no win without a claim
 		p.fault("a win without a claim, or a claim without a win")
 	}
 	p.crowd.tally.answer(m.Outcome, time.Since(t.at))
 	if m.Claim != "" {
-		p.crowd.tally.tell(Win{p.id, m.Claim, m.Amount})
+		p.crowd.tally.record(Win{p.id, m.Claim, m.Amount})
 	}
 	p.tapAgain()
 }
@@ -256,7 +256,7 @@ func (p *player) receiveWelcome(body []byte) {
 	now := time.Now()
 	p.clock().sample(p.saidAt, now, m.ServerTime)
 	for _, c := range m.Claims {
-		p.crowd.tally.tell(Win{p.id, c.Claim, c.Amount})
+		p.crowd.tally.record(Win{p.id, c.Claim, c.Amount})
 	}
 	p.cameAt = p.serverMS(now)
 	again := !p.joined
@@ -285,8 +285,8 @@ func (p *player) receiveRain(body []byte) {
 	}
 }
 
-// catchUp is for how long after a player has come in a wave may be one that others got before, in ms: the server sends
-// newcomers the waves in the air, and announces a wave half a second ahead.
+// catchUp is the time after joining in which a wave may be older than the connection, in ms. The server sends newcomers
+// the waves in the air, and announces a wave half a second ahead.
 const catchUp = 1_000
 
 func (p *player) receiveWave(body []byte) {

@@ -23,45 +23,45 @@ type player struct {
 	campaign string
 	view     *view
 
-	// Of the goroutine of live.
-	token    string // asked for when it connects first
-	isNew    bool   // has never joined, and may still do so
-	backMS   int64  // the server has asked to come back after so long; 0: it has not
-	position int    // in the waiting room, that it told with that; 0: none
+	// used by the goroutine of live only
+	token    string // requested at the first connection
+	isNew    bool   // has not joined yet, and may still do so
+	backMS   int64  // the server's pause before a reconnect, ms; 0: none
+	position int    // the queue position that came with it; 0: none
 
 	mu     sync.Mutex // guards all below
 	target int
 	sock   socket // nil: not connected
 	saidAt time.Time
-	cameAt int64 // when the player came into the room, ms of the server
+	cameAt int64 // time of joining the room, ms of the server
 	joined bool
 	left   bool  // for good
-	plan   *Plan // nil: nobody taps
+	plan   *Plan // nil: no taps
 
-	shower   *shower // the rain that the player was told of; nil: none
+	shower   *shower // the last announced rain; nil: none
 	presence presence
 	seen     waveSet
 
-	queue        []*wave // received, and not tapped to the end; in rising order
+	queue        []*wave // received waves with untapped drops, in rising order
 	touched      map[*wave]int
 	tapID        int64
 	pending      map[int64]tap
-	starvedSince time.Time   // closed loop: since when it has nothing to tap; zero: it has
-	wake         *time.Timer // taps again
+	starvedSince time.Time   // closed loop: start of the time without drops to tap; zero: it has some
+	wake         *time.Timer // triggers the next tap
 	asleep       bool        // wake is set
 	reaction     int64       // with hands: to the next drop, ms
 	restsUntil   time.Time   // with hands
 }
 
-// tap is one whose result has not come.
+// tap is a tap without a result yet.
 type tap struct {
-	at   time.Time // from when its time counts
+	at   time.Time // start of its time
 	drop string
 }
 
 func (p *player) clock() *serverClock { return &p.crowd.clocks[p.target] }
 
-// serverMS is a moment on the clock of the player's server.
+// serverMS converts a moment to the clock of the player's server.
 func (p *player) serverMS(at time.Time) int64 { return p.clock().serverMS(at) }
 
 func (p *player) connect(s socket) {
@@ -82,7 +82,7 @@ func (p *player) hasLeft() bool {
 	return p.left
 }
 
-// isRainedOn tells whether drops appear for the player now, or have just done so.
+// isRainedOn reports whether drops appear for the player now, or have just done so.
 func (p *player) isRainedOn() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -90,8 +90,7 @@ func (p *player) isRainedOn() bool {
 	return p.joined && s != nil && now >= s.rain.StartsAt && now < s.endsAt()
 }
 
-// hangUp forgets the connection. Taps that were not answered never will be. It reports whether the player has gone for
-// good.
+// hangUp drops the connection, and counts its unanswered taps as lost. It reports whether the player has left for good.
 func (p *player) hangUp() (left bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -110,14 +109,14 @@ func (p *player) hangUp() (left bool) {
 	return p.left
 }
 
-// see begins to expect the waves of a rain that is announced or falls, and stops expecting those of another one.
+// see starts to expect the waves of an announced or falling rain, and stops expecting those of another one.
 func (p *player) see(s *shower, m *wire.Rain) {
 	now := p.serverMS(time.Now())
 	if m != nil && m.Phase != rain.PhaseCountdown && m.Phase != rain.PhaseFalling {
 		s = nil
 	}
 	if p.presence.isOpen() && p.shower == s && s != nil {
-		return // it goes on as it was
+		return // no change
 	}
 	p.closePresence(now)
 	p.shower = s
@@ -156,7 +155,7 @@ func (p *player) stop() {
 	p.closePresence(p.serverMS(time.Now()))
 }
 
-// stay has the player go for good after a while, if the plan says so.
+// stay makes the player leave for good after Plan.Stay, if that is set.
 func (p *player) stay() {
 	plan := p.plan
 	if plan.Stay == 0 {
@@ -166,7 +165,7 @@ func (p *player) stay() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if !p.joined || p.plan != plan || p.left {
-			return // it comes back, and has a slot for that; or the play is over
+			return // it reconnects to its slot; or the play is over
 		}
 		p.closePresence(p.serverMS(time.Now()))
 		p.presence.begin(nil, 0)

@@ -10,14 +10,14 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Report is the result of a Play, and what `redrain bench --json` prints; docs/use/bench.md describes it. Fields may be
-// added.
+// Report is the result of a Play, and the output of `redrain bench --json`; docs/use/bench.md describes it. Fields may
+// be added.
 type Report struct {
 	OK       bool     `json:"ok"`       // see Judge
-	Problems []string `json:"problems"` // why not
+	Problems []string `json:"problems"` // the reasons if OK is false
 	Mode     string   `json:"mode"`     // "open" or "closed"
 
-	URLs      []string `json:"urls"` // as the user has named them
+	URLs      []string `json:"urls"` // as given by the user
 	Campaigns []string `json:"campaigns"`
 	Players   int      `json:"players"`
 	Joined    int      `json:"joined"` // of them, ever
@@ -34,23 +34,23 @@ type Report struct {
 	Unanswered     int64            `json:"unanswered"`         // taps that waited in vain
 	NothingInAir   int64            `json:"nothing_in_the_air"` // open loop: taps not sent
 	NobodyThere    int64            `json:"nobody_connected"`   // open loop: taps not sent
-	Starvations    int64            `json:"starvations"`        // closed loop: how often a player had nothing to tap
+	Starvations    int64            `json:"starvations"`        // closed loop: times without a drop to tap
 	StarvedPercent float64          `json:"starved_percent"`    // of the players' time
 
 	Latency Latency `json:"latency_us"`
 	Waves   Waves   `json:"waves"`
 
 	Waiting Waiting `json:"waiting_room"`
-	Left    int64   `json:"left"` // players who have gone for good, as the plan says
+	Left    int64   `json:"left"` // players who have left for good by the plan
 
 	Reconnects int64            `json:"reconnects"`
 	Broken     int64            `json:"broken"`     // connections
 	Closes     map[string]int64 `json:"closes"`     // connections that the server closed, by code
 	Errors     map[string]int64 `json:"errors"`     // the server's error messages, by code
 	Faults     map[string]int64 `json:"faults"`     // violations of the protocol, in words
-	NotJoined  map[string]int   `json:"not_joined"` // why players could not join, and how many
+	NotJoined  map[string]int   `json:"not_joined"` // number of players who could not join, by the reason
 
-	ProcessorMS     int64   `json:"processor_ms"` // that this process has used
+	ProcessorMS     int64   `json:"processor_ms"` // processor time of this process
 	ProcessorPerTap float64 `json:"processor_us_per_tap"`
 
 	Ledger Ledger `json:"ledger"` // see Judge
@@ -60,12 +60,12 @@ type Report struct {
 	Times       *hdrhistogram.Histogram `json:"-"` // of answered taps, µs; see Plan.Rate
 	WaveSpreads []time.Duration         `json:"-"` // see Waves, in rising order
 	Starved     time.Duration           `json:"-"` // all players together
-	Settled     int64                   `json:"-"` // claims that players were told to be money
-	// Told has every win that a player was told of, from Gather on. A repeated one is there again.
+	Settled     int64                   `json:"-"` // claims reported as settled
+	// Told has every reported win from Gather on, including repetitions.
 	Told []Win `json:"-"`
 }
 
-// Latency is how long taps took, in microseconds.
+// Latency has the times of taps, in microseconds.
 type Latency struct {
 	P50  int64   `json:"p50"`
 	P90  int64   `json:"p90"`
@@ -75,28 +75,28 @@ type Latency struct {
 	Mean float64 `json:"mean"`
 }
 
-// Waiting is what became of the players who had to wait for a slot.
+// Waiting describes the players who had to wait for a slot.
 type Waiting struct {
 	Waited   int   `json:"waited"`
 	Admitted int   `json:"admitted"` // of them
 	P50      int64 `json:"wait_p50_ms"`
 	Max      int64 `json:"wait_max_ms"`
-	// By how many positions they came in away from the order in which they were told to wait first. Answers that are in
-	// flight together overtake each other.
+	// The difference between the order of joining and that of the first "wait", in positions. Answers in flight
+	// together may overtake each other.
 	AstrayP90 int `json:"astray_p90"`
 	AstrayMax int `json:"astray_max"`
 }
 
-// Waves is how the waves arrived. A spread is the time between the first and the last player who got a wave.
+// Waves describes the arrival of the waves. A spread is the time between the first and the last player who got a wave.
 type Waves struct {
-	Expected  int64 `json:"expected"` // their moment was in the time of the Play, and in that of the player
+	Expected  int64 `json:"expected"` // their moment was within the Play and the player's presence
 	Received  int64 `json:"received"` // of those
 	Late      int64 `json:"late"`     // came after their moment
 	SpreadP50 int64 `json:"spread_p50_us"`
 	SpreadMax int64 `json:"spread_max_us"`
 }
 
-// report collects what was counted, and has the counts begin anew.
+// report builds the report, and resets the counts.
 func (c *Crowd) report(plan Plan, begin time.Time, took, processor time.Duration) *Report {
 	t := c.tally.take()
 	c.mu.Lock()
@@ -139,7 +139,7 @@ func (c *Crowd) report(plan Plan, begin time.Time, took, processor time.Duration
 
 func tenths(f float64) float64 { return math.Round(f*10) / 10 }
 
-// problem notes a problem of the run if bad is true.
+// problem records a problem of the run if bad is true.
 func (r *Report) problem(bad bool, format string, args ...any) {
 	if bad {
 		r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
@@ -147,7 +147,7 @@ func (r *Report) problem(bad bool, format string, args ...any) {
 	r.OK = len(r.Problems) == 0
 }
 
-// check notes what kept the players from playing as the protocol says.
+// check records lost connections and violations of the protocol.
 func (r *Report) check() {
 	waiting := r.Waiting.Waited - r.Waiting.Admitted
 	r.problem(r.Joined+waiting < r.Players, "%d of %d players could not join", r.Players-r.Joined-waiting, r.Players)

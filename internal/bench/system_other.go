@@ -4,8 +4,8 @@ package bench
 
 import "time"
 
-// openFiles is how many files this process may have open; not known here.
+// openFiles returns the limit of open files; unknown on this system.
 func openFiles() (most int, ok bool) { return 0, false }
 
-// processorTime is how much processor time this process has used; not known here.
+// processorTime returns the used processor time; unknown on this system.
 func processorTime() time.Duration { return 0 }

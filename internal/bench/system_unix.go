@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openFiles is how many files this process may have open. The soft limit is raised to the hard one first; Go itself
-// does so at the start unless the program was started with a limit of its own making.
+// openFiles returns the limit of open files, after raising the soft limit to the hard one. Go does so at the start too,
+// unless the soft limit was set explicitly.
 func openFiles() (most int, ok bool) {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {
@@ -23,7 +23,7 @@ func openFiles() (most int, ok bool) {
 	return int(min(limit.Cur, math.MaxInt32)), true
 }
 
-// processorTime is how much processor time this process has used.
+// processorTime returns the used processor time of this process.
 func processorTime() time.Duration {
 	var u unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {

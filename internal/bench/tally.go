@@ -12,25 +12,25 @@ import (
 
 const won = "won"
 
-// Win is a win that a player was told of.
+// Win is a win that was reported to a player.
 type Win struct {
 	Player int
 	Claim  string
 	Amount rain.Money
 }
 
-// tally is what all players count.
+// tally holds the counts of all players.
 type tally struct {
 	mu     sync.Mutex
 	counts counts
 	told   []Win // from Gather on
 }
 
-// counts are of one Play, but for the first groups.
+// counts are the counts of one Play, except the first groups.
 type counts struct {
 	connected, pending int64 // now: players in a room, taps without a result
 
-	// Since the report before.
+	// Since the last report.
 	errors     map[string]int64 // the server's error messages, by code
 	faults     map[string]int64 // violations of the protocol, in words
 	closes     map[string]int64 // connections that the server closed, by code
@@ -40,20 +40,20 @@ type counts struct {
 	played
 }
 
-// played are the counts that begin with a Play.
+// played holds the counts that begin with a Play.
 type played struct {
 	tapping  bool                    // taps are being sent
 	latency  *hdrhistogram.Histogram // µs
 	outcomes map[string]int64
 
 	taps, answered, inTime, lost int64
-	nothing, nobody              int64 // open loop: taps not sent, as nothing was in the air, as nobody was connected
+	nothing, nobody              int64 // open loop: unsent taps, without a drop, without a player
 	starvations                  int64 // closed loop: how often a player had nothing to tap
 	starved                      time.Duration
 	frames, waves, late          int64
 	expected, received           int64 // waves
 	settled                      int64 // claims
-	left                         int64 // players who have gone for good
+	left                         int64 // players who have left for good
 }
 
 func newPlayed() played {
@@ -88,14 +88,14 @@ func (t *tally) answer(outcome string, took time.Duration) {
 	_ = c.latency.RecordValue(min(max(took.Microseconds(), fastest), slowest)) // it is in the range
 }
 
-// tell keeps a win that a player was told of.
-func (t *tally) tell(w Win) {
+// record stores a reported win.
+func (t *tally) record(w Win) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.told = append(t.told, w)
 }
 
-// begin begins the counts of a Play.
+// begin starts the counts of a Play.
 func (t *tally) begin() {
 	t.count(func(c *counts) {
 		c.played = newPlayed()
@@ -106,7 +106,7 @@ func (t *tally) begin() {
 // end is called when no more taps are sent.
 func (t *tally) end() { t.count(func(c *counts) { c.tapping = false }) }
 
-// take returns the counts since the last call, and begins anew.
+// take returns the counts since the last call, and resets them.
 func (t *tally) take() counts {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -116,20 +116,20 @@ func (t *tally) take() counts {
 	return c
 }
 
-// Progress is where things stand. Its counts are since Play began.
+// Progress is the current state. Its counts begin with Play.
 type Progress struct {
 	Joined     int   // players who have ever joined
 	Connected  int   // players who are in a room now
 	Taps       int64 // sent
 	Answered   int64
 	Won        int64
-	Settled    int64 // claims that players were told to be money
-	Pending    int64 // taps that wait for their results
+	Settled    int64 // claims reported as settled
+	Pending    int64 // taps without a result yet
 	Reconnects int64
 	Faults     int64 // of the protocol
 }
 
-// Progress may be called while Play runs.
+// Progress returns the current state. It may be called while Play runs.
 func (c *Crowd) Progress() Progress {
 	c.mu.Lock()
 	g := Progress{Joined: c.joined}
@@ -148,23 +148,23 @@ func sum(counts map[string]int64) (total int64) {
 	return total
 }
 
-// Turn is a player's turn in the waiting room of a campaign that is full.
+// Turn is a player's state in the waiting room of a full campaign.
 type Turn struct {
 	Admitted bool
 	Position int           // from 1
-	Retry    time.Duration // until the position is to be asked for again, or it is lost
+	Retry    time.Duration // time until the next request, after which the position is lost
 }
 
-// waitingRoom has the players who had to wait for a slot, and the order in which they came in.
+// waitingRoom holds the players who had to wait for a slot, and their order of joining.
 type waitingRoom struct {
 	mu      sync.Mutex
 	since   map[int]time.Time
-	order   map[int]int // player → how many came before
+	order   map[int]int // by player: number of earlier ones
 	entered []int       // players
 	waits   []time.Duration
 }
 
-// wait notes that a player was told to wait. It is true for the first time.
+// wait records that a player has to wait. It returns true for the first time.
 func (w *waitingRoom) wait(player int) (first bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -178,7 +178,7 @@ func (w *waitingRoom) wait(player int) (first bool) {
 	return true
 }
 
-// enter notes that a player has come in for the first time; true for one who had to wait.
+// enter records the first join of a player. It returns true if the player had to wait.
 func (w *waitingRoom) enter(player int) (waited bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -189,7 +189,7 @@ func (w *waitingRoom) enter(player int) (waited bool) {
 	return waited
 }
 
-// report sums it up.
+// report returns the summary.
 func (w *waitingRoom) report() Waiting {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// tapAgain lets a player of a closed loop think, and tap. The first pause is at random, or all would tap at once.
+// tapAgain lets a player of a closed loop think, and tap. The first pause is random, because otherwise all would tap at
+// once.
 func (p *player) tapAgain() {
 	if p.plan == nil || !p.plan.closed() {
 		return
@@ -23,7 +24,7 @@ func (p *player) tapAgain() {
 	p.sleep(think)
 }
 
-// sleep calls tap after a time. A player that sleeps already is not woken sooner.
+// sleep calls tap after a time. If the player sleeps already, it does nothing.
 func (p *player) sleep(d time.Duration) {
 	if p.asleep {
 		return
@@ -85,7 +86,7 @@ func (p *player) tapAt(at time.Time) (sent, joined bool) {
 	return true, true
 }
 
-// tapByHand taps the newest drop that the player can have seen, or waits for one.
+// tapByHand taps the newest drop that the player can have seen by now, or waits for one.
 func (p *player) tapByHand(now time.Time) {
 	if now.Before(p.restsUntil) {
 		p.sleep(p.restsUntil.Sub(now))
@@ -105,12 +106,11 @@ func (p *player) tapByHand(now time.Time) {
 	}
 }
 
-// early is how long after its moment a drop is tapped at the soonest, in ms: the server's time is known no better
-// than that.
+// early is the least time after its moment at which a drop is tapped, in ms. It is the error of the server's clock.
 const early = 5
 
-// nextDrop finds the next drop that is in the air at a time of the server. Without one, from is when the next will
-// come into the air; 0: no wave is known.
+// nextDrop finds the next drop that is in the air at a time of the server. Without one, from is the time of the next;
+// 0: no wave is known.
 func (p *player) nextDrop(now int64) (w *wave, k int, from int64) {
 	for len(p.queue) > 0 {
 		w := p.queue[0]
@@ -126,15 +126,15 @@ func (p *player) nextDrop(now int64) (w *wave, k int, from int64) {
 	return nil, 0, 0
 }
 
-// newestDrop finds the newest drop that has been in the air for a time in ms and was not tapped. Without one, from is
-// when the next will be; 0: no wave is known.
+// newestDrop finds the newest untapped drop that has been in the air for a time in ms. Without one, from is the time of
+// the next; 0: no wave is known.
 func (p *player) newestDrop(now, reaction int64) (w *wave, k int, from int64) {
 	for len(p.queue) > 0 && now >= p.queue[0].landed {
 		p.forgetFirst()
 	}
 	for _, w := range slices.Backward(p.queue) {
 		if opens := w.at + max(reaction, early); now < opens {
-			from = opens // the last one found is the first to come
+			from = opens // the last one found comes first
 			continue
 		}
 		if k, ok := p.dropOf(w, now); ok {
@@ -175,7 +175,7 @@ func (p *player) send(w *wave, k int, at time.Time) {
 	}
 }
 
-// answered takes a tap off the list. ok is false for an id that waits for nothing.
+// answered removes a tap from the list. ok is false for an unknown id.
 func (p *player) answered(id string) (t tap, ok bool) {
 	n, err := strconv.ParseInt(id, 10, 64)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"redrain/rain"
 )
 
-// view is what the players of a campaign know of it: its waves and rains. Each message is decoded once for all.
+// view holds the waves and rains of a campaign for its players. Each message is decoded once for all.
 type view struct {
 	mu       sync.Mutex
 	messages map[string]*wave   // by the JSON of the message
@@ -28,13 +28,13 @@ func newView() *view {
 type wave struct {
 	n, at  int64 // at in ms of the server
 	drops  []packet
-	landed int64 // when its last drop has landed, ms of the server
+	landed int64 // landing of its last drop, ms of the server
 
-	first time.Time    // when the first player got it
-	last  atomic.Int64 // when the last player got it, ns after first
+	first time.Time    // first arrival at a player
+	last  atomic.Int64 // last arrival at a player, ns after first
 }
 
-// packet is a drop that pays.
+// packet is a drop that may pay.
 type packet struct {
 	k      int
 	fallMS int
@@ -45,7 +45,7 @@ var (
 	errDiffers = errors.New("a wave that differs from what others got")
 )
 
-// readWave returns the wave of a message, which came at a time. All players get the same wave under a number.
+// readWave returns the wave of a message that arrived at now. All players get the same wave under a number.
 func (v *view) readWave(body []byte, now time.Time) (*wave, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -58,7 +58,7 @@ func (v *view) readWave(body []byte, now time.Time) (*wave, error) {
 	}
 	w := &wave{n: m.N, at: m.At, first: now}
 	for _, d := range m.Drops {
-		if d[2] == int(rain.Packet) { // a person sees that a decoy is none
+		if d[2] == int(rain.Packet) { // a person sees that a decoy is not a packet
 			w.drops = append(w.drops, packet{d[0], d[3]})
 			w.landed = max(w.landed, m.At+int64(d[3]))
 		}
@@ -67,13 +67,13 @@ func (v *view) readWave(body []byte, now time.Time) (*wave, error) {
 		if known.at != w.at || !slices.Equal(known.drops, w.drops) {
 			return nil, errDiffers
 		}
-		w = known // in another spelling
+		w = known // in another encoding
 	}
 	v.waves[m.N], v.messages[string(body)] = w, w
 	return w, nil
 }
 
-// noteLast notes that a player got the wave.
+// noteLast records that a player got the wave.
 func (w *wave) noteLast(now time.Time) {
 	after := int64(now.Sub(w.first))
 	last := w.last.Load()
@@ -82,7 +82,7 @@ func (w *wave) noteLast(now time.Time) {
 	}
 }
 
-// spreads are the times from the first player who got a wave to the last one, of the waves since a moment.
+// spreads returns the times between the first and the last arrival of a wave, for the waves since a moment.
 func (v *view) spreads(since time.Time) []time.Duration {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -95,7 +95,7 @@ func (v *view) spreads(since time.Time) []time.Duration {
 	return all
 }
 
-// shower is what is known of a rain without its seed: when its waves come.
+// shower holds the times of a rain's waves, which are known without its seed.
 type shower struct {
 	rain rain.Rain
 	full []int64      // the numbers of the waves that are not empty
@@ -128,7 +128,7 @@ func (v *view) rain(r *wire.Rain) *shower {
 // waveSet is a set of waves' numbers, a bit for each.
 type waveSet []uint64
 
-// add tells whether the wave is new.
+// add adds a wave, and reports whether it is new.
 func (s *waveSet) add(n int64) bool {
 	for int64(len(*s)) <= n/64 {
 		*s = append(*s, 0)
@@ -142,19 +142,19 @@ func (s *waveSet) add(n int64) bool {
 
 func (s *waveSet) has(n int64) bool { return int64(len(*s)) > n/64 && (*s)[n/64]&(1<<(n%64)) != 0 }
 
-// presence is the time that a player sees one rain without interruption. A wave is expected if its moment, when it
-// appears at the top of the screen, is in that time.
+// presence is the time for which a player sees one rain without interruption. A wave is expected if its moment, the
+// appearance at the top of the screen, is in that time.
 type presence struct {
-	shower *shower // nil: it does not rain for the player
+	shower *shower // nil: no rain
 	from   int64   // ms of the server
 }
 
 func (p *presence) isOpen() bool { return p.shower != nil }
 
-// begin opens a presence at a time of the server, and drops the one before.
+// begin starts a presence at a time of the server, and drops the last one.
 func (p *presence) begin(s *shower, now int64) { *p = presence{s, now} }
 
-// end closes the presence, and counts the waves that were expected and those of them that have come.
+// end ends the presence, and counts the expected waves and the received ones among them.
 func (p *presence) end(now int64, seen *waveSet) (expected, received int64) {
 	s := p.shower
 	if s == nil {
@@ -173,14 +173,14 @@ func (p *presence) end(now int64, seen *waveSet) (expected, received int64) {
 	return expected, received
 }
 
-// serverClock is what is known of a server's clock.
+// serverClock is an estimate of a server's clock.
 type serverClock struct {
 	mu     sync.Mutex
-	offset int64         // the server's time less ours, ns
-	rtt    time.Duration // of the sample, which bounds its error; 0: there is none
+	offset int64         // the server's time minus ours, ns
+	rtt    time.Duration // round-trip time of the sample, which bounds its error; 0: no sample
 }
 
-// sample takes a look at the server's clock in, if it is better than what there is.
+// sample adds a sample of the server's clock, if it is better than the last one.
 func (c *serverClock) sample(sent, received time.Time, serverMS int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -188,12 +188,12 @@ func (c *serverClock) sample(sent, received time.Time, serverMS int64) {
 	if c.rtt > 0 && rtt > c.rtt {
 		return
 	}
-	// The server's time is cut to whole milliseconds.
+	// The server's time is truncated to milliseconds.
 	c.offset = serverMS*int64(time.Millisecond) + int64(time.Millisecond)/2 - sent.Add(rtt/2).UnixNano()
 	c.rtt = rtt
 }
 
-// serverMS is a moment on the server's clock.
+// serverMS converts a moment to the server's clock.
 func (c *serverClock) serverMS(at time.Time) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()

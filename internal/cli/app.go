@@ -24,36 +24,36 @@ const (
 	ExitUsage   = 2 // bad configuration or usage: nothing was done
 )
 
-// Server is what `redrain serve` runs.
+// Server is the server of `redrain serve`.
 type Server interface {
 	// Run serves until ctx ends, then drains. It returns nil after an orderly end.
 	Run(ctx context.Context) error
 }
 
-// App is what the command line takes from its process. All exported fields are required.
+// App holds the command line's environment in the process. All exported fields are required.
 type App struct {
 	Env    func(name string) (value string, ok bool)
 	Stdout io.Writer
 	Stderr io.Writer
 
-	// NewServer makes the server of `redrain serve`; out is for what a person should read at start.
+	// NewServer returns the server of `redrain serve`. It writes the text for a person at start to out.
 	NewServer func(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer) (Server, error)
-	// Location is the time zone that times are shown in.
+	// Location is the time zone of displayed times.
 	Location *time.Location
-	// WatchEvery is how often `redrain watch` looks.
+	// WatchEvery is the interval of `redrain watch`.
 	WatchEvery time.Duration
 
-	json bool   // errors too are for a program to read
+	json bool   // errors are JSON too
 	verb string // the last word of the command: list, ban, or pause
 }
 
-// command is what one asks redrain to do.
+// command is a parsed command of the command line.
 type command interface{ Run(app *App) error }
 
-// checked is a command whose settings may have faults that show without any I/O: check returns them, one line each.
+// checked is a command that checks its settings without I/O. Its check returns the faults, one line each.
 type checked interface{ check() []string }
 
-// faultList are what is wrong with a command line.
+// faultList collects the faults of a command line.
 type faultList []string
 
 // when adds a fault if bad is true.
@@ -68,7 +68,7 @@ func interruptible() (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 }
 
-// terminal tells whether w is a terminal, rather than a pipe or a file.
+// terminal reports whether w is a terminal, and not a pipe or a file.
 func (a *App) terminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	if !ok {
@@ -79,14 +79,14 @@ func (a *App) terminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && kind != "dumb"
 }
 
-// Main carries out a command line, without the program's name, and returns the exit code.
+// Main executes a command line, without the program's name, and returns the exit code.
 func Main(args []string, env func(string) (string, bool), stdout, stderr io.Writer) int {
 	app := &App{Env: env, Stdout: stdout, Stderr: stderr, NewServer: newServer, Location: time.Local,
 		WatchEvery: time.Second}
 	return app.Run(args)
 }
 
-// Run carries out a command line, as the function Main does.
+// Run executes a command line like Main.
 func (a *App) Run(args []string) int {
 	if _, asked := a.Env("COMP_LINE"); asked {
 		return a.complete()
@@ -110,7 +110,7 @@ func (a *App) Run(args []string) int {
 	return ExitOK
 }
 
-// newServer is the real server.
+// newServer returns the real server.
 func newServer(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer) (Server, error) {
 	s, err := server.New(ctx, cfg, log, out)
 	if err != nil {
@@ -156,8 +156,7 @@ func (c *versionCmd) Run(app *App) error {
 	return err
 }
 
-// completionScripts say to each shell that it may ask redrain itself what could come next: it sets COMP_LINE to what is
-// typed so far.
+// completionScripts make each shell ask redrain for completions. COMP_LINE has the text typed so far.
 var completionScripts = map[string]string{
 	"bash": `complete -o default -C "redrain" redrain`,
 	"zsh":  "autoload -U +X bashcompinit && bashcompinit\n" + `complete -o default -C "redrain" redrain`,
@@ -174,7 +173,7 @@ func (c *completionCmd) Run(app *App) error {
 	return err
 }
 
-// complete answers a shell, whose question stands in the process's environment.
+// complete answers a shell's request for completions, which is in the environment.
 func (a *App) complete() int {
 	code := ExitOK
 	kongplete.Complete(a.newParser(), kongplete.WithExitFunc(func(c int) { code = c }))

@@ -39,8 +39,8 @@ func (c *auditRootsCmd) Run(app *App) error {
 }
 
 type auditVerifyCmd struct {
-	From string `placeholder:"DAY" help:"Begin with the root of this day, such as 2026-11-22, and take what was before as it is. Left out: from the beginning."`
-	Root string `placeholder:"FILE" help:"Roots that were kept outside of the database, as --audit-root-file and audit roots write them. They are believed before those of the database."`
+	From string `placeholder:"DAY" help:"Begin with the root of this day, such as 2026-11-22, and do not check earlier rows. Left out: from the beginning."`
+	Root string `placeholder:"FILE" help:"Roots that were kept outside of the database, as --audit-root-file and audit roots write them. They take precedence over those of the database."`
 	remote
 }
 
@@ -52,7 +52,7 @@ func (c *auditVerifyCmd) check() []string {
 	return faults
 }
 
-// Run has the server verify the hashes. It fails if a row is not what was hashed.
+// Run makes the server verify the hashes. It fails if a row does not match its hash.
 func (c *auditVerifyCmd) Run(app *App) error {
 	noted, err := readAuditRoots(c.Root)
 	if err != nil {
@@ -73,7 +73,7 @@ func (c *auditVerifyCmd) Run(app *App) error {
 	})
 }
 
-// readAuditRoots reads a file of roots; none where there is no name.
+// readAuditRoots reads a file of roots; none without a name.
 func readAuditRoots(name string) (roots []openapi.AuditRoot, err error) {
 	if name == "" {
 		return nil, nil
@@ -122,19 +122,19 @@ func (t *table) audited(v openapi.AuditVerification, noted int) {
 }
 
 type statementMatchCmd struct {
-	Provider string            `typed:"" placeholder:"FILE" help:"A payment provider's statement, to be held against withdrawals: CSV, or camt.05x."`
-	Bank     string            `placeholder:"FILE" help:"A bank's statement, to be held against deposits: camt.052, camt.053 or camt.054, or CSV."`
-	From     string            `required:"true" placeholder:"DAY" help:"Where its period begins: a day in UTC, such as 2026-11-22, or a time, such as 2026-11-22T00:00:00+08:00."`
-	To       string            `required:"true" placeholder:"DAY" help:"Where it ends: a day is in it whole, a time is not."`
-	Columns  map[string]string `mapsep:"," placeholder:"FIELD=HEADER,…" help:"How a CSV's header names the columns key, reference, amount, currency and state. Those left out have these names."`
+	Provider string            `typed:"" placeholder:"FILE" help:"A payment provider's statement, to be compared with withdrawals: CSV, or camt.05x."`
+	Bank     string            `placeholder:"FILE" help:"A bank's statement, to be compared with deposits: camt.052, camt.053 or camt.054, or CSV."`
+	From     string            `required:"true" placeholder:"DAY" help:"Start of its period: a day in UTC, such as 2026-11-22, or a time, such as 2026-11-22T00:00:00+08:00."`
+	To       string            `required:"true" placeholder:"DAY" help:"End of its period. A day is included, a time is not."`
+	Columns  map[string]string `mapsep:"," placeholder:"FIELD=HEADER,…" help:"Headers of a CSV's columns key, reference, amount, currency and state. Those left out have these names."`
 	Minor    bool              `help:"Amounts of a CSV are in the smallest unit, fen."`
-	End      string            `placeholder:"TEXT" help:"With what the first cell of a CSV's row begins after which no payments come, such as a summary."`
-	Currency string            `default:"CNY" help:"What the ledger's amounts are in."`
-	Receiver string            `help:"Miss only withdrawals that were sent to this receiver, as redrain withdrawal show names it."`
+	End      string            `placeholder:"TEXT" help:"Beginning of the first cell of a CSV's row after which no payments come, such as a summary."`
+	Currency string            `default:"CNY" help:"Currency of the ledger."`
+	Receiver string            `help:"Expect only withdrawals that were sent to this receiver, as redrain withdrawal show names it."`
 	remote
 }
 
-// The limits of a statement's file: what the server takes, less what base64 adds.
+// The size limit of a statement's file: the server's limit, less the overhead of base64.
 const mostStatement = 11 << 20
 
 func (c *statementMatchCmd) check() []string {
@@ -152,7 +152,7 @@ func (c *statementMatchCmd) check() []string {
 	return faults
 }
 
-// statementTime reads a day or a time, Unix ms. A day that ends a period ends it with its last moment.
+// statementTime parses a day or a time, Unix ms. With end, a day means its last moment.
 func statementTime(text string, end bool) (ms int64, err error) {
 	if at, err := time.Parse(time.RFC3339, text); err == nil {
 		return at.UnixMilli(), nil
@@ -167,7 +167,7 @@ func statementTime(text string, end bool) (ms int64, err error) {
 	return day.UnixMilli(), nil
 }
 
-// Run has the server compare. It fails where something differs.
+// Run makes the server compare. It fails if there is a difference.
 func (c *statementMatchCmd) Run(app *App) error {
 	asked := openapi.MatchStatementJSONBody{Of: "withdrawals", Columns: c.Columns, Minor: c.Minor, End: c.End,
 		Currency: c.Currency, Receiver: c.Receiver}
@@ -179,7 +179,7 @@ func (c *statementMatchCmd) Run(app *App) error {
 	if asked.File, err = readStatement(name); err != nil {
 		return err
 	}
-	asked.From, _ = statementTime(c.From, false) // check has read them
+	asked.From, _ = statementTime(c.From, false) // check has validated them
 	asked.To, _ = statementTime(c.To, true)
 	return c.talk(func(ctx context.Context, api *client.Client) error {
 		r, err := api.MatchStatement(ctx, asked)

@@ -14,8 +14,8 @@ import (
 	"redrain/rain"
 )
 
-// Run plays, compares with the ledger, and reports. It fails if a told win is not in the ledger as it was told, or if
-// the players could not play as the protocol says.
+// Run plays, compares with the ledger, and reports. It fails if the ledger differs from a reported win, or if the
+// server broke the protocol.
 func (c *benchCmd) Run(app *App) error {
 	ctx, cancel := interruptible()
 	defer cancel()
@@ -31,7 +31,7 @@ func (c *benchCmd) Run(app *App) error {
 	if err != nil {
 		return err
 	}
-	cancel() // from here on Ctrl-C ends the wait for the ledger
+	cancel() // from now on Ctrl-C ends the wait for the ledger
 	after, cancelAfter := interruptible()
 	defer cancelAfter()
 	report.URLs = c.nodes()
@@ -85,7 +85,7 @@ func runName() string {
 	return "bench-" + hex.EncodeToString(random)
 }
 
-// playAlone gets players and a campaign, starts a rain or waits for one, and has the players tap.
+// playAlone gets players and a campaign, starts a rain or waits for one, and lets the players tap.
 func (s *benchRun) playAlone(ctx context.Context) (*bench.Report, error) {
 	defer s.screen.close()
 	name := runName()
@@ -132,7 +132,7 @@ func (s *benchRun) choose(ctx context.Context, name string) error {
 		l, err := s.client.Lobby(ctx)
 		if err == nil && l.Campaign == "" {
 			return errors.New("there is no campaign to play now; name one with --campaign, " +
-				"or give the operator's --token to have one made")
+				"or give the operator's --token to create one")
 		}
 		s.campaigns = []string{l.Campaign}
 		return err
@@ -141,7 +141,7 @@ func (s *benchRun) choose(ctx context.Context, name string) error {
 	}
 }
 
-// open makes a campaign of bench's own.
+// open creates bench's own campaign.
 func (s *benchRun) open(ctx context.Context, spec rain.Spec) error {
 	s.screen.say("making campaign %s: %s in %d packets", spec.Name, spec.Budget, spec.Packets)
 	if _, err := s.client.Deposit(ctx, spec.Sponsor, spec.Name, spec.Budget); err != nil {
@@ -183,7 +183,7 @@ func (s *benchRun) awaitRain(ctx context.Context, crowd *bench.Crowd) error {
 	}
 }
 
-// tidy closes bench's own campaign, so that the sponsor gets back what is left.
+// tidy closes bench's own campaign, so that its rest returns to the sponsor.
 func (s *benchRun) tidy(ctx context.Context) {
 	if !s.own {
 		return

@@ -12,7 +12,7 @@ import (
 	"redrain/internal/bench"
 )
 
-// audit compares repeatedly, until every win that was told is settled or the time is up.
+// audit compares repeatedly, until every reported win is settled or the time is up.
 func (s *benchRun) audit(ctx context.Context, r *bench.Report) bench.Ledger {
 	began := time.Now()
 	for before := -1; ; {
@@ -35,8 +35,8 @@ func (s *benchRun) audit(ctx context.Context, r *bench.Report) bench.Ledger {
 	}
 }
 
-// behind separates wins that the list leaves out from wins that are nowhere. If settlement is far behind, the list
-// holds only the oldest wins in flight; the statistics count all of them.
+// behind separates wins beyond the end of the list from missing ones. If settlement is far behind, the list has the
+// oldest wins in flight only; the statistics count all of them.
 func (s *benchRun) behind(ctx context.Context, l bench.Ledger) bench.Ledger {
 	if l.Missing == 0 || s.cmd.Token == "" {
 		return l
@@ -60,12 +60,12 @@ func (s *benchRun) behind(ctx context.Context, l bench.Ledger) bench.Ledger {
 // rest pauses before the ledger is read again. It is false if ctx ends first.
 func rest(ctx context.Context) bool { return bench.Pause(ctx, 500*time.Millisecond) }
 
-// retriable tells whether a request may succeed when it is repeated.
+// retriable reports whether a repeated request may succeed.
 func retriable(err error) bool {
 	return err != nil && !refused(err) && !errors.Is(err, context.Canceled)
 }
 
-// read gives the ledger's claims to an audit: the campaigns' lists if there is an operator's or viewer's token,
+// read passes the ledger's claims to an audit. With an operator's or viewer's token it reads the campaigns' lists,
 // otherwise each player's own list.
 func (s *benchRun) read(ctx context.Context, a *bench.Audit, told []bench.Win) error {
 	if s.cmd.Token == "" {
@@ -83,7 +83,7 @@ func (s *benchRun) read(ctx context.Context, a *bench.Audit, told []bench.Win) e
 	return nil
 }
 
-// readPlayers asks with the token of each player who was told of a win.
+// readPlayers reads with the token of each player with a reported win.
 func (s *benchRun) readPlayers(ctx context.Context, a *bench.Audit, told []bench.Win) error {
 	const atOnce = 16
 	players := map[int]struct{}{}

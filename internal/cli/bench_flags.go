@@ -17,21 +17,21 @@ import (
 type benchCmd struct {
 	Server   string   `group:"remote" default:"http://localhost:8080" help:"A server's address, as for the other commands."`
 	URL      []string `group:"remote" name:"url" placeholder:"URL" help:"Instead, a server's address, http:// or ws://; again for each further node."`
-	Token    string   `group:"remote" placeholder:"TOKEN" help:"Operator's token: bench makes a campaign and a rain of its own, books their money, and closes the campaign afterwards. With --campaign, a viewer's does: to compare with the ledger."`
-	Campaign []string `group:"remote" placeholder:"ID" help:"Play these campaigns, and wait until it rains. Without it and without --token: the one that a newcomer would see."`
+	Token    string   `group:"remote" placeholder:"TOKEN" help:"Operator's token: bench creates a campaign and a rain, books their money, and closes the campaign afterwards. With --campaign a viewer's token is enough, to compare with the ledger."`
+	Campaign []string `group:"remote" placeholder:"ID" help:"Play these campaigns, and wait until it rains. Without it and without --token: the campaign of the start page."`
 
 	Players       int           `group:"load" default:"100" help:"Simulated players."`
-	JWTAudience   string        `group:"load" name:"jwt-audience" placeholder:"AUD" help:"The aud of these tokens, where the server asks for one."`
-	JWTIssuer     string        `group:"load" name:"jwt-issuer" placeholder:"ISS" help:"The iss of these tokens, where the server asks for one."`
+	JWTAudience   string        `group:"load" name:"jwt-audience" placeholder:"AUD" help:"The aud of these tokens, if the server requires one."`
+	JWTIssuer     string        `group:"load" name:"jwt-issuer" placeholder:"ISS" help:"The iss of these tokens, if the server requires one."`
 	JWTSecret     string        `group:"load" name:"jwt-secret" placeholder:"SECRET" help:"The server's secret, to mint the players' tokens. Without it they are guests, if those are allowed."`
-	Ramp          time.Duration `group:"load" default:"0s" help:"Let the players come in over so long; 0 for as fast as they can."`
-	Duration      time.Duration `group:"load" default:"10s" help:"How long they tap."`
-	TapsPerSecond float64       `group:"load" default:"0" placeholder:"N" help:"Taps per second of all players together, at even distances, whether the server keeps up or not. By default 3 for each player, which is below the server's limit of 20 (--tap-rate); what is above that comes back as too_fast."`
-	ClosedLoop    bool          `group:"load" help:"Instead, each player taps again when the result is there."`
+	Ramp          time.Duration `group:"load" default:"0s" help:"Time over which the players join; 0 for as fast as they can."`
+	Duration      time.Duration `group:"load" default:"10s" help:"Time for which they tap."`
+	TapsPerSecond float64       `group:"load" default:"0" placeholder:"N" help:"Taps per second of all players together, at even distances, whether the server keeps up or not. By default 3 for each player. Above the server's limit of 20 (--tap-rate) the result is too_fast."`
+	ClosedLoop    bool          `group:"load" help:"Instead, each player taps again after the result."`
 	Think         time.Duration `group:"load" default:"0s" help:"Pause of a player after each result, with --closed-loop."`
-	Stay          time.Duration `group:"load" default:"0s" help:"Players go for good after so long, and leave their seats to those who wait; 0: nobody does."`
-	Wait          time.Duration `group:"load" default:"1m" help:"How long to wait for a rain of somebody else's."`
-	SettleWithin  time.Duration `group:"load" default:"1m" help:"How long to wait for the wins to be in the ledger."`
+	Stay          time.Duration `group:"load" default:"0s" help:"Time after which a player leaves for good, and frees a slot for a waiting one; 0: never."`
+	Wait          time.Duration `group:"load" default:"1m" help:"Longest wait for a rain that bench has not started."`
+	SettleWithin  time.Duration `group:"load" default:"1m" help:"Longest wait for the wins to be in the ledger."`
 	JSON          bool          `name:"json" help:"Report as one JSON object, described in docs/use/bench.md."`
 
 	benchRainFlags
@@ -40,19 +40,19 @@ type benchCmd struct {
 
 // benchRainFlags are the settings of bench's own campaign and rain.
 type benchRainFlags struct {
-	Packets        int           `group:"benchrain" default:"0" placeholder:"N" help:"Packets. By default 5 % more than taps are expected (for a closed loop 20,000 a second), so that every tap wins, which is the most work."`
+	Packets        int           `group:"benchrain" default:"0" placeholder:"N" help:"Packets. By default 5 % more than the expected taps (for a closed loop 20,000 a second), so that every tap wins, which is the most work."`
 	Budget         rain.Money    `group:"benchrain" default:"0" placeholder:"FEN" help:"Budget in fen. By default 100 for each packet."`
-	WinsPerUser    int           `group:"benchrain" default:"0" placeholder:"N" help:"Packets that one player may win. By default no fewer than there are."`
+	WinsPerUser    int           `group:"benchrain" default:"0" placeholder:"N" help:"Packets that one player may win. By default all of them."`
 	Shards         int           `group:"benchrain" default:"${shards}" help:"Parts of the stock."`
-	DropsPerSecond int           `group:"benchrain" default:"0" placeholder:"N" help:"Drops that appear in a second. By default enough for everybody's taps; 400 for a closed loop."`
+	DropsPerSecond int           `group:"benchrain" default:"0" placeholder:"N" help:"Drops that appear in a second. By default enough for all taps; 400 for a closed loop."`
 	Fall           time.Duration `group:"benchrain" default:"0s" placeholder:"DURATION" help:"Longest time that a drop is in the air. By default 4s; 20s for a closed loop."`
 	Pacing         rain.Pacing   `group:"benchrain" placeholder:"HOW" help:"How the stock is released: none (default), or even over the duration (default with --farm and --bot)."`
 	Odds           *rain.Odds    `group:"benchrain" placeholder:"ODDS" help:"Chance of a player's draw in each beat: a number above 0, or auto. By default 1: no draws; with --bot auto."`
 	Capacity       int           `group:"benchrain" default:"0" placeholder:"N" help:"Players who may be in the room; the others wait. 0: no limit."`
-	AdmitPerSecond int           `group:"benchrain" default:"0" placeholder:"N" help:"Players who are let in within a second; 0: all at once."`
+	AdmitPerSecond int           `group:"benchrain" default:"0" placeholder:"N" help:"Players admitted in a second; 0: all at once."`
 }
 
-// benchRainNames are the flags of benchRainFlags that are for a rain of bench's own alone.
+// benchRainNames are the flags of benchRainFlags that require bench's own rain.
 const benchRainNames = "--packets, --budget, --wins-per-user, --drops-per-second, --fall, --pacing, --odds, " +
 	"--capacity and --admit-per-second"
 
@@ -96,7 +96,7 @@ const mostWins = 1_000_000
 // longestRain is the limit of duration_ms (rain.RainSpec).
 const longestRain = 10 * time.Minute
 
-// given tells whether any flag is set but Shards, which has a default.
+// given reports whether any flag is set but Shards, which has a default.
 func (f benchRainFlags) given() bool {
 	f.Shards = 0
 	return f != benchRainFlags{}
@@ -107,10 +107,10 @@ func (f *benchRainFlags) negative() bool {
 		f.Fall < 0
 }
 
-// ownRain tells whether bench makes its own campaign.
+// ownRain reports whether bench creates its own campaign.
 func (c *benchCmd) ownRain() bool { return c.Token != "" && len(c.Campaign) == 0 }
 
-// joinWithin is how long the players may take to come in.
+// joinWithin returns the time limit for the players to join.
 func (c *benchCmd) joinWithin() time.Duration {
 	within := 30 * time.Second
 	if c.AdmitPerSecond > 0 {
@@ -122,7 +122,7 @@ func (c *benchCmd) joinWithin() time.Duration {
 // tapsEach is the default rate of a player in an open loop: that of a busy person.
 const tapsEach = 3
 
-// plan is how the players tap.
+// plan returns the plan of the taps.
 func (c *benchCmd) plan() bench.Plan {
 	p := bench.Plan{Duration: c.Duration, Think: c.Think, Stay: c.Stay}
 	if !c.ClosedLoop {
@@ -134,7 +134,7 @@ func (c *benchCmd) plan() bench.Plan {
 	return p
 }
 
-// spec is bench's own campaign, with defaults for the settings that were left out.
+// spec returns bench's own campaign, with defaults for the missing settings.
 func (c *benchCmd) spec(name string) rain.Spec {
 	const (
 		closedRate = 20_000
@@ -160,7 +160,7 @@ func (c *benchCmd) spec(name string) rain.Spec {
 	return s
 }
 
-// rain is bench's own rain: a little longer than the taps.
+// rain returns bench's own rain: a little longer than the taps.
 func (c *benchCmd) rain() rain.RainSpec {
 	const startsIn, longer = 1_000, 1_000
 	r := rain.DefaultRain()
@@ -173,7 +173,7 @@ func (c *benchCmd) rain() rain.RainSpec {
 	if c.ClosedLoop { // a player taps each drop once, so fast players need many
 		r.DropsPerSecond, r.FallMS = cmp.Or(r.DropsPerSecond, rain.MaxDropsPerSecond), cmp.Or(r.FallMS, 20_000)
 	}
-	// Twice what is tapped, so that nobody waits for the next drop.
+	// Twice the taps, so that no player waits for the next drop.
 	each := int(math.Ceil(2 * c.plan().Rate / float64(c.Players)))
 	r.DropsPerSecond = cmp.Or(r.DropsPerSecond, min(max(each, 8), rain.MaxDropsPerSecond))
 	r.FallMS = cmp.Or(r.FallMS, 4_000)
@@ -183,7 +183,7 @@ func (c *benchCmd) rain() rain.RainSpec {
 // benchNode is one server: the addresses of its WebSocket and its HTTP API.
 type benchNode struct{ socket, http string }
 
-// benchNodeOf reads an address.
+// benchNodeOf parses an address.
 func benchNodeOf(address string) (benchNode, error) {
 	u, err := url.Parse(address)
 	scheme := map[string]string{"http": "ws", "ws": "ws", "https": "wss", "wss": "wss"}
@@ -197,7 +197,7 @@ func benchNodeOf(address string) (benchNode, error) {
 	return benchNode{socket: socket.String(), http: web.String()}, nil
 }
 
-// nodes are the servers' addresses.
+// nodes returns the servers' addresses.
 func (c *benchCmd) nodes() []string {
 	if len(c.URL) > 0 {
 		return c.URL

@@ -25,13 +25,13 @@ type benchPlayers struct {
 	count   int
 	server  string
 	minter  *auth.Players           // nil: guests
-	address func(player int) string // that a player is said to call from; nil: the real one
+	address func(player int) string // the simulated address of a player; nil: the real one
 	hand    *bench.Hand             // with --farm and --bot
-	shared  *http.Transport         // for questions of all players
+	shared  *http.Transport         // for requests of all players
 	local   map[int]*http.Transport // by the address that players connect from
 	mu      sync.Mutex              // guards local and all below
 	known   []identity              // by player
-	worked  time.Duration           // that it took to make guests
+	worked  time.Duration           // processor time of creating the guests
 }
 
 // identity is a player's name, token and address. The token is "" before the player has one.
@@ -47,11 +47,11 @@ func newBenchPlayers(name string, count int, server string, address func(int) st
 
 func newTransport() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // the standard library's
-	t.MaxIdleConnsPerHost = 64                           // as many as ask at the same time
+	t.MaxIdleConnsPerHost = 64                           // the number of requests at the same time
 	return t
 }
 
-// forget has new players made.
+// forget drops the players, so that new ones are created.
 func (t *benchPlayers) forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -63,7 +63,7 @@ func (t *benchPlayers) forget() {
 	}
 }
 
-// mint has the players' tokens minted with the server's secret.
+// mint makes token mint with the server's secret.
 func (t *benchPlayers) mint(c *benchCmd) (err error) {
 	t.minter, err = auth.NewPlayers(auth.PlayersOptions{Secret: c.JWTSecret, Audience: c.JWTAudience,
 		Issuer: c.JWTIssuer, Log: slog.New(slog.DiscardHandler)})
@@ -76,10 +76,10 @@ func (t *benchPlayers) of(player int) identity {
 	return t.known[player]
 }
 
-// user is the name under which a player plays; "" before the player has a token.
+// user returns a player's name; "" before the player has a token.
 func (t *benchPlayers) user(player int) string { return t.of(player).user }
 
-// users are the names of the players who have a token.
+// users returns the names of the players with a token.
 func (t *benchPlayers) users() map[string]bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -95,7 +95,7 @@ func (t *benchPlayers) users() map[string]bool {
 // benchTTL is the lifetime of a minted token: longer than any run.
 const benchTTL = 24 * time.Hour
 
-// token is a player's token, made at the first call.
+// token returns a player's token, and creates it at the first call.
 func (t *benchPlayers) token(ctx context.Context, player int) (string, error) {
 	known := t.of(player)
 	if known.token != "" {
@@ -126,11 +126,11 @@ func (t *benchPlayers) make(ctx context.Context, player int) (made identity, err
 	return identity{user: guest.User, token: guest.Token}, err
 }
 
-// shortWait is how long a rival waits for a guest's name at a time.
+// shortWait is the longest single wait of a rival for a guest's name.
 const shortWait = 10 * time.Second
 
-// makeGuests makes the guests of a side, with the work that the server wants for it. A server that refuses more of an
-// address for long keeps a farm out: the others play.
+// makeGuests creates the guests of a side, with the proof of work that the server requires. If the server refuses more
+// guests of an address for long, the existing ones play.
 func (t *benchPlayers) makeGuests(ctx context.Context, say func(format string, args ...any)) error {
 	const atOnce = 8
 	began := time.Now()
@@ -163,7 +163,7 @@ func (t *benchPlayers) makeGuests(ctx context.Context, say func(format string, a
 	return err
 }
 
-// turn asks for a player's turn in a waiting room.
+// turn requests a player's position in a waiting room.
 func (t *benchPlayers) turn(ctx context.Context, player int, token, campaign string) (bench.Turn, error) {
 	me, err := t.client(player, token)
 	if err != nil {
@@ -175,7 +175,7 @@ func (t *benchPlayers) turn(ctx context.Context, player int, token, campaign str
 
 const forwardedFor = "X-Forwarded-For"
 
-// header names the address that a player is said to call from.
+// header returns the header with a player's simulated address.
 func (t *benchPlayers) header(player int) http.Header {
 	if t.address == nil {
 		return nil
@@ -183,7 +183,7 @@ func (t *benchPlayers) header(player int) http.Header {
 	return http.Header{forwardedFor: {t.of(player).address}}
 }
 
-// client asks from the address that the player connects from, because the server limits guests for each address.
+// client sends requests from the player's own address, because the server limits guests for each address.
 func (t *benchPlayers) client(player int, token string) (*client.Client, error) {
 	var by http.RoundTripper = forwarded{t.of(player).address, t.shared}
 	if t.address == nil {
@@ -206,7 +206,7 @@ func (t *benchPlayers) transport(player int) *http.Transport {
 	return t.local[key]
 }
 
-// forwarded sends requests in the name of an address, as a proxy does.
+// forwarded sends requests on behalf of an address, like a proxy.
 type forwarded struct {
 	address string
 	by      http.RoundTripper
@@ -219,7 +219,7 @@ func (f forwarded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return f.by.RoundTrip(r)
 }
 
-// check makes the first player, so that mistakes in the settings show before all the others connect.
+// check creates the first player, so that wrong settings show before the others connect.
 func (t *benchPlayers) check(ctx context.Context) error {
 	_, err := t.token(ctx, 0)
 	if client.HasStatus(err, http.StatusForbidden) {

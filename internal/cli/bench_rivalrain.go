@@ -20,7 +20,7 @@ func (s *benchRun) playRivals(ctx context.Context) error {
 	report := &rivalReport{Against: rivals.name, Rains: []rivalRainReport{}}
 	for i := range s.cmd.rivalRains() {
 		if s.cmd.Bot {
-			rivals.forget() // a verdict about it holds in all rains
+			rivals.forget() // its verdict holds in all rains
 		}
 		s.screen.say("rain %d of %d", i+1, s.cmd.rivalRains())
 		played, err := s.playRival(ctx, people, rivals)
@@ -35,7 +35,7 @@ func (s *benchRun) playRivals(ctx context.Context) error {
 	return s.finish(report.Problems, func() error { return report.show(s.app, s.cmd.JSON) })
 }
 
-// playRival plays one rain in a campaign of its own.
+// playRival plays one rain in a new campaign.
 func (s *benchRun) playRival(ctx context.Context, people, rivals *benchPlayers) (out rivalRainReport, err error) {
 	for _, side := range []*benchPlayers{rivals, people} {
 		if err := side.makeGuests(ctx, s.screen.say); err != nil {
@@ -52,7 +52,7 @@ func (s *benchRun) playRival(ctx context.Context, people, rivals *benchPlayers) 
 		_, closing := s.client.CloseCampaign(context.WithoutCancel(ctx), out.Campaign)
 		err = errors.Join(err, closing)
 	}()
-	// The rivals come first, as they would; people who find no slot then are a part of the result.
+	// The rivals come first, as in reality. People without a slot are a part of the result.
 	theirs, err := s.gather(ctx, rivals)
 	if err != nil {
 		return out, err
@@ -82,7 +82,7 @@ func (s *benchRun) playRival(ctx context.Context, people, rivals *benchPlayers) 
 	return out, err
 }
 
-// gather has a side come in, each player from their own address.
+// gather lets a side join, each player from a separate address.
 func (s *benchRun) gather(ctx context.Context, side *benchPlayers) (*bench.Crowd, error) {
 	o := s.options(side)
 	o.JoinWithin, o.Knock = s.cmd.Wait, true
@@ -94,7 +94,7 @@ func (s *benchRun) gather(ctx context.Context, side *benchPlayers) (*bench.Crowd
 	return crowd, nil
 }
 
-// play has the players of a side tap, and counts the wins that they were told of.
+// play lets the players of a side tap, and counts their reported wins.
 func (s *rivalSideReport) play(ctx context.Context, crowd *bench.Crowd, side *benchPlayers, plan bench.Plan) {
 	plan.Hand = side.hand
 	report := crowd.Play(ctx, plan)
@@ -109,8 +109,8 @@ func (s *rivalSideReport) play(ctx context.Context, crowd *bench.Crowd, side *be
 	s.Joined, s.Taps, s.Won, s.heads = report.Joined, report.Taps, len(claims), heads
 }
 
-// confirmHeld counts the players whose wins are held, and gives these wins back to bench's sponsor: no person is to
-// decide about them.
+// confirmHeld counts the players whose wins are held, and returns these wins to bench's sponsor, so that no operator
+// has to decide.
 func (s *benchRun) confirmHeld(ctx context.Context, out *rivalRainReport, people, rivals map[string]bool) error {
 	var claims []string
 	users := map[string]bool{}
@@ -150,7 +150,7 @@ func (s *benchRun) settled(ctx context.Context, campaign string) error {
 		case stats.Outbox == 0:
 			return nil
 		case time.Now().After(until) || !rest(ctx):
-			return fmt.Errorf("%s on the way to the ledger after %s", count(int(stats.Outbox), "win"),
+			return fmt.Errorf("%s in flight to the ledger after %s", count(int(stats.Outbox), "win"),
 				s.cmd.SettleWithin)
 		}
 	}

@@ -12,20 +12,20 @@ import (
 	"redrain/rain"
 )
 
-// benchRivalFlags have guests play against people.
+// benchRivalFlags let guests play against people.
 type benchRivalFlags struct {
-	Farm        int     `group:"benchrivals" default:"0" placeholder:"N" help:"So many guests of one address. The server must take this machine's word for who calls: --trusted-proxies with its address, and none in --address-exempt."`
+	Farm        int     `group:"benchrivals" default:"0" placeholder:"N" help:"Number of guests of one address. The server must trust this machine as a proxy: --trusted-proxies with its address, and no --address-exempt."`
 	Bot         bool    `group:"benchrivals" help:"A program that taps every drop when it opens, another one in each rain."`
 	Rains       int     `group:"benchrivals" default:"0" placeholder:"N" help:"Rains that they play. By default 1 with --farm, 10 with --bot."`
-	MostShare   float64 `group:"benchrivals" name:"most-farm-share" default:"0.15" placeholder:"PART" help:"Fail where the farm has won more of what was won."`
-	MostPerHead float64 `group:"benchrivals" default:"1.2" placeholder:"N" help:"Fail where a program has won more than so many times what a person has."`
-	LeastHeld   int     `group:"benchrivals" default:"0" placeholder:"N" help:"Fail where wins of the program were held in fewer rains; with --risk hold."`
-	Reaction    span    `group:"benchrivals" default:"250ms-600ms" placeholder:"FROM-TO" help:"How long people need to see a drop and to tap it, at least."`
-	Pause       span    `group:"benchrivals" default:"280ms-390ms" placeholder:"FROM-TO" help:"How long people rest between two taps, at least."`
-	BotTapRate  float64 `group:"benchrivals" default:"18" placeholder:"N" help:"Taps per second of a program, or of one of a farm. Above the server's --tap-rate it is sent away."`
+	MostShare   float64 `group:"benchrivals" name:"most-farm-share" default:"0.15" placeholder:"PART" help:"Fail if the farm's share of the wins is higher."`
+	MostPerHead float64 `group:"benchrivals" default:"1.2" placeholder:"N" help:"Fail if a program has won more than this multiple of a person's wins."`
+	LeastHeld   int     `group:"benchrivals" default:"0" placeholder:"N" help:"Fail if wins of the program were held in fewer rains; with --risk hold."`
+	Reaction    span    `group:"benchrivals" default:"250ms-600ms" placeholder:"FROM-TO" help:"Least time in which people see a drop and tap it."`
+	Pause       span    `group:"benchrivals" default:"280ms-390ms" placeholder:"FROM-TO" help:"Least pause of people between two taps."`
+	BotTapRate  float64 `group:"benchrivals" default:"18" placeholder:"N" help:"Taps per second of a program, or of one guest of a farm. Above the server's --tap-rate it is disconnected."`
 }
 
-// rivals tells whether guests of two kinds play against each other.
+// rivals reports whether guests of two kinds play against each other.
 func (c *benchCmd) rivals() bool { return c.Farm != 0 || c.Bot }
 
 func (c *benchCmd) checkRivals(fault func(bad bool, text string)) {
@@ -46,13 +46,13 @@ func (c *benchCmd) checkRivals(fault func(bad bool, text string)) {
 	}
 }
 
-// person is the hand of somebody who plays. By default as well as people can: a quarter of a second is quick, and three
-// taps in a second are busy.
+// person returns the hand of a person. By default it plays as well as people can: with a reaction time of a quarter of
+// a second, and three taps a second.
 func (c *benchCmd) person() *bench.Hand {
 	return &bench.Hand{Reaction: c.Reaction.any, Pause: c.Pause.any}
 }
 
-// program is the fastest hand that a server lets play.
+// program returns the fastest hand that a server admits.
 func program(tapsPerSecond float64) *bench.Hand {
 	pause := time.Duration(float64(time.Second) / tapsPerSecond)
 	return &bench.Hand{
@@ -61,8 +61,8 @@ func program(tapsPerSecond float64) *bench.Hand {
 	}
 }
 
-// The addresses that the players are said to call from: a farm's and a program's are for documents (RFC 5737), people's
-// for benchmarks (RFC 2544).
+// The simulated addresses: a farm and a program have addresses for documentation (RFC 5737), people those for
+// benchmarks (RFC 2544).
 const farmAddress = "203.0.113.7"
 
 func personsAddress(player int) string {
@@ -73,7 +73,7 @@ func botsAddress(int) string {
 	return fmt.Sprintf("203.0.113.%d", 8+rand.IntN(247)) //nolint:gosec // not a secret
 }
 
-// sides are the people, and their rivals.
+// sides returns the people and their rivals.
 func (c *benchCmd) sides(server string) (people, rivals *benchPlayers) {
 	people = newBenchPlayers("people", c.Players, server, personsAddress, c.person())
 	if c.Bot {
@@ -83,7 +83,7 @@ func (c *benchCmd) sides(server string) (people, rivals *benchPlayers) {
 		program(c.BotTapRate))
 }
 
-// rivalRains is how many rains are played.
+// rivalRains returns the number of rains.
 func (c *benchCmd) rivalRains() int {
 	if c.Bot {
 		return cmp.Or(c.Rains, 10)
@@ -91,7 +91,7 @@ func (c *benchCmd) rivalRains() int {
 	return cmp.Or(c.Rains, 1)
 }
 
-// rivalSpec is the campaign of one of these rains. There is about one packet for two beats of a person.
+// rivalSpec returns the campaign of one of these rains. It has about one packet for two beats of a person.
 func (c *benchCmd) rivalSpec(name string) rain.Spec {
 	const least, mostOfOne = 160, 1_000
 	with := *c
@@ -100,7 +100,7 @@ func (c *benchCmd) rivalSpec(name string) rain.Spec {
 	return with.spec(name)
 }
 
-// rivalRain is one of these rains: its stock is released over all of it, and against a program luck decides.
+// rivalRain returns one of these rains: its stock is released over all of it, and against a program it has draws.
 func (c *benchCmd) rivalRain() rain.RainSpec {
 	const startsIn = 5_000 // the first odds are set some seconds before the start
 	in := int64(startsIn)
@@ -114,10 +114,10 @@ func (c *benchCmd) rivalRain() rain.RainSpec {
 	return r
 }
 
-// span is how long something takes, from the least to the most: 250ms-600ms.
+// span is a range of durations: 250ms-600ms.
 type span struct{ least, most time.Duration }
 
-// UnmarshalText reads the value of a flag.
+// UnmarshalText parses the value of a flag.
 func (s *span) UnmarshalText(text []byte) (err error) {
 	least, most, found := strings.Cut(string(text), "-")
 	if !found {
@@ -132,26 +132,26 @@ func (s *span) UnmarshalText(text []byte) (err error) {
 
 func (s span) valid() bool { return 0 <= s.least && s.least <= s.most }
 
-// any is one of the times, each as likely as the others.
+// any returns a duration of the range, uniformly at random.
 func (s span) any() time.Duration {
 	return s.least + rand.N(s.most-s.least+1) //nolint:gosec // not a secret
 }
 
-// rivalReport is what `redrain bench --farm` and `--bot` answer with --json; docs/use/bench.md describes it.
+// rivalReport is the output of `redrain bench --farm` and `--bot` with --json; docs/use/bench.md describes it.
 type rivalReport struct {
 	OK       bool              `json:"ok"`
-	Problems []string          `json:"problems"` // why not
+	Problems []string          `json:"problems"` // the reasons if OK is false
 	Against  string            `json:"against"`  // farm or bot
 	Rains    []rivalRainReport `json:"rains"`
 	People   rivalTotal        `json:"people"`
 	Rivals   rivalTotal        `json:"rivals"`
-	Share    float64           `json:"share"`    // of all that was won, that the rivals have
-	PerHead  float64           `json:"per_head"` // what one of the rivals has won for one of a person's
-	// The standard deviation that chance alone gives to what one of the rivals wins, for one of a person's.
+	Share    float64           `json:"share"`    // the rivals' share of all wins
+	PerHead  float64           `json:"per_head"` // wins of a rival for each win of a person
+	// Chance is the standard deviation of PerHead by chance alone.
 	Chance float64 `json:"chance"`
 }
 
-// rivalRainReport is one rain.
+// rivalRainReport is the result of one rain.
 type rivalRainReport struct {
 	Campaign string          `json:"campaign"`
 	Packets  int             `json:"packets"`
@@ -159,23 +159,23 @@ type rivalRainReport struct {
 	Rivals   rivalSideReport `json:"rivals"`
 }
 
-// rivalSideReport is what the players of a side did in a rain.
+// rivalSideReport is the result of a side in a rain.
 type rivalSideReport struct {
-	Joined int   `json:"joined"` // who have got into the room
+	Joined int   `json:"joined"` // players who have joined the room
 	Taps   int64 `json:"taps"`
 	Won    int   `json:"won"`  // packets
-	Held   int   `json:"held"` // players whose wins are kept apart
+	Held   int   `json:"held"` // players with held wins
 
-	heads []int // what each has won, in rising order
+	heads []int // wins of each, in rising order
 }
 
-// rivalTotal is a side over all rains.
+// rivalTotal is the result of a side over all rains.
 type rivalTotal struct {
 	Players   int     `json:"players"`
 	Won       int     `json:"won"`
-	Each      float64 `json:"each"`       // won by one of them
-	HeldRains int     `json:"held_rains"` // rains in which wins of one of them at least are kept apart
-	GuestsMS  int64   `json:"guests_ms"`  // that it took to make them guests, with the work for that
+	Each      float64 `json:"each"`       // wins of one of them
+	HeldRains int     `json:"held_rains"` // rains with held wins of at least one of them
+	GuestsMS  int64   `json:"guests_ms"`  // time of creating the guests, with the proof of work
 }
 
 func (t *rivalTotal) add(s rivalSideReport) {
@@ -185,7 +185,7 @@ func (t *rivalTotal) add(s rivalSideReport) {
 	}
 }
 
-// sum fills in what follows from the rains.
+// sum computes the totals of the rains.
 func (r *rivalReport) sum(c *benchCmd, people, rivals *benchPlayers) {
 	r.People.Players, r.Rivals.Players = people.count, rivals.count
 	r.People.GuestsMS, r.Rivals.GuestsMS = people.worked.Milliseconds(), rivals.worked.Milliseconds()
@@ -200,7 +200,7 @@ func (r *rivalReport) sum(c *benchCmd, people, rivals *benchPlayers) {
 	}
 	if r.People.Won > 0 {
 		r.PerHead = thousandths(r.Rivals.Each / r.People.Each)
-		// Each win is a draw of its own, more or less.
+		// Each win is an independent draw, approximately.
 		r.Chance = thousandths(1 / math.Sqrt(r.People.Each*float64(r.Rivals.Players)))
 	}
 	r.Problems = []string{}
@@ -244,7 +244,7 @@ func (r *rivalReport) show(app *App, asJSON bool) error {
 	return t.flush()
 }
 
-// String is a side of a rain, in a cell.
+// String returns a side of a rain as a cell.
 func (s rivalSideReport) String() string {
 	text := fmt.Sprintf("%d in, %d won", s.Joined, s.Won)
 	if n := len(s.heads); n > 1 {
@@ -256,7 +256,7 @@ func (s rivalSideReport) String() string {
 	return text
 }
 
-// String is a side, in a cell.
+// String returns a side as a cell.
 func (t rivalTotal) String() string {
 	return fmt.Sprintf("%d, %d won, %.2f each; held in %s; made guests in %s", t.Players, t.Won, t.Each,
 		count(t.HeldRains, "rain"), millis(t.GuestsMS).Round(100*time.Millisecond))

@@ -67,14 +67,14 @@ func oftenFirst(counts map[string]int64) []string {
 	})
 }
 
-// few is a row that is left out where the number is zero.
+// few writes a row unless the number is zero.
 func (t *table) few(what string, n int64) {
 	if n > 0 {
 		t.row(what, n)
 	}
 }
 
-// micros is a duration of so many microseconds, with three digits.
+// micros formats a duration in microseconds with three digits.
 func micros(us int64) string {
 	d := time.Duration(us) * time.Microsecond
 	switch {
@@ -158,8 +158,8 @@ type benchScreen struct {
 
 	mu      sync.Mutex
 	joined  int
-	told    time.Time // when it was last said how many have joined
-	follows bool      // the line is that of the game now
+	told    time.Time // time of the last line about joined players
+	follows bool      // the line shows the game now
 }
 
 func newBenchScreen(app *App) *benchScreen {
@@ -175,7 +175,7 @@ func (b *benchScreen) say(format string, args ...any) {
 	}
 	b.writing.Lock()
 	defer b.writing.Unlock()
-	fmt.Fprint(b.app.Stderr, text) //nolint:errcheck // there is nowhere left to say it
+	fmt.Fprint(b.app.Stderr, text) //nolint:errcheck // there is no other output
 }
 
 // close clears the line for the output that follows.
@@ -187,8 +187,8 @@ func (b *benchScreen) close() {
 	}
 }
 
-// arrival returns a function to call when a player has joined. It shows now and then how many have, until the game is
-// followed: who comes in later is among its players.
+// arrival returns a function to call when a player has joined. It shows the number of joined players from time to time,
+// until follow is called.
 func (b *benchScreen) arrival(players int) func() {
 	return func() {
 		b.mu.Lock()

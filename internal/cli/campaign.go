@@ -19,12 +19,12 @@ type campaignCreateCmd struct {
 	WinsPerUser    int           `default:"${wins_per_user}" help:"Packets that one player may win, over all rains."`
 	TapsPerUser    int           `default:"0" help:"Taps that one player may make, over all rains; 0 for no limit."`
 	Shards         int           `default:"${shards}" help:"Parts of the stock, each in its own slot of a Redis Cluster."`
-	Capacity       int           `default:"0" help:"Players in the room at once, over all nodes; the others wait their turn. 0 for no limit."`
-	AdmitPerSecond int           `default:"0" help:"Players that are let in within a second; 0 for all at once."`
+	Capacity       int           `default:"0" help:"Players in the room at once, over all nodes; the others wait. 0 for no limit."`
+	AdmitPerSecond int           `default:"0" help:"Players admitted in a second; 0 for all at once."`
 	Players        string        `placeholder:"LIST" help:"Only the players on this list may take part, see redrain list."`
-	GuestsShare    rain.Share    `placeholder:"SHARE" help:"Part of the packets that guests may win, such as 0.1, and nobody else; the others are for players with a token. By default all win from one stock."`
-	ExpiresIn      time.Duration `default:"${expires_in}" help:"After that time, what is left goes back to the sponsor."`
-	IdempotencyKey string        `placeholder:"KEY" help:"Any text. The same command with the same key again answers what was made the first time."`
+	GuestsShare    rain.Share    `placeholder:"SHARE" help:"Part of the packets that only guests may win, such as 0.1; the others are for players with a token. By default all win from one stock."`
+	ExpiresIn      time.Duration `default:"${expires_in}" help:"Time after which the rest returns to the sponsor."`
+	IdempotencyKey string        `placeholder:"KEY" help:"Any text. If you repeat the command with the same key, you get the first result."`
 	remote
 }
 
@@ -72,10 +72,10 @@ func (c *campaignShowCmd) Run(app *App) error {
 	return get(&c.remote, app, (*table).campaign, "campaigns", c.Campaign)
 }
 
-// campaignOrderCmd is pause, resume and close.
+// campaignOrderCmd implements pause, resume and close.
 type campaignOrderCmd struct{ oneCampaign }
 
-// Run does something with the campaign.
+// Run pauses, resumes or closes the campaign.
 func (c *campaignOrderCmd) Run(app *App) error {
 	return post(&c.remote, app, (*table).campaign, nil, "campaigns", c.Campaign, app.verb)
 }
@@ -132,7 +132,7 @@ func (t *table) campaign(c client.Campaign) {
 
 type rebuildCmd struct{ oneCampaign }
 
-// Run restores the campaign's state in Redis. It fails where nothing of it is lost.
+// Run restores the campaign's state in Redis. It fails if no shard is lost.
 func (c *rebuildCmd) Run(app *App) error {
 	return ask(&c.remote, app, (*table).rebuilt, func(ctx context.Context, api *client.Client) (openapi.Rebuilt,
 		error) {
@@ -150,7 +150,7 @@ func (t *table) rebuilt(r openapi.Rebuilt) {
 
 type sealRotateCmd struct{ remote }
 
-// Run makes a new key for the seals.
+// Run creates a new key for the seals.
 func (c *sealRotateCmd) Run(app *App) error {
 	return post(&c.remote, app, func(t *table, key openapi.SealKey) { t.row("key", key.Key) }, nil, "seal", "rotate")
 }

@@ -19,9 +19,9 @@ func (a *App) complain(text string) {
 	}
 }
 
-// failure is an error for a program to read, on standard error: what a server has answered, or what was wrong here.
+// failure is an error as JSON on standard error: of a server, or of the command line.
 type failure struct {
-	Code   string   `json:"code"`             // the server's; "usage" and "failed" are the command line's own
+	Code   string   `json:"code"`             // the server's, or the command line's: "usage" and "failed"
 	Status int      `json:"status,omitempty"` // of the answer
 	Detail string   `json:"detail"`
 	Errors []string `json:"errors,omitempty"`
@@ -31,7 +31,7 @@ func (f failure) write(to io.Writer) {
 	_ = json.NewEncoder(to).Encode(f) //nolint:errchkjson // there is nowhere left to report it
 }
 
-// misused says what is wrong with a command line, each fault on a line.
+// misused writes the faults of a command line, one on each line.
 func (a *App) misused(faults []string) {
 	if a.json {
 		failure{Code: "usage", Detail: strings.Join(faults, "; "), Errors: faults}.write(a.Stderr)

@@ -16,10 +16,10 @@ import (
 	"redrain/server/config"
 )
 
-// decoder turns the text of a setting into its value. It notes a text that it cannot read and uses the default instead,
-// so that parsing goes on and no second fault follows from the first.
+// decoder parses the text of a setting. If it cannot parse a text, it records the fault and uses the default. So
+// parsing goes on, and no second fault follows from the first.
 type decoder struct {
-	from   map[string]string // where a flag's value came from; nothing for the command line
+	from   map[string]string // source of a flag's value; none for the command line
 	faults []string
 }
 
@@ -61,7 +61,7 @@ func (d *decoder) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
 	return nil
 }
 
-// decodeWords reads all words that are left of a command: list add LIST u1 u2. A comma is part of its word.
+// decodeWords reads the remaining words of a command: list add LIST u1 u2. A comma is part of its word.
 func (d *decoder) decodeWords(ctx *kong.DecodeContext, target reflect.Value) error {
 	for ctx.Scan.Peek().IsValue() {
 		element := reflect.New(target.Type().Elem()).Elem()
@@ -73,14 +73,14 @@ func (d *decoder) decodeWords(ctx *kong.DecodeContext, target reflect.Value) err
 	return nil
 }
 
-// negative tells whether a token that looks like a flag is a negative number, so that the message for "--min -5" is
+// negative reports whether a token that looks like a flag is a negative number, so that the message for "--min -5" is
 // about -5.
 func negative(t kong.Token) bool {
 	text, ok := t.Value.(string)
 	return ok && t.Type == kong.UntypedToken && len(text) > 1 && text[0] == '-' && text[1] >= '0' && text[1] <= '9'
 }
 
-// refuse notes a fault and uses the default.
+// refuse records a fault and uses the default.
 func (d *decoder) refuse(v *kong.Value, target reflect.Value, text string) error {
 	fault := "<" + v.Name + "> " + text
 	if v.Flag != nil {
@@ -96,7 +96,7 @@ func (d *decoder) refuse(v *kong.Value, target reflect.Value, text string) error
 	return setText(target, v.Default)
 }
 
-// setText reads a text into target, by target's type.
+// setText parses a text into target, by target's type.
 func setText(target reflect.Value, text string) error {
 	switch p := target.Addr().Interface().(type) {
 	case *time.Duration:
@@ -148,7 +148,7 @@ func into[T any](p *T, text string, parse func(string) (T, error), fault string)
 	return nil
 }
 
-// setList reads a list with commas. Each repetition of a flag adds to its list.
+// setList parses a list with commas. Each repetition of a flag adds to its list.
 func setList(target reflect.Value, text string) error {
 	for part := range strings.SplitSeq(text, ",") {
 		if part = strings.TrimSpace(part); part == "" {
@@ -193,12 +193,12 @@ func parseTime(text string) (time.Time, error) {
 // configFlag is the only flag that is not a key of the file: the name of the file.
 const configFlag = "config"
 
-// sources give the settings that the command line does not: from the environment, then from the file.
+// sources resolve the settings missing on the command line: from the environment, then from the file.
 type sources struct {
 	env    func(string) (string, bool)
 	opened bool
 	file   *file             // nil without one
-	from   map[string]string // flag → where its value was found
+	from   map[string]string // by flag: the source of its value
 	faults []string
 }
 
@@ -206,11 +206,11 @@ func newSources(env func(string) (string, bool)) *sources {
 	return &sources{env: env, from: make(map[string]string)}
 }
 
-// onlyTyped is whether a flag is given on the command line or not at all: its tag is typed:"". The server has a setting
-// of its name that is something else, and what one machine's environment or file says of that is not meant for it.
+// onlyTyped reports whether a flag has its value from the command line only, by the tag typed:"". The server has
+// another setting of the same name, which may be in the environment or the file.
 func onlyTyped(v *kong.Value) bool { return v.Tag != nil && v.Tag.Has("typed") }
 
-// getenv is the value of a flag's variable. An empty variable counts as not set, because deployment tools pass on unset
+// getenv returns the value of a flag's variable. An empty variable counts as unset, because deployment tools pass unset
 // values that way.
 func (s *sources) getenv(flag string) (string, bool) {
 	value, ok := s.env(config.EnvName(flag))
@@ -248,7 +248,7 @@ func (s *sources) open(ctx *kong.Context) error {
 // Validate implements kong.Resolver; newSources and open have validated everything.
 func (s *sources) Validate(*kong.Application) error { return nil }
 
-// Resolve implements kong.Resolver: the text of a flag that the command line does not give, or nil.
+// Resolve implements kong.Resolver: it returns the text of a flag that is not on the command line, or nil.
 func (s *sources) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	if flag.Name == "help" || onlyTyped(flag.Value) {
 		return nil, nil
@@ -266,7 +266,7 @@ func (s *sources) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, 
 	return nil, nil
 }
 
-// flagNames are the flags of all commands that can be keys of the file, because one file may hold the settings of
+// flagNames returns the flags of all commands that can be keys of the file, because one file may hold the settings of
 // several commands.
 func flagNames(app *kong.Application) []string {
 	var names []string

@@ -12,7 +12,7 @@ import (
 )
 
 type campaignExportCmd struct {
-	To string `placeholder:"FILE" help:"Where to write it: a gzip file of lines of JSON. Required; there must be none yet."`
+	To string `placeholder:"FILE" help:"The new file: lines of JSON, gzip. Required; it must not exist yet."`
 	oneCampaign
 }
 
@@ -22,7 +22,8 @@ func (c *campaignExportCmd) check() []string {
 	return faults
 }
 
-// Run writes the file under another name, and gives it its own once it is proved: nobody takes a part for the whole.
+// Run writes the file under another name, and renames it after the verification, so that a partial file is never taken
+// for a complete one.
 func (c *campaignExportCmd) Run(app *App) error {
 	if _, err := os.Lstat(c.To); err == nil {
 		return fmt.Errorf("--to: %s is there already", c.To)
@@ -30,7 +31,7 @@ func (c *campaignExportCmd) Run(app *App) error {
 	part := c.To + ".part"
 	return c.talk(func(ctx context.Context, api *client.Client) error {
 		if err := c.fetch(ctx, api, part); err != nil {
-			_ = os.Remove(part) // there may be none, and the error is told
+			_ = os.Remove(part) // it may not exist, and the error is reported
 			return err
 		}
 		v, err := verifyExport(part)
@@ -47,7 +48,7 @@ func (c *campaignExportCmd) Run(app *App) error {
 	})
 }
 
-// fetch writes the export to a file, which is on the disk when it returns.
+// fetch writes the export to a file and syncs it to the disk.
 func (c *campaignExportCmd) fetch(ctx context.Context, api *client.Client, name string) (err error) {
 	file, err := os.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600) //nolint:gosec // the caller's own
 	if err != nil {
@@ -65,7 +66,7 @@ type campaignVerifyCmd struct {
 	JSON bool   `name:"json" help:"Answer in JSON."`
 }
 
-// Run proves the file. It fails where something in it is wrong.
+// Run verifies the file. It fails if there is a fault.
 func (c *campaignVerifyCmd) Run(app *App) error {
 	v, err := verifyExport(c.File)
 	if err != nil {

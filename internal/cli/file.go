@@ -13,8 +13,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// file is a configuration file: a flat YAML mapping from a flag's name to its value. Values are kept as text, so that
-// the same text means the same in the file and on the command line.
+// file is a configuration file: a flat YAML mapping from flag names to values. Values are kept as text, so that a text
+// means the same in the file and on the command line.
 type file struct {
 	name     string
 	settings []fileSetting
@@ -36,16 +36,16 @@ func (f *file) find(key string) *fileSetting {
 	return nil
 }
 
-// where names the file and a line of it.
+// where formats the file's name and a line.
 func (f *file) where(line int) string { return fmt.Sprintf("%s line %d", f.name, line) }
 
-// readFile reads a file. It returns what could be read, and the faults.
+// readFile reads a file. It returns the valid settings and the faults.
 func readFile(name string) (*file, []string) {
 	f := &file{name: name}
 	data, err := os.ReadFile(name) //nolint:gosec // the operator's own choice
 	if err != nil {
 		if p, ok := errors.AsType[*fs.PathError](err); ok {
-			err = p.Err // without the name, which the message has already
+			err = p.Err // without the name, which is in the message already
 		}
 		return f, []string{fmt.Sprintf("--config %s: %v", name, err)}
 	}

@@ -13,8 +13,8 @@ import (
 
 type migrateCmd struct {
 	MySQL       string        `group:"backends" name:"mysql" placeholder:"DSN" help:"MySQL or MariaDB, with a user who may create and change tables."`
-	BackendWait time.Duration `group:"process" default:"30s" help:"How long to wait for the database."`
-	DryRun      bool          `help:"Say what is to be done, and do nothing."`
+	BackendWait time.Duration `group:"process" default:"30s" help:"Longest wait for the database."`
+	DryRun      bool          `help:"Print the pending migrations, and change nothing."`
 }
 
 func (c *migrateCmd) check() []string {
@@ -28,7 +28,7 @@ func (c *migrateCmd) check() []string {
 	return faults
 }
 
-// Run brings the tables to this version.
+// Run migrates the tables to this version.
 func (c *migrateCmd) Run(app *App) error {
 	ctx, cancel := interruptible()
 	defer cancel()
@@ -51,15 +51,15 @@ func (c *migrateCmd) Run(app *App) error {
 	return t.flush()
 }
 
-// restoredCmd works on the database itself: it begins while no server may run.
+// restoredCmd works on the database itself, because no server may run at its start.
 type restoredCmd struct {
-	MySQL    string `group:"backends" name:"mysql" placeholder:"DSN" help:"The database that was put back."`
+	MySQL    string `group:"backends" name:"mysql" placeholder:"DSN" help:"The restored database."`
 	DataDir  string `group:"backends" placeholder:"DIR" help:"Or the directory that its file is in. No server may run on it."`
-	By       string `placeholder:"NAME" help:"Who says so, for the audit. Required."`
-	Reason   string `placeholder:"TEXT" help:"What there is to say: which backup, and why. Required but with --paid."`
-	Paid     string `placeholder:"FILE" help:"Enter what the payment provider has paid since the backup: a CSV file with the columns withdrawal, user, amount and reference."`
-	Receiver string `placeholder:"NAME" help:"With --paid: who has paid withdrawals that the ledger does not know, as it names receivers."`
-	End      bool   `help:"Let withdrawals go on: all that was paid is entered."`
+	By       string `placeholder:"NAME" help:"Name of the person, for the audit. Required."`
+	Reason   string `placeholder:"TEXT" help:"Which backup, and why. Required, except with --paid."`
+	Paid     string `placeholder:"FILE" help:"Enter the provider's payments since the backup: a CSV file with the columns withdrawal, user, amount and reference."`
+	Receiver string `placeholder:"NAME" help:"With --paid: the receiver that has made the payments unknown to the ledger, by its name in the ledger."`
+	End      bool   `help:"Resume withdrawals: all payments are entered."`
 }
 
 func (c *restoredCmd) check() []string {
@@ -67,11 +67,11 @@ func (c *restoredCmd) check() []string {
 	faults.when((c.MySQL == "") == (c.DataDir == ""), "--mysql: give this or --data-dir, whichever the server has")
 	faults.when(c.By == "", "--by: required, it is kept in the audit")
 	faults.when(c.Paid == "" && c.Reason == "", "--reason: required, it is kept in the audit")
-	faults.when(c.Paid != "" && c.End, "--end: not together with --paid; read what that has found first")
+	faults.when(c.Paid != "" && c.End, "--end: not together with --paid; read its output first")
 	return faults
 }
 
-// Run notes a restore, enters payments, or ends the restore.
+// Run records a restore, enters payments, or ends the restore.
 func (c *restoredCmd) Run(app *App) error {
 	ctx := context.Background()
 	cfg := config.Default()

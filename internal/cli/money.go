@@ -14,7 +14,7 @@ import (
 type sponsorDepositCmd struct {
 	Sponsor   string     `arg:"" help:"The sponsor's id. The first deposit opens the account."`
 	Amount    rain.Money `placeholder:"FEN" help:"In minor units (1/100 yuan). Required."`
-	Reference string     `placeholder:"REF" help:"What names this deposit once and for all, as the bank's statement does: the same reference adds nothing a second time. Required."`
+	Reference string     `placeholder:"REF" help:"Unique name of this deposit, as in the bank's statement: the same reference adds nothing a second time. Required."`
 	remote
 }
 
@@ -43,7 +43,7 @@ func (c *sponsorShowCmd) Run(app *App) error {
 
 type sponsorListCmd struct{ remote }
 
-// Run lists everybody who has ever deposited.
+// Run lists the sponsors.
 func (c *sponsorListCmd) Run(app *App) error {
 	return list(&c.remote, app, (*table).sponsors, nil, "sponsors")
 }
@@ -62,14 +62,14 @@ func (t *table) sponsors(all []openapi.Sponsor) {
 
 type payoutListCmd struct{ remote }
 
-// Run lists every payout that waits for a person.
+// Run lists the payouts that wait for a person.
 func (c *payoutListCmd) Run(app *App) error {
 	return list(&c.remote, app, (*table).deadLetters, url.Values{"state": {client.ClaimDead}}, "payouts")
 }
 
 type payoutRetryCmd struct {
 	Claim    string `arg:"" optional:"" help:"The claim, as payout list shows it."`
-	All      bool   `help:"Every dead payout instead of one."`
+	All      bool   `help:"All dead payouts instead of one."`
 	Campaign string `placeholder:"CAMPAIGN" help:"With --all: those of one campaign."`
 	remote
 }
@@ -81,8 +81,8 @@ func (c *payoutRetryCmd) check() []string {
 	return faults
 }
 
-// Run retries one dead payout or all of them. One that stays dead is an error; of all, those that stay dead are
-// counted.
+// Run retries one dead payout or all of them. If one stays dead, that is an error; with all, it counts those that stay
+// dead.
 func (c *payoutRetryCmd) Run(app *App) error {
 	if !c.All {
 		return post(&c.remote, app, (*table).retried, nil, "payouts", c.Claim, "retry")
@@ -95,12 +95,12 @@ func (c *payoutRetryCmd) Run(app *App) error {
 
 type payoutDismissCmd struct {
 	Claim  string `arg:"" help:"The claim, as payout list shows it."`
-	Reason string `required:"true" placeholder:"WHY" help:"Why it is nobody's. The audit log keeps it."`
-	Letter string `placeholder:"LETTER" help:"Only this one of several letters of the claim, as payout list shows it."`
+	Reason string `required:"true" placeholder:"WHY" help:"Why no player or sponsor has a right to it. The audit log keeps the reason."`
+	Letter string `placeholder:"LETTER" help:"Only this one of several dead letters of the claim, as payout list shows it."`
 	remote
 }
 
-// Run ends dead letters that are nobody's.
+// Run ends dead letters that no player or sponsor has a right to.
 func (c *payoutDismissCmd) Run(app *App) error {
 	return post(&c.remote, app, (*table).dismissed,
 		openapi.DismissPayoutJSONBody{Reason: c.Reason, Letter: c.Letter}, "payouts", c.Claim, "dismiss")
@@ -113,8 +113,8 @@ func (t *table) deadLetters(all []client.DeadLetter) {
 	}
 }
 
-// retried shows one payout. The API calls a withdrawal "failed" both while it waits for its next try and after it has
-// failed for good; after a retry it is the former.
+// retried shows one payout. In the API a withdrawal is "failed" while it waits for its next try, and after its final
+// failure. After a retry it waits.
 func (t *table) retried(claim client.Claim) {
 	if claim.State == client.ClaimFailed {
 		claim.State = "tried again soon"
@@ -155,19 +155,19 @@ type withdrawalShowCmd struct {
 	remote
 }
 
-// Run shows what has become of a withdrawal.
+// Run shows a withdrawal with its history.
 func (c *withdrawalShowCmd) Run(app *App) error {
 	return get(&c.remote, app, (*table).withdrawal, "withdrawals", c.Withdrawal)
 }
 
-// withdrawalOrderCmd is hold, release and back.
+// withdrawalOrderCmd implements hold, release and back.
 type withdrawalOrderCmd struct {
 	Withdrawal string `arg:"" help:"The withdrawal, as payout list and the console show it."`
 	Reason     string `required:"true" placeholder:"WHY" help:"Why. The history keeps it."`
 	remote
 }
 
-// Run does something with a withdrawal.
+// Run holds, releases or returns a withdrawal.
 func (c *withdrawalOrderCmd) Run(app *App) error { return c.give(app, "") }
 
 func (c *withdrawalOrderCmd) give(app *App, reference string) error {
@@ -208,7 +208,7 @@ func (t *table) withdrawal(w client.Withdrawal) {
 }
 
 type approvalListCmd struct {
-	All bool `help:"Those that wait for nobody any more, too."`
+	All bool `help:"Also decided and expired orders."`
 	remote
 }
 
@@ -223,11 +223,11 @@ func (c *approvalListCmd) Run(app *App) error {
 
 type approvalConfirmCmd struct {
 	Order  string `arg:"" help:"The order, as approval list shows it."`
-	Reason string `placeholder:"WHY" help:"What you have looked at. The audit log keeps it."`
+	Reason string `placeholder:"WHY" help:"Your checks. The audit log keeps the text."`
 	remote
 }
 
-// Run confirms what another person has asked for.
+// Run confirms the order of another person.
 func (c *approvalConfirmCmd) Run(app *App) error {
 	return post(&c.remote, app, (*table).approval, openapi.ConfirmApprovalJSONBody{Reason: c.Reason},
 		"approvals", c.Order, "confirm")
@@ -239,7 +239,7 @@ type approvalRejectCmd struct {
 	remote
 }
 
-// Run rejects what somebody has asked for.
+// Run rejects an order.
 func (c *approvalRejectCmd) Run(app *App) error {
 	return post(&c.remote, app, (*table).approval, openapi.RejectApprovalJSONBody{Reason: c.Reason},
 		"approvals", c.Order, "reject")

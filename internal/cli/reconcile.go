@@ -23,7 +23,7 @@ func (c *reconcileCmd) check() []string {
 	return faults
 }
 
-// Run shows where the money is. It fails where a cent is missing or a row is wrong.
+// Run reconciles the books. It fails if a cent is missing or a row is wrong.
 func (c *reconcileCmd) Run(app *App) error {
 	if c.Campaign == "" {
 		return c.talk(func(ctx context.Context, api *client.Client) error { return c.all(ctx, app, api) })
@@ -62,15 +62,15 @@ func (c *reconcileCmd) all(ctx context.Context, app *App, api *client.Client) er
 	return nil
 }
 
-// prove has the server prove everything, and shows how far it has come: a line of JSON each second with --json, on a
-// terminal a line that changes, else a line each ten seconds.
+// prove makes the server reconcile everything, and shows the progress. With --json it is a line of JSON each second, on
+// a terminal one line that is redrawn, else a line each ten seconds.
 func (c *reconcileCmd) prove(ctx context.Context, app *App, api *client.Client) (openapi.Books, error) {
 	live := app.terminal(app.Stderr) && !c.JSON
 	told := time.Time{}
 	b, err := api.ReconcileFull(ctx, func(p openapi.ProofProgress) {
 		switch {
 		case c.JSON:
-			_ = json.NewEncoder(app.Stderr).Encode(p) // there is nowhere left to say it
+			_ = json.NewEncoder(app.Stderr).Encode(p) // there is no other output
 		case live:
 			fmt.Fprint(app.Stderr, "\r"+clearLine+progressInWords(p)) //nolint:errcheck // as above
 		case time.Since(told) >= sayProgressEvery:
@@ -84,7 +84,7 @@ func (c *reconcileCmd) prove(ctx context.Context, app *App, api *client.Client) 
 	return b, err
 }
 
-// sayProgressEvery is how often progress is told where it is not a terminal that hears it.
+// sayProgressEvery is the interval of progress lines without a terminal.
 const sayProgressEvery = 10 * time.Second
 
 func progressInWords(p openapi.ProofProgress) string {

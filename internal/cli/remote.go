@@ -15,7 +15,7 @@ import (
 	"redrain/client"
 )
 
-// remote are the flags of the commands that speak to a server.
+// remote holds the flags of the commands that call a server.
 type remote struct {
 	Server string `group:"remote" default:"http://localhost:8080" help:"Its address."`
 	Token  string `group:"remote" placeholder:"TOKEN" help:"Operator's or viewer's token."`
@@ -51,7 +51,7 @@ func (r *remote) show(app *App, value any, table func(*table)) error {
 	return t.flush()
 }
 
-// ask makes a request and shows its answer. If the command waits for a second person, it shows the order instead.
+// ask sends a request and shows its answer. If the command waits for a second person, it shows the order instead.
 func ask[T any](r *remote, app *App, show func(*table, T),
 	request func(ctx context.Context, api *client.Client) (T, error)) error {
 	return r.talk(func(ctx context.Context, api *client.Client) error {
@@ -66,7 +66,7 @@ func ask[T any](r *remote, app *App, show func(*table, T),
 	})
 }
 
-// get shows what is at a path of the API.
+// get shows the object at a path of the API.
 func get[T any](r *remote, app *App, show func(*table, T), path ...string) error {
 	return ask(r, app, show, func(ctx context.Context, api *client.Client) (T, error) {
 		return client.Get[T](ctx, api, path...)
@@ -80,7 +80,7 @@ func post[T any](r *remote, app *App, show func(*table, T), body any, path ...st
 	})
 }
 
-// list shows all of a list of the API. query may be nil.
+// list shows a complete list of the API. query may be nil.
 func list[T any](r *remote, app *App, show func(*table, []T), query url.Values, path ...string) error {
 	return ask(r, app, show, func(ctx context.Context, api *client.Client) ([]T, error) {
 		return collect(client.All(ctx, client.Pages[T](api, query, path...)))
@@ -106,7 +106,7 @@ func printJSON(app *App, value any) error {
 	return e.Encode(value)
 }
 
-// table writes columns. Names that people gave belong in the last column, because characters of double width, as in
+// table writes columns. Names chosen by people belong in the last column, because double-width characters, as in
 // Chinese, would shift the columns after them.
 type table struct {
 	w    *tabwriter.Writer
@@ -128,7 +128,7 @@ func (t *table) row(cells ...any) {
 	fmt.Fprintln(t.w) //nolint:errcheck // flush tells
 }
 
-// some is a row that is left out without a value.
+// some writes a row unless the value is empty.
 func (t *table) some(name, value string) {
 	if value != "" {
 		t.row(name, value)
@@ -137,7 +137,7 @@ func (t *table) some(name, value string) {
 
 func (t *table) flush() error { return t.w.Flush() }
 
-// count is a number with what it counts: 1 finding, 2 findings.
+// count formats a number with its noun: 1 finding, 2 findings.
 func count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -145,15 +145,14 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// at is a moment in the operator's time zone.
+// at formats a moment in the operator's time zone.
 func (t *table) at(ms int64) string {
 	return time.UnixMilli(ms).In(t.zone).Format("2006-01-02 15:04:05")
 }
 
 func millis(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }
 
-// printable replaces characters that would control the terminal: campaigns' names and players' ids are text of
-// strangers.
+// printable replaces characters that would control the terminal: campaigns' names and players' ids are untrusted text.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' {

@@ -23,7 +23,7 @@ var groups = append(slices.Clone(config.Groups),
 	kong.Group{Key: "benchrain", Title: "A campaign and a rain of bench's own",
 		Description: "With the operator's --token and no --campaign."},
 	kong.Group{Key: "benchrivals", Title: "Farms and bots",
-		Description: "Against --players people, each with an address of their own; in rains of bench's own."},
+		Description: "Against --players people, each with a separate address; in bench's own rains."},
 )
 
 // serveCmd runs the server.
@@ -74,17 +74,16 @@ func serve(ctx context.Context, app *App, cfg config.Config, log *slog.Logger) e
 		err = srv.Run(ctx)
 	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		err = nil // it was asked to stop before it had started
+		err = nil // it was stopped before it had started
 	}
 	return err
 }
 
-// tuneCollector sets how much the heap grows until the garbage collector runs, where GOGC in the environment does not.
+// tuneCollector sets the growth of the heap until the garbage collector runs, unless GOGC is set.
 //
-// A gateway collects when its heap has grown by half, not twofold: most of its memory belongs to waiting players and a
-// tap makes almost no garbage, so this costs little and saves a tenth of the memory of each player. A node that settles
-// and has no players collects late: it keeps next to nothing and makes a batch's garbage with each batch, and
-// collecting was a quarter of its work.
+// A gateway collects when its heap has grown by half. Most of its memory belongs to waiting players, and a tap makes
+// almost no garbage. So this costs little, and saves a tenth of the memory of each player. A settling node without
+// players collects late: it keeps little and makes garbage with each batch, and collecting was a quarter of its work.
 func tuneCollector(roles []string) {
 	const early, late = 50, 400
 	switch {

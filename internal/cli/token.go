@@ -16,12 +16,12 @@ import (
 
 type tokenCmd struct {
 	User        string        `help:"The player's id. Required."`
-	Name        string        `placeholder:"NAME" help:"By which the player is shown to others, where the server does that."`
+	Name        string        `placeholder:"NAME" help:"Name under which the player is shown to others, if the server shows names."`
 	Picture     string        `placeholder:"URL" help:"Picture of the player, https, from a host that the server allows."`
-	TTL         time.Duration `name:"ttl" default:"24h" help:"How long the token is good."`
-	JWTSecret   string        `name:"jwt-secret" placeholder:"SECRET" help:"The server's secret. Required, but for --link with an operator's --token."`
-	JWTAudience string        `name:"jwt-audience" placeholder:"AUD" help:"The token's aud, where the server asks for one."`
-	JWTIssuer   string        `name:"jwt-issuer" placeholder:"ISS" help:"The token's iss, where the server asks for one."`
+	TTL         time.Duration `name:"ttl" default:"24h" help:"Life of the token."`
+	JWTSecret   string        `name:"jwt-secret" placeholder:"SECRET" help:"The server's secret. Required, except for --link with an operator's --token."`
+	JWTAudience string        `name:"jwt-audience" placeholder:"AUD" help:"The token's aud, if the server requires one."`
+	JWTIssuer   string        `name:"jwt-issuer" placeholder:"ISS" help:"The token's iss, if the server requires one."`
 	Link        bool          `help:"Print a link to the player's page of --server instead, which signs in as the player: once, within two minutes."`
 	Campaign    string        `placeholder:"ID" help:"The campaign of the link of --link."`
 
@@ -43,7 +43,7 @@ func (c *tokenCmd) check() []string {
 		faults = append(faults, "--link: give --jwt-secret, the same as the server's, or an operator's --token")
 	}
 	faults.when(c.Picture != "" && c.JWTSecret == "",
-		"--picture: needs --jwt-secret; who asks a server for a link gives a name only")
+		"--picture: needs --jwt-secret; a server's link takes a name only")
 	faults.when(c.TTL <= 0, "--ttl: give a duration above zero, for example 24h")
 	return append(faults, c.remote.check()...)
 }
@@ -75,7 +75,7 @@ func (c *tokenCmd) Run(app *App) error {
 	return err
 }
 
-// link asks the server for a code, with the player's own token or an operator's, and prints the link with it.
+// link requests a code from the server, with the player's own token or an operator's, and prints its link.
 func (c *tokenCmd) link(app *App, token string, wish client.LoginWish) error {
 	to := c.remote
 	to.Token = token
@@ -101,7 +101,7 @@ func (c *tokenCmd) link(app *App, token string, wish client.LoginWish) error {
 	})
 }
 
-// absolute is a link of the server's with its address before it, without a password that may be in that.
+// absolute returns a server's link with the server's address before it, without a password in the address.
 func (c *tokenCmd) absolute(link string) (string, error) {
 	server, err := url.Parse(c.Server)
 	if err != nil {
@@ -112,8 +112,8 @@ func (c *tokenCmd) absolute(link string) (string, error) {
 }
 
 type operatorTokenCmd struct {
-	Name string `required:"true" placeholder:"NAME" help:"Whose token it is. The audit log names them."`
-	Role string `required:"true" placeholder:"ROLE" help:"What they may do: viewer, operator, cashier or admin; several with commas."`
+	Name string `required:"true" placeholder:"NAME" help:"The operator's name. The audit log has it."`
+	Role string `required:"true" placeholder:"ROLE" help:"Their role: viewer, operator, cashier or admin; several with commas."`
 	JSON bool   `name:"json" help:"As JSON."`
 }
 
@@ -128,7 +128,7 @@ func (c *operatorTokenCmd) check() []string {
 	return faults
 }
 
-// Run makes a token, and prints it with the line that the operators' file gets. The token itself is kept nowhere.
+// Run creates a token, and prints it with the line for the operators' file. The token itself is not stored.
 func (c *operatorTokenCmd) Run(app *App) error {
 	token, hash := auth.NewOperatorToken()
 	if c.JSON {

@@ -23,19 +23,19 @@ func (c *userShowCmd) Run(app *App) error {
 	return get(&c.remote, app, (*table).player, "users", c.User)
 }
 
-// userOrderCmd is disconnect, ban and unban.
+// userOrderCmd implements disconnect, ban and unban.
 type userOrderCmd struct {
 	User   string `arg:"" help:"The player's id."`
 	Reason string `required:"true" placeholder:"WHY" help:"Why. The history keeps it."`
 	remote
 }
 
-// Run does something about a player.
+// Run disconnects, bans or unbans a player.
 func (c *userOrderCmd) Run(app *App) error {
 	return post(&c.remote, app, (*table).player, openapi.BanUserJSONBody{Reason: c.Reason}, "users", c.User, app.verb)
 }
 
-// player shows a player and what was done about them.
+// player shows a player with the sanctions.
 func (t *table) player(p client.Player) {
 	t.row("user", p.User)
 	t.some("name", p.Name)
@@ -46,20 +46,21 @@ func (t *table) player(p client.Player) {
 	}
 }
 
-// decidedAtOnce is how many claims one request decides about.
+// decidedAtOnce is the number of claims that one request decides.
 const decidedAtOnce = 1000
 
 type riskListCmd struct{ remote }
 
-// Run lists every win that is kept apart, with what speaks against its player.
+// Run lists the held wins, with the reasons against their players.
 func (c *riskListCmd) Run(app *App) error {
 	return list(&c.remote, app, (*table).heldWins, url.Values{"state": {"held"}}, "risk", "held")
 }
 
-// riskOrderCmd is release, which gives held wins to their players, and confirm, which gives them to their sponsors.
+// riskOrderCmd implements release, which pays held wins to their players, and confirm, which returns them to their
+// sponsors.
 type riskOrderCmd struct {
 	Claims []string `arg:"" optional:"" help:"The claims, as risk list shows them."`
-	User   string   `placeholder:"USER" help:"All that is kept apart of one player, instead of claims; released, the player may take part again."`
+	User   string   `placeholder:"USER" help:"All held wins of one player, instead of claims. After a release the player may take part again."`
 	Reason string   `required:"true" placeholder:"WHY" help:"Why. The history keeps it."`
 	remote
 }
@@ -85,7 +86,7 @@ func (c *riskOrderCmd) Run(app *App) error {
 					claims = append(claims, w.Claim)
 				}
 			}
-			if app.verb == "release" { // also where nothing is kept apart: they may be denied
+			if app.verb == "release" { // also without held wins: the player may be denied
 				_, err := client.Post[client.List[client.HeldWin]](ctx, api,
 					openapi.HeldDecision{Users: []string{c.User}, Reason: c.Reason}, "risk", "release")
 				if err != nil {
@@ -115,13 +116,13 @@ func (t *table) heldWins(wins []client.HeldWin) {
 	}
 }
 
-// listedAtOnce is how many members one request adds or removes.
+// listedAtOnce is the number of members that one request adds or removes.
 const listedAtOnce = 1000
 
 type listCreateCmd struct {
 	List    string `arg:"" help:"Its name, such as vip or 员工; at most 64 bytes."`
-	Of      string `default:"players" enum:"players,addresses" help:"What is on it: players or addresses."`
-	Purpose string `default:"invite" enum:"invite,deny" help:"invite: campaigns name it, and only who is on it takes part in them. deny: who is on it takes part in nothing."`
+	Of      string `default:"players" enum:"players,addresses" help:"Kind of its members: players or addresses."`
+	Purpose string `default:"invite" enum:"invite,deny" help:"invite: only its members take part in the campaigns that name it. deny: its members take part in no campaign."`
 	remote
 }
 
@@ -146,11 +147,11 @@ func (c *listShowCmd) Run(app *App) error {
 
 type listMembersCmd struct {
 	List   string `arg:"" help:"The list's name."`
-	Member string `placeholder:"WHO" help:"Only whether this one is on it."`
+	Member string `placeholder:"WHO" help:"Only whether this one is a member."`
 	remote
 }
 
-// Run lists who is on a list.
+// Run lists the members of a list.
 func (c *listMembersCmd) Run(app *App) error {
 	query := url.Values{}
 	if c.Member != "" {
@@ -162,11 +163,11 @@ func (c *listMembersCmd) Run(app *App) error {
 type listImportCmd struct {
 	List    string `arg:"" help:"The list's name."`
 	File    string `arg:"" help:"A CSV whose first column has the members. A first line of player, user, address or network is a heading."`
-	Replace bool   `help:"Take off who is not in the file."`
+	Replace bool   `help:"Remove members that are not in the file."`
 	remote
 }
 
-// Run puts everybody in a file on a list. Where a line makes no sense nothing is changed.
+// Run adds the members in a file to a list. If a line is invalid, nothing changes.
 func (c *listImportCmd) Run(app *App) error {
 	file, err := os.Open(c.File)
 	if err != nil {
@@ -179,14 +180,14 @@ func (c *listImportCmd) Run(app *App) error {
 	})
 }
 
-// listChangeCmd is add and remove.
+// listChangeCmd implements add and remove.
 type listChangeCmd struct {
 	List    string   `arg:"" help:"The list's name."`
 	Members []string `arg:"" help:"Players' ids, or addresses and networks such as 192.0.2.0/24."`
 	remote
 }
 
-// Run puts some on a list, or takes them off.
+// Run adds members to a list, or removes them.
 func (c *listChangeCmd) Run(app *App) error {
 	end := map[string]string{"add": "members", "remove": "remove"}[app.verb]
 	return ask(&c.remote, app, (*table).playerList, func(ctx context.Context, api *client.Client) (l openapi.PlayerList,

@@ -15,8 +15,8 @@ import (
 
 type watchCmd struct{ oneCampaign }
 
-// Run shows the figures until the campaign is over or somebody presses Ctrl-C. It waits for a server that is away, and
-// ends with an error where the server refuses the request.
+// Run shows the figures until the campaign is over, or until Ctrl-C. It waits for a server that is away, and ends with
+// an error if the server refuses the request.
 func (c *watchCmd) Run(app *App) error {
 	return c.talk(func(ctx context.Context, api *client.Client) error {
 		show := newScreen(app, c.JSON)
@@ -50,14 +50,14 @@ func (c *watchCmd) Run(app *App) error {
 	})
 }
 
-// refused tells whether the server has refused a request, so that repeating it is useless.
+// refused reports whether the server has refused a request, so that repeating it is useless.
 func refused(err error) bool {
 	var answer *client.Error
 	return errors.As(err, &answer) && answer.Status < http.StatusInternalServerError &&
 		answer.Status != http.StatusTooManyRequests
 }
 
-// glance is a campaign's figures at one moment.
+// glance has a campaign's figures at one moment.
 type glance struct {
 	At       int64      `json:"at"` // Unix milliseconds of this machine
 	Campaign string     `json:"campaign"`
@@ -67,7 +67,7 @@ type glance struct {
 	name string
 }
 
-// over tells whether nothing will change any more: the campaign is closed and each win is paid.
+// over reports whether the figures are final: the campaign is closed and each win is paid.
 func (g glance) over() bool { return g.State == "closed" && g.Paid >= g.Won }
 
 // look reads the figures of a campaign.
@@ -87,8 +87,8 @@ func look(ctx context.Context, api *client.Client, id string) (glance, error) {
 	return g, nil
 }
 
-// newScreen returns the function that shows a glance: as a block that is redrawn on a terminal, as a line in a pipe, as
-// an object in JSON.
+// newScreen returns the function that shows a glance. It is a redrawn block on a terminal, a line in a pipe, or a JSON
+// object.
 func newScreen(app *App, asJSON bool) func(glance) error {
 	switch {
 	case asJSON:

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 )
 
-// Where the process dies. It is read once at the start, because Point runs on hot paths.
+// The point at which the process dies. It is read once at the start, because Point runs on hot paths.
 var (
 	fatalName, fatalPassing = parse(os.Getenv("REDRAIN_FAULT_AT"))
 	passings                atomic.Int64
@@ -28,10 +28,10 @@ func Point(name string) {
 	if err != nil {
 		panic("faults: cannot kill the own process: " + err.Error())
 	}
-	select {} // the signal may arrive a moment later: never pass the point
+	select {} // the signal may arrive later: never pass the point
 }
 
-// parse splits "name" or "name:N". It panics on a bad number: with such a mistake of a test the process would never
+// parse splits "name" or "name:N". It panics on a bad number, because otherwise the process of a wrong test would never
 // die.
 func parse(at string) (name string, passing int64) {
 	name, number, numbered := strings.Cut(at, ":")

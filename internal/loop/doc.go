@@ -3,7 +3,7 @@
 //
 //	func (r *Refresher) Run(ctx context.Context) error {
 //		return loop.Run(ctx, loop.Spec{
-//			Part: "lists", Work: "reading the lists", Every: 2 * time.Second, Wake: r.wake,
+//			Part: "lists", Work: "read the lists", Every: 2 * time.Second, Wake: r.wake,
 //			Do: r.refresh, Recoverer: r.recoverer, Log: r.log,
 //		})
 //	}

@@ -11,15 +11,15 @@ import (
 // FailureLog logs one kind of work that may fail for a while: the first failure, one more each half minute, and the
 // recovery. Set Work before the first use. It is safe for concurrent use.
 type FailureLog struct {
-	Work string       // names the work, as "publishing to JetStream"
+	Work string       // names the work, such as "publish to JetStream"
 	Log  *slog.Logger // nil: slog.Default
 
 	mu     sync.Mutex
-	since  time.Time // when the outage began; zero while the work succeeds
-	logged time.Time // when a failure was last logged
+	since  time.Time // start of the outage; zero while the work succeeds
+	logged time.Time // time of the last logged failure
 }
 
-// repeatEvery is how often a lasting outage is logged again.
+// repeatEvery is the interval at which a lasting outage is logged again.
 const repeatEvery = 30 * time.Second
 
 // Failed records a failure.
@@ -48,7 +48,7 @@ func (f *FailureLog) Works() {
 	f.since, f.logged = time.Time{}, time.Time{}
 }
 
-// Record records how work has ended. A failure does not count if ctx has ended.
+// Record records the result of the work. A failure does not count if ctx has ended.
 func (f *FailureLog) Record(ctx context.Context, err error) {
 	switch {
 	case err == nil:

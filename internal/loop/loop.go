@@ -12,16 +12,16 @@ import (
 type Lease interface {
 	// Under calls do if this node holds the lease or gets it. The context of do ends if the lease is lost.
 	Under(ctx context.Context, do func(context.Context) error) error
-	// Release lets another node go on at once; ctx may have ended.
+	// Release lets another node take the lease at once; ctx may have ended.
 	Release(ctx context.Context)
 }
 
-// Spec describes a loop. Part and Do are needed. Without Every and Wake, rounds follow each other without a pause.
+// Spec describes a loop. Part and Do are required. Without Every and Wake, rounds follow each other without a pause.
 type Spec struct {
 	Part  string        // names the loop in metrics, alarms and the log
 	Work  string        // the work in words, for the log of an outage; "": failed rounds are counted only
 	Every time.Duration // between the starts of two rounds; 0: no ticker
-	Wake  Wake          // starts a round at once; nil: nothing does
+	Wake  Wake          // starts a round at once; may be nil
 	// Lease is held during a round. After a round longer than Every the loop waits for Every, so that another node can
 	// take the lease. nil: each node runs the loop.
 	Lease Lease
@@ -39,7 +39,7 @@ type Spec struct {
 	Log       *slog.Logger // nil: slog.Default
 }
 
-// Plain makes a round of a function that handles its own failures.
+// Plain returns a round that calls a function without errors.
 func Plain(do func(ctx context.Context)) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		do(ctx)
@@ -126,13 +126,13 @@ func (s *Spec) limited(ctx context.Context, do func(context.Context) error) erro
 	return do(ctx)
 }
 
-// Wake asks a loop for a round.
+// Wake requests a round of a loop.
 type Wake chan struct{}
 
-// NewWake makes a Wake.
+// NewWake returns a Wake.
 func NewWake() Wake { return make(Wake, 1) }
 
-// Signal asks for a round. It does not block, and many signals before the round are one.
+// Signal requests a round. It does not block, and many signals before the round count as one.
 func (w Wake) Signal() {
 	select {
 	case w <- struct{}{}:

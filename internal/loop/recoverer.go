@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Recoverer keeps a panic in one round from ending the process: it logs the panic with its stack, counts it in
+// Recoverer keeps a panic in one round from ending the process. It logs the panic with its stack, counts it in
 // redrain_panics_total and raises an alarm. A nil Recoverer only logs. It is safe for concurrent use.
 type Recoverer struct {
 	log      *slog.Logger
@@ -20,17 +20,17 @@ type Recoverer struct {
 	failures *prometheus.CounterVec
 
 	mu   sync.Mutex
-	last map[string]time.Time // part → its last panic
+	last map[string]time.Time // by part: its last panic
 }
 
-// calm is how long a part must go without a panic before its next panic is an alarm again.
+// calm is the time without a panic of a part after which its next panic raises an alarm again.
 const calm = 10 * time.Minute
 
-// ErrPanic is in the error of a round that has panicked. The log has the stack.
+// ErrPanic is wrapped in the error of a round that has panicked. The log has the stack.
 var ErrPanic = errors.New("a fault of the program")
 
-// NewRecoverer makes the recoverer of a process. alarm is called on the goroutine that panicked, once until the part
-// has gone without a panic for ten minutes; nil: no alarm. log nil: slog.Default. reg nil: no metrics.
+// NewRecoverer returns the recoverer of a process. alarm is called on the goroutine that panicked, and again only after
+// ten minutes without a panic of the part; nil: no alarm. log nil: slog.Default. reg nil: no metrics.
 func NewRecoverer(reg prometheus.Registerer, log *slog.Logger, alarm func(part, message string)) (*Recoverer, error) {
 	r := &Recoverer{log: log, alarm: alarm, last: map[string]time.Time{}}
 	r.panics = prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -56,7 +56,7 @@ func (r *Recoverer) Do(part string, round func()) (ok bool) {
 	return true
 }
 
-// Recover is for a function that defers it: it stops a panic of that function, and calls panicked with its value.
+// Recover must be deferred: it recovers a panic of the deferring function, and calls panicked with its value.
 func (r *Recoverer) Recover(part string, panicked func(with any)) {
 	if p := recover(); p != nil { //nolint:revive // it is what is deferred
 		r.caught(part, p)

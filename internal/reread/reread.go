@@ -1,5 +1,4 @@
-// Package reread keeps what is read from files that their owner may replace while the process runs: a certificate, a
-// list of operators.
+// Package reread reads files that may be replaced while the process runs: a certificate, a list of operators.
 package reread
 
 import (
@@ -10,20 +9,20 @@ import (
 	"time"
 )
 
-// checkEvery is how often the files are looked at, at most.
+// checkEvery is the least time between two checks of the files.
 const checkEvery = 5 * time.Second
 
-// Files are read once at the start, and again when one of them has changed. They are looked at when somebody asks, so
-// that what is new is in use within seconds, and nothing runs in between.
+// Files are read at the start, and again when one of them has changed. Newest checks them, so that changes are in use
+// within seconds without a background goroutine.
 type Files[T any] struct {
-	what  string // is read, in words for the log
+	what  string // describes the content for the log
 	read  func() (T, error)
 	names []string
 	log   *slog.Logger
 
 	mu      sync.Mutex
 	current T
-	stamp   string // of the files, as they were when they were read last
+	stamp   string // of the files at the last reading
 	checked time.Time
 }
 
@@ -36,8 +35,8 @@ func New[T any](what string, log *slog.Logger, read func() (T, error), names ...
 	return f, err
 }
 
-// Newest is what could be read last. Files that cannot be read, as while they are being replaced, are logged, and
-// looked at again.
+// Newest returns the last value that could be read. If the files cannot be read, as while they are being replaced, it
+// logs the error and tries again later.
 func (f *Files[T]) Newest() T {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -52,7 +51,7 @@ func (f *Files[T]) Newest() T {
 	}
 	next, err := f.read()
 	if err != nil {
-		f.log.Warn("what is new in a file cannot be used; the old is used on", "what", f.what, "files", f.names,
+		f.log.Warn("read a changed file; the last content stays in use", "what", f.what, "files", f.names,
 			"err", err)
 		return f.current
 	}
@@ -61,7 +60,7 @@ func (f *Files[T]) Newest() T {
 	return f.current
 }
 
-// stampOf changes when one of the files does.
+// stampOf returns a text that changes if one of the files does.
 func (f *Files[T]) stampOf() (stamp string) {
 	for _, name := range f.names {
 		if info, err := os.Stat(name); err == nil {

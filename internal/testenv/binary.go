@@ -13,13 +13,13 @@ import (
 	"redrain/internal/testenv/testrun"
 )
 
-// binaries remembers what this test binary has built: tags → func() (path string, err error).
+// binaries caches the builds of this test binary, by tags: func() (path string, err error).
 var binaries sync.Map
 
 // Binary builds redrain with the given build tags and returns the path of the program. It has the race detector if the
-// test has it and the run covers [Nightly]: most nodes run within the tests, and the detector makes a process several
-// times slower. Its other flags come from GOFLAGS, as those of go test do (see tools/test/build.go), so that both
-// share the compiled packages. What a run of any test has built is used again by the next, as far as it is up to date.
+// test has it and the run covers [Nightly]. Most nodes run within the tests, and the detector makes a process several
+// times slower. Its other flags come from GOFLAGS, as in go test (see tools/test/build.go), so that both share the
+// compiled packages. Later runs use the build again if it is up to date.
 func Binary(t T, tags ...string) string {
 	t.Helper()
 	require(t, "go")
@@ -32,9 +32,8 @@ func Binary(t T, tags ...string) string {
 	return path
 }
 
-// buildBinary builds the program at a place of its own, so that the go command finds out what is left to be done (a
-// program that is up to date is not linked again), and returns a link to it that no other build touches. Flags in
-// GOFLAGS, as those of tools/test, are those of the tests, so that both share the compiled packages.
+// buildBinary builds the program at a fixed path, so that the go command skips an up-to-date one. It returns a link to
+// it that no other build touches. Flags in GOFLAGS apply to the tests too, so that both share the compiled packages.
 func buildBinary(tags string) (string, error) {
 	module, err := ModuleDir()
 	if err != nil {
@@ -64,7 +63,7 @@ func buildBinary(tags string) (string, error) {
 	return path, linkOrCopy(kept, path)
 }
 
-// buildPlace is where a program of this checkout is kept between runs, and the flags that it is built with.
+// buildPlace returns the path of a program of this checkout, which is kept between runs, and its build flags.
 func buildPlace(checkout, tags string) (path string, flags []string, err error) {
 	name := "redrain-" + tags
 	if Race && Covers(Nightly) {
@@ -74,7 +73,7 @@ func buildPlace(checkout, tags string) (path string, flags []string, err error) 
 	return filepath.Join(dir, name), flags, err
 }
 
-// linkOrCopy gives a file a second name, or copies it where that does not work: on another file system.
+// linkOrCopy links a file, or copies it to another file system.
 func linkOrCopy(from, to string) error {
 	if os.Link(from, to) == nil {
 		return nil
@@ -86,8 +85,8 @@ func linkOrCopy(from, to string) error {
 	return os.WriteFile(to, data, 0o700)
 }
 
-// ModuleDir returns the folder of the server's go.mod. Programs are built there, so that they are made of the
-// versions that it names, also when the module tools has them built.
+// ModuleDir returns the folder of the server's go.mod. Programs are built there, with its versions, even for the module
+// tools.
 var ModuleDir = sync.OnceValues(func() (string, error) {
 	cmd := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "redrain")
 	var stderr strings.Builder

@@ -45,7 +45,7 @@ func (p *Process) Signal(sig os.Signal) {
 // Done is closed when the process has ended.
 func (p *Process) Done() <-chan struct{} { return p.c.ended }
 
-// Wait waits for the end of the process and tells how it ended. It fails the test when that takes longer than within.
+// Wait waits for the end of the process and returns its state. It fails the test if that takes longer than within.
 func (p *Process) Wait(within time.Duration) *os.ProcessState {
 	p.t.Helper()
 	timeout := time.NewTimer(within)
@@ -58,8 +58,8 @@ func (p *Process) Wait(within time.Duration) *os.ProcessState {
 	return p.c.cmd.ProcessState
 }
 
-// launching is the one OS thread that starts children. On Linux the kernel kills a child when the *thread* that
-// started it ends, and the Go runtime ends threads as it likes, except one that a goroutine keeps for itself.
+// launching is the one OS thread that starts children. On Linux the kernel kills a child when the *thread* that started
+// it ends. The Go runtime may end any thread, except one locked by a goroutine.
 type launching struct {
 	mu    sync.Mutex
 	tasks chan func()
@@ -103,7 +103,7 @@ func (l *launching) stop() {
 type child struct {
 	cmd   *exec.Cmd
 	ended chan struct{} // closed when the process is gone and reaped
-	err   error         // what Wait said; read it after ended
+	err   error         // the result of Wait; read it after ended
 }
 
 // startChild starts cmd so that it dies with this test binary.
@@ -124,7 +124,7 @@ func startChild(cmd *exec.Cmd) (*child, error) {
 	return c, nil
 }
 
-// runChild runs cmd to its end and returns what it wrote.
+// runChild runs cmd to its end and returns its output.
 func runChild(cmd *exec.Cmd) (string, error) {
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -150,7 +150,7 @@ func (c *child) kill() {
 	<-c.ended
 }
 
-// howItEnded returns what is to be said of a process that was not to end. Call it after the end.
+// howItEnded returns the error for an unexpected end. Call it after the end.
 func (c *child) howItEnded() error {
 	if c.err != nil {
 		return c.err
@@ -158,7 +158,7 @@ func (c *child) howItEnded() error {
 	return errors.New("exit status 0")
 }
 
-// alive tells whether the process has not ended yet.
+// alive reports whether the process has not ended yet.
 func (c *child) alive() bool {
 	select {
 	case <-c.ended:

@@ -123,8 +123,8 @@ func startClusterNode() (*clusterNode, error) {
 	return &clusterNode{process: p, bus: bus, rdb: redis.NewClient(&redis.Options{Addr: p.port.addr()})}, nil
 }
 
-// shareSlots gives each master its part of the slots, and each node an epoch of its own: nodes with the same epoch
-// would first have to settle who yields.
+// shareSlots gives each master its part of the slots, and each node a different epoch. Nodes with the same epoch would
+// first have to resolve the conflict.
 func shareSlots(ctx context.Context, nodes []*clusterNode) error {
 	for i, n := range nodes {
 		if err := n.rdb.Do(ctx, "CLUSTER", "SET-CONFIG-EPOCH", i+1).Err(); err != nil {
@@ -144,7 +144,7 @@ func shareSlots(ctx context.Context, nodes []*clusterNode) error {
 	return nil
 }
 
-// introduce has every node meet every other: by gossip alone it takes seconds.
+// introduce makes every node meet every other, because gossip alone takes seconds.
 func introduce(ctx context.Context, nodes []*clusterNode) error {
 	for i, n := range nodes {
 		for _, other := range nodes[:i] {
@@ -169,7 +169,7 @@ func replicate(ctx context.Context, nodes []*clusterNode) error {
 	return untilAll(agrees)(ctx, nodes)
 }
 
-// untilAll asks until check finds nothing wrong with any node.
+// untilAll repeats check until it succeeds for all nodes.
 func untilAll(check func(context.Context, *clusterNode) error) func(context.Context, []*clusterNode) error {
 	return func(ctx context.Context, nodes []*clusterNode) error {
 		tick := time.NewTicker(probeEvery)

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// StartHAProxy starts an haproxy of the test's own, which listens at Addr. Lines is what its one `listen` section
-// has beside the address: the mode, options, and the servers behind it, as
+// StartHAProxy starts an haproxy of the test's own, which listens at Addr. lines is the content of its `listen` section
+// after the address: the mode, options, and the servers, such as
 //
 //	mode http
 //	option forwardfor
@@ -21,7 +21,7 @@ func StartHAProxy(t T, lines string) *Server {
 		name:  "haproxy",
 		needs: []string{"haproxy"},
 		command: func(p *process) (*exec.Cmd, error) {
-			// The second section is for the probe alone, so that no server is asked for it.
+			// The second section is for the probe only, so that it needs no server.
 			config := fmt.Sprintf(`global
   maxconn 8000
 defaults

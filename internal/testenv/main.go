@@ -39,8 +39,8 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// leaks waits for goroutines to end: a client of a Redis that was killed looks for it once a second, and hears only
-// then that it has been closed.
+// leaks waits for goroutines to end. A client of a killed Redis retries once a second, and notices its own Close only
+// then.
 func leaks() (err error) {
 	const within = 5 * time.Second
 	for deadline := time.Now().Add(within); ; {
@@ -50,8 +50,7 @@ func leaks() (err error) {
 	}
 }
 
-// End ends every child and removes what it wrote. [Main] calls it; who is no test binary calls it last. Children get no
-// chance to save anything: it is deleted anyway.
+// End kills every child and removes its files. [Main] calls it; a program that is not a test calls it last.
 func End() error {
 	err := atEnd.run()
 	killChildren()
@@ -59,7 +58,7 @@ func End() error {
 	return errors.Join(err, root.remove(), memory.remove())
 }
 
-// endings are what is to be done at the end of the test binary, last come first.
+// endings are the functions to call at the end of the test binary, the last one first.
 type endings struct {
 	mu  sync.Mutex
 	all []func() error
@@ -67,8 +66,7 @@ type endings struct {
 
 var atEnd endings
 
-// AtEnd has f called by [Main] after all tests. It is for what the tests of a binary share and no single one of
-// them ends.
+// AtEnd registers f, which [Main] calls after all tests, to end a resource that they share.
 func AtEnd(f func() error) {
 	atEnd.mu.Lock()
 	defer atEnd.mu.Unlock()

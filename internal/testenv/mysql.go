@@ -32,7 +32,7 @@ func MySQL(t T) string {
 
 var sharedMariaDB = sync.OnceValues(func() (*process, error) { return launch(mariaDB) })
 
-// StartMySQL starts a mariadbd of the test's own, with an empty database. What is committed survives Kill.
+// StartMySQL starts a mariadbd for one test, with an empty database. Committed data survives Kill.
 func StartMySQL(t T) *Server {
 	t.Helper()
 	s := own(t, mariaDB)
@@ -56,7 +56,7 @@ var mariaDB = program{
 			"--datadir="+p.data, "--tmpdir="+p.dir,
 			"--socket="+filepath.Join(p.dir, "s"), "--pid-file="+filepath.Join(p.dir, "pid"),
 			"--bind-address="+loopback, "--port="+p.port.String(), "--skip-name-resolve", "--max-connections=500",
-			// As redrain wants it in production: a commit is on the disk, and each statement sees what is committed.
+			// As in production: a commit is on the disk, and each statement sees the committed data.
 			"--innodb-flush-log-at-trx-commit=1", "--transaction-isolation=READ-COMMITTED",
 			"--character-set-server=utf8mb4")
 	},
@@ -77,7 +77,7 @@ func installMariaDB(p *process) error {
 	return nil
 }
 
-// mariaDBCommand leaves the machine's own configuration out. Root has to say that root is meant.
+// mariaDBCommand ignores the machine's configuration. For root it sets the user explicitly.
 func mariaDBCommand(name string, args ...string) (*exec.Cmd, error) {
 	all := []string{"--no-defaults"}
 	if os.Geteuid() == 0 {

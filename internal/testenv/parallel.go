@@ -24,8 +24,8 @@ const (
 	Alone = math.MaxInt32 // measures the time that a person waits: all processors
 )
 
-// longest is how long a test may hold its slot. A test that hangs would keep all others waiting until the limit of go
-// test; the panic names it and shows what every goroutine waits for.
+// longest is the limit of a test in its slot. A test that hangs would delay all others until the limit of go test. The
+// panic names it and prints all goroutines.
 const longest = 12 * time.Minute
 
 // scheduler grants the slots: the one of tools/test, or one of this test binary's own.
@@ -42,8 +42,8 @@ func connectScheduler() acquirer {
 	return testrun.ForMachine()
 }
 
-// SideBySide lets more tests of this binary run in parallel than there are processors, for packages whose tests mostly
-// wait: for servers, for leases, for the clock. Every test of such a package calls [Parallel], which keeps the machine
+// SideBySide lets more tests of this binary run in parallel than there are processors. It is for packages whose tests
+// mostly wait for servers, leases or the clock. Every test of such a package calls [Parallel], which keeps the machine
 // from being overloaded. SideBySide is called before [Main]. The flag -parallel takes precedence.
 func SideBySide() {
 	flag.Parse()

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Ports come from below the range out of which the kernel gives ports to outgoing connections: a server that
-// is down for a moment would otherwise lose its port to some client's connection.
+// Ports come from below the kernel's range for outgoing connections. Otherwise a server that is down for a moment could
+// lose its port to a client's connection.
 const (
 	lowestPort = 20_000
 	portCount  = 12_000
@@ -18,8 +18,8 @@ const (
 
 const loopback = "127.0.0.1"
 
-// port is a TCP port of the loopback address that no other test binary uses, also while its server is down.
-// The reservation is the UDP port of the same number: nobody needs it, and the kernel frees it when this process dies.
+// port is a TCP port of the loopback address that no other test binary uses, also while its server is down. The
+// reservation is the UDP port of the same number: it has no other use, and the kernel frees it when this process dies.
 type port struct {
 	number      int
 	reservation io.Closer
@@ -48,8 +48,7 @@ func freePort() (port, error) {
 	return port{}, fmt.Errorf("no free port between %d and %d", lowestPort, lowestPort+portCount)
 }
 
-// Addr is an address, host:port, for a server of the test's own that comes back where it was. Until the test ends
-// nobody else gets the port.
+// Addr returns an address, host:port, for a server that the test restarts. The port is reserved until the test ends.
 func Addr(t *testing.T) string {
 	t.Helper()
 	p, err := freePort()

@@ -20,7 +20,7 @@ const (
 	sigThaw   = syscall.SIGCONT
 )
 
-// program says how a server is run. The functions get a process with its directory and port set.
+// program describes a server. Its functions get a process with its directory and port set.
 type program struct {
 	name  string
 	needs []string // programs that must be installed
@@ -30,7 +30,7 @@ type program struct {
 	probe   func(ctx context.Context, p *process) error // nil when it serves
 }
 
-// process is a server process, running or not, and what it needs to run again.
+// process is a server process, running or not, with its files.
 type process struct {
 	prog  program
 	dir   string // everything of it

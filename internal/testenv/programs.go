@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// sbin is where distributions keep servers; it is not in the PATH of ordinary users.
+// sbin lists the distributions' folders of servers, which are not in the PATH of ordinary users.
 var sbin = []string{"/usr/sbin", "/usr/local/sbin", "/usr/libexec"}
 
 // find returns the path of a program.
@@ -50,8 +50,7 @@ func sayWhatIsLeftOut() {
 	}
 }
 
-// require skips the test with -short, and when a program is missing; where everything has to be there, in CI, it fails
-// the test for a missing one.
+// require skips the test with -short, or if a program is missing. In CI it fails the test for a missing one.
 func require(t T, programs ...string) {
 	t.Helper()
 	if testing.Testing() && testing.Short() {

@@ -11,8 +11,8 @@ import (
 // seedVariable names the seed of [Random] in the environment, to have a failure again.
 const seedVariable = "REDRAIN_SEED"
 
-// Random is a source of chance for one test. Its seed is in the test's log, which a failure shows; REDRAIN_SEED in the
-// environment gives the same numbers again. Several goroutines may use it; who gets which number is then chance too.
+// Random returns a source of random numbers for one test. Its seed is in the test's log; REDRAIN_SEED in the
+// environment repeats the numbers. It is safe for concurrent use, but then the order is not repeatable.
 func Random(t T) *rand.Rand {
 	t.Helper()
 	seed := rand.Uint64()
@@ -37,8 +37,8 @@ func (s *lockedSource) Uint64() uint64 {
 	return s.source.Uint64()
 }
 
-// Namespace returns a short token of [a-z0-9] that begins with a letter and that no other test has: a part of keys,
-// subjects, stream and database names that keeps tests on a shared server apart.
+// Namespace returns a short token, unique to the test, of [a-z0-9] and not beginning with a digit. As a part of keys,
+// subjects, stream and database names it separates tests on a shared server.
 func Namespace(t T) string {
 	t.Helper()
 	const letters = 36 * 36 * 36 * 36 * 36 * 36 * 36 * 36 // eight digits of base 36

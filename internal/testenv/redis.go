@@ -20,8 +20,8 @@ func Redis(t T) string {
 
 var sharedRedis = sync.OnceValues(func() (*process, error) { return launch(redisServer) })
 
-// StartRedis starts a redis-server of the test's own. Its append-only file keeps every answered write through Kill: it
-// is written before each answer. With the usual "everysec" a write waits up to two seconds in memory while the disk is
+// StartRedis starts a redis-server for one test. Its append-only file keeps every answered write through Kill: it is
+// written before each answer. With the usual "everysec" a write waits up to two seconds in memory while the disk is
 // busy.
 func StartRedis(t T) *Server {
 	t.Helper()
@@ -54,7 +54,7 @@ func redisAnswers(ctx context.Context, p *process) error {
 	return err
 }
 
-// firstLine connects, says what is to be said, and returns the first line of the answer.
+// firstLine connects, sends a line, and returns the first line of the answer.
 func firstLine(ctx context.Context, addr, say string) (string, error) {
 	conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", addr)
 	if err != nil {

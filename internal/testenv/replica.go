@@ -30,7 +30,7 @@ func StartReplica(t T, of *Server) *Server {
 		if err != nil {
 			return false
 		}
-		// A master calls it online a second before it sends what is written. WAIT has all say what they have.
+		// A master reports it online a second before it sends new writes. WAIT requests the offsets of all.
 		_ = master.Do(ctx, "WAIT", 100, 100).Err()
 		has, err := roleOf(ctx, master, replica.p.port.String())
 		return err == nil && has.replica >= written.master
@@ -41,7 +41,7 @@ func StartReplica(t T, of *Server) *Server {
 	return replica
 }
 
-// offsets are how much a master has written, and how much of that a replica has.
+// offsets are the written offset of a master, and that of a replica.
 type offsets struct{ master, replica int64 }
 
 // roleOf asks a master; a replica that is not online has nothing.

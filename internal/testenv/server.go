@@ -4,11 +4,11 @@ import (
 	"time"
 )
 
-// Server is a server of one test's own, which the test may kill and start again. Its methods fail the test when they
-// cannot do what they say; call them from the test's goroutine. It is gone when the test ends.
+// Server is a server for one test, which may kill and restart it. Its methods fail the test on an error; call them from
+// the test's goroutine. It is gone when the test ends.
 type Server struct {
 	Addr string // where it listens, "host:port"; the same after every Start
-	URL  string // NATS: what a client connects to
+	URL  string // NATS: the address for clients
 	DSN  string // MySQL: an empty database in it, for go-sql-driver
 
 	t T
@@ -69,8 +69,8 @@ func (s *Server) Start() {
 	s.check("start", s.p.start())
 }
 
-// LoseData kills the server if it runs and deletes all that it has kept. The next Start starts it empty. (An empty
-// MySQL server has the database of DSN, without tables.)
+// LoseData kills the server if it runs and deletes its data. The next Start starts it empty. (An empty MySQL server has
+// the database of DSN, without tables.)
 func (s *Server) LoseData() {
 	s.t.Helper()
 	s.p.kill()
@@ -81,7 +81,7 @@ func (s *Server) LoseData() {
 func (s *Server) Freeze() {
 	s.t.Helper()
 	s.check("freeze", s.p.child.signal(sigFreeze))
-	// The signal is only on its way; a thread that still runs could answer once more.
+	// The signal is in flight; a thread that still runs could answer once more.
 	pid := s.PID()
 	Eventually(s.t, 5*time.Second, "the server is frozen", func() bool { return isFrozen(pid) })
 }
@@ -92,7 +92,7 @@ func (s *Server) Thaw() {
 	s.check("thaw", s.p.child.signal(sigThaw))
 }
 
-// PID is the id of the server's process while it runs, for tests that look at what it uses.
+// PID returns the id of the server's process while it runs, for measurements.
 func (s *Server) PID() int { return s.p.child.cmd.Process.Pid }
 
 // Data is the folder that the server keeps its data in.

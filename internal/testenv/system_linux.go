@@ -17,7 +17,7 @@ func dieWithParent(cmd *exec.Cmd) {
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 }
 
-// isFrozen tells whether every thread of a process has stopped: the third field of its stat is T (proc(5)).
+// isFrozen reports whether every thread of a process has stopped: the third field of its stat is T (proc(5)).
 func isFrozen(pid int) bool {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	if err != nil || len(threads) == 0 {
@@ -33,7 +33,7 @@ func isFrozen(pid int) bool {
 	return true
 }
 
-// ramDisk is a folder in memory, "" where there is none or not enough room in it.
+// ramDisk returns a folder in memory, "" if there is none or not enough room in it.
 func ramDisk() string {
 	const dir, enough = "/dev/shm", 8 << 30
 	var disk syscall.Statfs_t

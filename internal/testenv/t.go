@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// T is what this package needs of a test. Tests and benchmarks of package testing are one; so is whatever else starts
-// servers, and runs what it was told with Cleanup at its end, last come first.
+// T is the part of a test that this package uses. Tests and benchmarks of package testing implement it. Another program
+// that starts servers may implement it too; it must call the functions of Cleanup at its end, the last one first.
 type T interface {
 	Helper()
 	Context() context.Context // of the test
@@ -104,16 +104,15 @@ func (r Result[V]) Want(t interface {
 	}
 }
 
-// slowest is how many times longer than usual a machine may take that has other work to do. A limit that is met costs
-// nothing, so it is generous.
+// slowest is the factor by which a busy machine may be slower. It is generous, because a passed limit costs nothing.
 const slowest = 6
 
-// Patiently is how long something is waited for that takes no longer than d on a quiet machine.
+// Patiently returns the time limit for an event that takes at most d on a quiet machine.
 func Patiently(d time.Duration) time.Duration { return d * slowest }
 
 // Eventually waits until cond is true. It asks on the test's goroutine, at most 200 times a second, and uses at most a
-// tenth of a processor. It fails the test with what when that takes much longer than within, the time that it takes at
-// most on a quiet machine. It is for matters outside this process; within it, a channel or testing/synctest is better.
+// tenth of a processor. It fails the test with the text what if that takes much longer than within, the longest time on
+// a quiet machine. It is for matters outside this process; within it, a channel or testing/synctest is better.
 func Eventually(t T, within time.Duration, what string, cond func() bool) {
 	t.Helper()
 	within = Patiently(within)

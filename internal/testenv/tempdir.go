@@ -15,8 +15,8 @@ const (
 	lockName    = "lock"
 )
 
-// rootDir is the directory under which this test binary keeps everything. Its lock file is locked as long as the
-// test binary lives, so that another one can tell a directory in use from one that a killed test binary has left.
+// rootDir is the directory of all files of this test binary. Its lock file is locked while the test binary lives, so
+// that another one does not remove it.
 type rootDir struct {
 	within func() string // the folder that it is made in
 
@@ -25,9 +25,9 @@ type rootDir struct {
 	lock *os.File // holds the lock
 }
 
-// The two places. What servers write is in memory, where there is room: they write each commit through to the disk,
-// dozens of them would share one, and a test waits for them. What a server has written stays there when it is killed,
-// as on a disk. Programs stay on the disk, because a file has no second name on another one.
+// The two places. Servers write to memory if there is room, because dozens of them would sync each commit to one disk
+// while tests wait. The data survives the kill of a server, as on a disk. Programs stay on the disk, because a hard
+// link needs the same file system.
 var (
 	root   = rootDir{within: os.TempDir}
 	memory = rootDir{within: func() string { return cmp.Or(ramDisk(), os.TempDir()) }}

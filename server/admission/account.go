@@ -10,29 +10,29 @@ import (
 	"redrain/grab/store"
 )
 
-// account is what the guests of one address may win of a campaign on this node. It is a grab.Quota.
+// account holds the wins that the guests of one address may have in a campaign on this node. It is a grab.Quota.
 type account struct {
 	caps *Caps
 	key  capKey
-	most int // that all nodes may let the address win
+	most int // the limit of the address over all nodes
 
-	ready chan struct{} // closed when Redis was asked first
-	err   error         // why it could not be; read after ready
+	ready chan struct{} // closed after the first request to Redis
+	err   error         // of that request; read after ready
 
 	mu     sync.Mutex
-	left   int  // of what this node has: not won
+	left   int  // leased to this node and not won
 	flying int  // taps that may win
 	won    int  // on this node
-	total  int  // what all nodes have, as far as this one has heard
-	missed int  // taps that found nothing left since Redis was asked
-	asking bool // Redis is to be asked for more
-	used   bool // since the last sweep
+	total  int  // leased to all nodes, as far as this one knows
+	missed int  // taps without a lease since the last request to Redis
+	asking bool // more is to be requested from Redis
+	used   bool // used since the last sweep
 }
 
-// reserve is how many wins a node has in hand for an address, at least, where it can.
+// reserve is the number of unused wins that a node tries to hold for an address.
 const reserve = 4
 
-// Take lets a tap go to the script, if there is a win in hand for it.
+// Take lets a tap go to the script if the node has an unused win for it.
 func (a *account) Take() (why outcome.Outcome, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -52,10 +52,10 @@ func (a *account) Take() (why outcome.Outcome, ok bool) {
 	if a.total < a.most {
 		a.ask()
 	}
-	return outcome.Empty, false // Redis is being asked for more, or what is in the air may lose
+	return outcome.Empty, false // a request for more is in flight, or taps in flight may lose
 }
 
-// ask has Run get more. It needs a.mu.
+// ask makes Run request more. It needs a.mu.
 func (a *account) ask() {
 	if !a.asking {
 		a.asking = true
@@ -63,7 +63,7 @@ func (a *account) ask() {
 	}
 }
 
-// Settle counts what has come of a tap.
+// Settle counts the result of a tap.
 func (a *account) Settle(taken, won bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -72,17 +72,17 @@ func (a *account) Settle(taken, won bool) {
 	}
 	if won {
 		a.won++
-		a.left-- // below zero for a win that was counted nowhere: the next word to Redis counts it
+		a.left-- // below zero for an uncounted win: the next report to Redis counts it
 	}
 }
 
-// has is what this node has, used or not. Wins that were counted nowhere are, with that. It needs a.mu.
+// has returns the wins leased to this node, used or not, including uncounted ones. It needs a.mu.
 func (a *account) has() int {
 	a.left = max(0, a.left)
 	return a.won + a.left
 }
 
-// wanted is what Redis is asked for now.
+// wanted returns the request to Redis.
 func (a *account) wanted() store.Allotment {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -91,8 +91,8 @@ func (a *account) wanted() store.Allotment {
 	return store.Allotment{Address: a.key.address, Has: a.has(), Want: max(0, aim-max(0, a.left-a.flying))}
 }
 
-// word is what Redis is told now and then. What was not used since the last time is given back, where others may need
-// it or nobody is here.
+// word returns the periodic report to Redis. It returns unused wins if other nodes may need them, or if empty says that
+// the address has no guests here.
 func (a *account) word(empty bool) store.Allotment {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -105,7 +105,7 @@ func (a *account) word(empty bool) store.Allotment {
 	return w
 }
 
-// got takes in the answer of Redis to what it was told.
+// got applies the answer of Redis.
 func (a *account) got(w store.Allotment, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -114,18 +114,18 @@ func (a *account) got(w store.Allotment, err error) {
 		a.total = w.Total
 		a.left += max(0, w.Got)
 	case w.Want < 0:
-		a.left -= w.Want // where Redis has taken it all the same, the next word counts it again
+		a.left -= w.Want // if Redis has stored it all the same, the next report counts it again
 	}
 }
 
-// done tells whether nothing is lost with the account.
+// done reports whether the account may be dropped.
 func (a *account) done() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.won == 0 && a.flying == 0 && a.left <= 0
 }
 
-// capsMetrics is what Caps count.
+// capsMetrics holds the counters of Caps.
 type capsMetrics struct {
 	wins, seats prometheus.Counter
 	known       prometheus.Gauge
@@ -135,7 +135,7 @@ func newCapsMetrics(reg prometheus.Registerer) *capsMetrics {
 	f := promauto.With(reg)
 	refused := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "redrain_address_refusals_total",
-		Help: "What guests were refused because their address has as much as it may: wins (taps), " +
+		Help: "Refusals of guests because of the limit of their address: wins (taps), " +
 			"seats (hellos and joins).",
 	}, []string{"of"})
 	return &capsMetrics{

@@ -19,24 +19,24 @@ import (
 	"redrain/server/presence"
 )
 
-// ErrAddressFull is an address whose guests have all the seats that they may have.
+// ErrAddressFull means that the guests of an address have all their slots.
 var ErrAddressFull = errors.New("the guests of this address have all the seats that one address may have")
 
 const (
-	// leastWins is what an address may win of every campaign, however few packets it has.
+	// leastWins is the number of wins that an address may have in any campaign, even a small one.
 	leastWins = 16
-	// sweepEvery is how often a node writes which guests are here and what they have won. It is far less than
+	// sweepEvery is the interval at which a node writes its guests and their wins. It is far less than
 	// store.AddressSeatFor.
 	sweepEvery = 10 * time.Second
-	// retry and retryMost are the pauses after Redis could not be asked for wins.
+	// retry and retryMost are the pauses after a failed request to Redis.
 	retry, retryMost = 100 * time.Millisecond, time.Second
 	// within limits a round.
 	within = 5 * time.Second
-	// atOnce is how many addresses one call writes: Redis answers no other client meanwhile.
+	// atOnce is the number of addresses that one call writes: Redis answers no other client meanwhile.
 	atOnce = 200
 )
 
-// AddressStore is what all nodes know of the addresses. [store.Addresses] is that.
+// AddressStore holds the state of addresses over all nodes. [store.Addresses] implements it.
 type AddressStore interface {
 	Allot(ctx context.Context, campaign, node string, most int, all []store.Allotment) error
 	Sit(ctx context.Context, campaign, address, user string, seats int) (ok bool, err error)
@@ -44,29 +44,29 @@ type AddressStore interface {
 	Rise(ctx context.Context, campaign string, gone map[string][]string) error
 }
 
-// Campaigns are those that this node knows. [cluster.Known] is that.
+// Campaigns are the campaigns that this node has. [cluster.Known] implements it.
 type Campaigns interface {
-	Cached(id string) *rain.Campaign // nil where it does not
+	Cached(id string) *rain.Campaign // nil if it does not have it
 }
 
-// CapsOptions are those of Caps. All are needed but those that say so.
+// CapsOptions are the options of Caps. All are required unless stated otherwise.
 type CapsOptions struct {
 	Redis      AddressStore
 	Known      Campaigns
-	Node       string          // of this process alone
-	Wins       float64         // the part of a campaign's packets that an address's guests may win; 0: no limit
-	Seats      int             // that they may have in a campaign's room; 0: no limit
-	Exempt     []netip.Prefix  // networks that are not bounded; see ParseExempt
+	Node       string          // unique to this process
+	Wins       float64         // the share of a campaign's packets that an address's guests may win; 0: no limit
+	Seats      int             // slots that they may have in a campaign's room; 0: no limit
+	Exempt     []netip.Prefix  // networks without limits; see ParseExempt
 	Recoverer  *loop.Recoverer // nil: panics are logged only
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
 }
 
-// Caps bound addresses. Their Run must be started.
+// Caps limit addresses. Their Run must be started.
 type Caps struct {
 	o       CapsOptions
 	metrics *capsMetrics
-	hungry  loop.Wake                         // an account asks for more
+	hungry  loop.Wake                         // an account needs more
 	guests  *presence.Tracker[capKey, string] // of this node, by campaign and address
 
 	mu       sync.Mutex
@@ -75,31 +75,32 @@ type Caps struct {
 
 type capKey struct{ campaign, address string }
 
-// NewCaps makes Caps.
+// NewCaps returns Caps without guests.
 func NewCaps(o CapsOptions) *Caps {
 	c := &Caps{o: o, metrics: newCapsMetrics(o.Registerer), hungry: loop.NewWake(), accounts: map[capKey]*account{}}
 	c.guests = presence.NewTracker(presence.Options[capKey, string]{
-		Part: capsPart, Work: "keeping the seats of guests; they play on", Flush: c.writeSeats, Every: sweepEvery,
+		Part: capsPart, Work: "keep the seats of guests; they play on", Flush: c.writeSeats, Every: sweepEvery,
 		LeavesLate: true,
 		Recoverer:  o.Recoverer, Log: o.Log,
 	})
 	return c
 }
 
-// Exempt tells whether an address is in one of the networks that are not bounded.
+// Exempt reports whether an address is in one of the networks without limits.
 func (c *Caps) Exempt(address string) bool { return exempt(c.o.Exempt, address) }
 
-// bounds tells whether a player who calls from an address is bounded.
+// bounds reports whether a player at an address is limited.
 func (c *Caps) bounds(address, user string) bool { return rain.IsGuest(user) && !c.Exempt(address) }
 
-// most is how much of a campaign an address may win: a part of what its guests can win at all.
+// most returns the wins that an address may have in a campaign: a share of the packets for guests.
 func (c *Caps) most(of *rain.Campaign) int {
 	_, packets := of.Layout().Part(rain.LaneGuests)
 	return max(leastWins, int(c.o.Wins*float64(packets.Count())))
 }
 
-// Enter seats a player, and returns what they may win together with the others of their address; nil for all that the
-// campaign allows. The error is ErrAddressFull, or one of Redis. Leave must be called after it, unless it fails.
+// Enter gives a player a slot, and returns the quota shared with the other guests of the address; nil: only the
+// campaign limits the player. The error is ErrAddressFull, or one of Redis. Leave must be called after it, unless it
+// fails.
 func (c *Caps) Enter(ctx context.Context, of *rain.Campaign, address, user string) (grab.Quota, error) {
 	if !c.bounds(address, user) || c.o.Wins == 0 && c.o.Seats == 0 {
 		return nil, nil //nolint:nilnil // no bound
@@ -120,7 +121,7 @@ func (c *Caps) Enter(ctx context.Context, of *rain.Campaign, address, user strin
 	return a, nil
 }
 
-// begin gets the first wins of an address.
+// begin requests the first wins of an address.
 func (c *Caps) begin(ctx context.Context, a *account) error {
 	if c.o.Wins == 0 {
 		return nil
@@ -151,8 +152,8 @@ func (c *Caps) enter(ctx context.Context, a *account, user string, newcomer bool
 	return err
 }
 
-// come counts a connection. first says that nobody has asked Redis for the account, newcomer that it is the player's
-// first one.
+// come counts a connection. first means that the account was not requested from Redis yet, newcomer that it is the
+// player's first connection.
 func (c *Caps) come(of *rain.Campaign, k capKey, user string) (a *account, first, newcomer bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -165,22 +166,22 @@ func (c *Caps) come(of *rain.Campaign, k capKey, user string) (a *account, first
 	return a, first, c.guests.Add(k, user)
 }
 
-// Leave ends a connection that Enter has let in. It has no effect on one that Enter did not bound.
+// Leave ends a connection that Enter has admitted. It has no effect if Enter returned no quota.
 func (c *Caps) Leave(campaign, address, user string) {
 	c.guests.Leave(capKey{campaign, address}, user, presence.Left)
 }
 
-// undo takes back a connection that was not let in.
+// undo removes a connection that was not admitted.
 func (c *Caps) undo(a *account, user string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.guests.Remove(a.key, user)
 	if c.guests.Count(a.key) == 0 && a.failed() {
-		delete(c.accounts, a.key) // the next one asks Redis anew
+		delete(c.accounts, a.key) // the next one requests it again
 	}
 }
 
-// failed tells whether Redis could not be asked for the account.
+// failed reports whether the account's first request to Redis has failed.
 func (a *account) failed() bool {
 	select {
 	case <-a.ready:
@@ -206,17 +207,17 @@ func (c *Caps) all(keep func(*account) bool) map[string][]*account {
 // capsPart names the loops in metrics, alarms and the log.
 const capsPart = "addresses"
 
-// Run gets more wins for the addresses that need them, and writes who is here, until ctx ends.
+// Run requests wins for the addresses that need them, and writes the guests of this node, until ctx ends.
 func (c *Caps) Run(ctx context.Context) error {
-	return c.guests.Run(ctx, loop.Spec{Part: capsPart, Work: "asking what addresses may win", Every: sweepEvery,
+	return c.guests.Run(ctx, loop.Spec{Part: capsPart, Work: "request wins of addresses", Every: sweepEvery,
 		Wake: c.hungry, Retry: retry, RetryMost: retryMost, Do: c.sweep, Woken: c.feed,
 		Recoverer: c.o.Recoverer, Log: c.o.Log})
 }
 
-// feed asks Redis for what accounts want. After an error they ask again.
+// feed requests the wins that accounts need. After an error they are requested again.
 func (c *Caps) feed(ctx context.Context) (failed error) {
 	for campaign, accounts := range c.all((*account).isAsking) {
-		if err := c.tell(ctx, campaign, accounts, (*account).wanted); err != nil {
+		if err := c.exchange(ctx, campaign, accounts, (*account).wanted); err != nil {
 			failed = errors.Join(failed, err)
 			for _, a := range accounts {
 				a.keepAsking()
@@ -226,12 +227,12 @@ func (c *Caps) feed(ctx context.Context) (failed error) {
 	return failed
 }
 
-// sweep writes what was won, gives back what is not used, feeds accounts and forgets those that are over.
+// sweep reports wins, returns unused ones, feeds accounts, and drops those that are done.
 func (c *Caps) sweep(ctx context.Context) (failed error) {
 	if c.o.Wins > 0 {
 		word := func(a *account) store.Allotment { return a.word(c.guests.Count(a.key) == 0) }
 		for campaign, accounts := range c.all((*account).ok) {
-			failed = errors.Join(failed, c.tell(ctx, campaign, accounts, word))
+			failed = errors.Join(failed, c.exchange(ctx, campaign, accounts, word))
 		}
 	}
 	failed = errors.Join(failed, c.feed(ctx))
@@ -239,8 +240,8 @@ func (c *Caps) sweep(ctx context.Context) (failed error) {
 	return failed
 }
 
-// tell tells Redis one word of each account, and the accounts its answers.
-func (c *Caps) tell(ctx context.Context, campaign string, all []*account, word func(*account) store.Allotment) error {
+// exchange sends each account's report to Redis, and applies the answers.
+func (c *Caps) exchange(ctx context.Context, campaign string, all []*account, word func(*account) store.Allotment) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	var failed error
@@ -258,7 +259,7 @@ func (c *Caps) tell(ctx context.Context, campaign string, all []*account, word f
 	return failed
 }
 
-// writeSeats keeps and gives up guests' seats.
+// writeSeats renews and frees guests' slots.
 func (c *Caps) writeSeats(ctx context.Context, changes []presence.Change[capKey, string]) (failed error) {
 	if c.o.Seats == 0 {
 		return nil
@@ -278,7 +279,7 @@ func (c *Caps) writeSeats(ctx context.Context, changes []presence.Change[capKey,
 	for campaign, by := range gone {
 		failed = errors.Join(failed, c.o.Redis.Rise(ctx, campaign, by))
 	}
-	isAway := map[string]bool{} // campaigns whose Redis is away: the others' may answer
+	isAway := map[string]bool{} // campaigns whose Redis does not answer: that of others may
 	for k, users := range here {
 		if isAway[k.campaign] {
 			continue
@@ -290,7 +291,7 @@ func (c *Caps) writeSeats(ctx context.Context, changes []presence.Change[capKey,
 	return failed
 }
 
-// forget drops the accounts that are needed no more: nobody is here, and nothing was won of what may still be played.
+// forget drops the accounts without guests here whose campaign is over, or that hold no wins.
 func (c *Caps) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -315,7 +316,7 @@ func (a *account) keepAsking() {
 	a.asking = true
 }
 
-// ok tells whether Redis was asked for the account.
+// ok reports whether the account's first request to Redis has succeeded.
 func (a *account) ok() bool {
 	select {
 	case <-a.ready:
@@ -325,8 +326,8 @@ func (a *account) ok() bool {
 	}
 }
 
-// ParseExempt reads networks and addresses that are not bounded. One within an IPv6 /64 stands for all of it, as one
-// client usually does.
+// ParseExempt parses networks and addresses without limits. One within an IPv6 /64 stands for all of it, because one
+// client usually has all of it.
 func ParseExempt(list []string) ([]netip.Prefix, error) {
 	networks, err := clientip.ParseProxies(list)
 	if err != nil {
@@ -342,7 +343,7 @@ func ParseExempt(list []string) ([]netip.Prefix, error) {
 	return all, nil
 }
 
-// exempt tells whether an address, as package clientip names it, is in one of the networks.
+// exempt reports whether an address, as package clientip names it, is in one of the networks.
 func exempt(networks []netip.Prefix, address string) bool {
 	addr, err := netip.ParseAddr(address)
 	return err == nil && clientip.Proxies(networks).Trust(addr)

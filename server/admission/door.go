@@ -15,11 +15,11 @@ import (
 	"redrain/server/presence"
 )
 
-// keepEvery is how often a node says which seats are taken. It is far less than store.AdmissionTimes.Kept, so that a
-// Redis that does not answer for a while frees nobody's seat.
+// keepEvery is the interval at which a node reports taken slots. It is far less than store.AdmissionTimes.Kept, so that
+// a short outage of Redis frees no slot.
 const keepEvery = 10 * time.Second
 
-// Seats are the rooms' seats over all nodes. [store.Admission] keeps them.
+// Seats are the rooms' slots over all nodes. [store.Admission] implements it.
 type Seats interface {
 	Ask(ctx context.Context, c *rain.Campaign, user string) (store.Turn, error)
 	Enter(ctx context.Context, c *rain.Campaign, user, node string) (store.Turn, error)
@@ -29,12 +29,12 @@ type Seats interface {
 	Counts(ctx context.Context, campaign string) (waiting, seated int64, err error)
 }
 
-// Known is the campaigns that this node knows. [cluster.Known] is that.
+// Known holds the campaigns that this node has. [cluster.Known] implements it.
 type Known interface {
 	Live() []*rain.Campaign
 }
 
-// DoorOptions are those of a Door. All are needed but those that say so.
+// DoorOptions are the options of a Door. All are required unless stated otherwise.
 type DoorOptions struct {
 	Seats      Seats
 	Known      Known
@@ -44,24 +44,24 @@ type DoorOptions struct {
 	Registerer prometheus.Registerer
 }
 
-// Door lets players into rooms. Its Run must be started.
+// Door admits players to rooms with a capacity. Its Run must be started.
 type Door struct {
 	o       DoorOptions
 	metrics *doorMetrics
 	players *presence.Tracker[string, string] // of this node, by campaign
 }
 
-// NewDoor makes a Door.
+// NewDoor returns a Door without players.
 func NewDoor(o DoorOptions) *Door {
 	d := &Door{o: o, metrics: newDoorMetrics(o.Registerer)}
 	d.players = presence.NewTracker(presence.Options[string, string]{
-		Part: "admission", Work: "keeping the seats of this node's players; they go on playing",
+		Part: "admission", Work: "keep the seats of this node's players; they go on playing",
 		Flush: d.write, Every: keepEvery, Recoverer: o.Recoverer, Log: o.Log,
 	})
 	return d
 }
 
-// Ask lets a player in, or tells their place.
+// Ask returns whether a player is admitted, else the queue position.
 func (d *Door) Ask(ctx context.Context, c *rain.Campaign, user string) (store.Turn, error) {
 	if !c.Waits() {
 		return store.Turn{Admitted: true}, nil
@@ -69,13 +69,13 @@ func (d *Door) Ask(ctx context.Context, c *rain.Campaign, user string) (store.Tu
 	return d.counted(d.o.Seats.Ask(ctx, c, user))
 }
 
-// Enter is Ask for a player who is there. Leave must be called for one who is admitted, also where nobody ever has to
-// wait.
+// Enter is Ask for a connected player. Leave must be called for each admitted connection, also of a campaign without a
+// queue.
 func (d *Door) Enter(ctx context.Context, c *rain.Campaign, user string) (store.Turn, error) {
 	if !c.Waits() {
 		return store.Turn{Admitted: true}, nil
 	}
-	d.players.Add(c.ID, user) // before Redis is asked: the seat is not given up in between
+	d.players.Add(c.ID, user) // before the call of Redis, so that the slot is not freed in between
 	turn, err := d.counted(d.o.Seats.Enter(ctx, c, user, d.o.Node))
 	if err != nil || !turn.Admitted {
 		d.players.Remove(c.ID, user)
@@ -83,8 +83,8 @@ func (d *Door) Enter(ctx context.Context, c *rain.Campaign, user string) (store.
 	return turn, err
 }
 
-// Leave ends a connection that Enter has admitted. left is true if the player has said that they go. Otherwise the seat
-// stays theirs for a while, in which they may come back.
+// Leave ends a connection that Enter has admitted. left means that the player has left for good. Otherwise the slot is
+// kept for a while for their return.
 func (d *Door) Leave(campaign, user string, left bool) {
 	state := presence.Lost
 	if left {
@@ -93,7 +93,7 @@ func (d *Door) Leave(campaign, user string, left bool) {
 	d.players.Leave(campaign, user, state)
 }
 
-// Counts are how many wait for a campaign's room, and how many have a seat.
+// Counts returns the number of players who wait for a campaign's room, and of those with a slot.
 func (d *Door) Counts(ctx context.Context, c *rain.Campaign) (waiting, seated int64, err error) {
 	if !c.Waits() {
 		return 0, 0, nil
@@ -112,13 +112,13 @@ func (d *Door) counted(turn store.Turn, err error) (store.Turn, error) {
 	return turn, err
 }
 
-// Run keeps the seats of this node's players until ctx ends. They then have the time to come back to another node.
+// Run keeps the slots of this node's players until ctx ends. After that they have time to reconnect to another node.
 func (d *Door) Run(ctx context.Context) error {
 	return d.players.Run(ctx, loop.Spec{Part: "admission", Every: keepEvery, Within: keepEvery, Do: d.count,
-		Work: "counting players who wait", Recoverer: d.o.Recoverer, Log: d.o.Log})
+		Work: "count players who wait", Recoverer: d.o.Recoverer, Log: d.o.Log})
 }
 
-// write keeps and gives up seats.
+// write renews and frees slots.
 func (d *Door) write(ctx context.Context, changes []presence.Change[string, string]) error {
 	type seats struct{ here, lost, left []string }
 	by := map[string]*seats{}
@@ -137,7 +137,7 @@ func (d *Door) write(ctx context.Context, changes []presence.Change[string, stri
 	for campaign, s := range by {
 		unknown, err := d.o.Seats.Keep(ctx, campaign, d.o.Node, s.here)
 		if unknown > 0 {
-			d.o.Log.Warn("redis had forgotten seats, and may have let in too many", "campaign", campaign, "seats",
+			d.o.Log.Warn("redis had lost seats, and may have admitted too many players", "campaign", campaign, "seats",
 				unknown)
 		}
 		failed = errors.Join(failed, err, d.o.Seats.Lost(ctx, campaign, d.o.Node, s.lost),
@@ -146,7 +146,7 @@ func (d *Door) write(ctx context.Context, changes []presence.Change[string, stri
 	return failed
 }
 
-// count reads how many wait, for the metrics.
+// count reads the numbers of waiting players for the metrics.
 func (d *Door) count(ctx context.Context) error {
 	var waiting, seated int64
 	for _, c := range d.o.Known.Live() {
@@ -161,7 +161,7 @@ func (d *Door) count(ctx context.Context) error {
 	return nil
 }
 
-// doorMetrics is what a Door counts.
+// doorMetrics holds the metrics of a Door.
 type doorMetrics struct {
 	waiting, seated prometheus.Gauge
 	admitted, told  prometheus.Counter
@@ -172,19 +172,19 @@ func newDoorMetrics(reg prometheus.Registerer) *doorMetrics {
 	return &doorMetrics{
 		waiting: f.NewGauge(prometheus.GaugeOpts{
 			Name: "redrain_waiting",
-			Help: "Players in the waiting rooms of all campaigns, over all nodes: each node says the same.",
+			Help: "Players in the waiting rooms of all campaigns, over all nodes: each node reports the same.",
 		}),
 		seated: f.NewGauge(prometheus.GaugeOpts{
 			Name: "redrain_seated",
-			Help: "Players with a seat where others may have to wait, over all nodes: each node says the same.",
+			Help: "Players with a seat in rooms with a capacity, over all nodes: each node reports the same.",
 		}),
 		admitted: f.NewCounter(prometheus.CounterOpts{
 			Name: "redrain_admitted_total",
-			Help: "Players that this node has let into a room where others may have to wait.",
+			Help: "Players that this node has admitted to rooms with a capacity.",
 		}),
 		told: f.NewCounter(prometheus.CounterOpts{
 			Name: "redrain_waiting_answers_total",
-			Help: "Times that this node has told a player who waits their place.",
+			Help: "Queue positions that this node has sent to waiting players.",
 		}),
 	}
 }

@@ -151,10 +151,10 @@ func TestSeatsAreKeptWhilePlayersAreThere(t *testing.T) {
 			t.Errorf("%v, want %v", got, want)
 		}
 		if err := testutil.GatherAndCompare(reg, strings.NewReader(`
-# HELP redrain_waiting Players in the waiting rooms of all campaigns, over all nodes: each node says the same.
+# HELP redrain_waiting Players in the waiting rooms of all campaigns, over all nodes: each node reports the same.
 # TYPE redrain_waiting gauge
 redrain_waiting 10
-# HELP redrain_admitted_total Players that this node has let into a room where others may have to wait.
+# HELP redrain_admitted_total Players that this node has admitted to rooms with a capacity.
 # TYPE redrain_admitted_total counter
 redrain_admitted_total 4
 `), "redrain_waiting", "redrain_admitted_total"); err != nil {

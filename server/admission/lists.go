@@ -20,25 +20,25 @@ import (
 	"redrain/server/timeout"
 )
 
-// ListSource is where the lists are kept for good. [ledger.Lists] is that.
+// ListSource stores the lists. [ledger.Lists] implements it.
 type ListSource interface {
 	Heads(ctx context.Context) ([]standing.List, error)
 	Members(ctx context.Context, name, after string, limit int) (list []ledger.ListMember, next string, err error)
 	Among(ctx context.Context, name string, who []string) (on map[string]int64, err error)
 }
 
-// ListsOptions are those of Lists. All are needed.
+// ListsOptions are the options of Lists. All are required unless stated otherwise.
 type ListsOptions struct {
 	Source     ListSource
-	Changed    func(ctx context.Context) error // looks again at who is here: see Screen
+	Changed    func(ctx context.Context) error // screens the players of this node again: see Screen
 	Recoverer  *loop.Recoverer                 // nil: panics are logged only
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
 }
 
-// Lists are the lists as this node knows them. Load them before players are let in; their Run must be started.
+// Lists are a node's copy of the lists. Load them before players are admitted; their Run must be started.
 type Lists struct {
-	*cluster.Mirror[listsChange] // players who are here are checked again
+	*cluster.Mirror[listsChange] // this node's players are checked again
 
 	o       ListsOptions
 	refused *prometheus.CounterVec
@@ -51,14 +51,14 @@ type Lists struct {
 // listsChange is one refresh that has read changed lists.
 type listsChange struct{}
 
-// listsKnown is what one refresh has read.
+// listsKnown holds the result of one refresh.
 type listsKnown struct {
 	revisions map[string]int64
-	denied    []string // lists of players who may not take part
+	denied    []string // lists of excluded players
 	networks  map[string]networks
 }
 
-// listsQuestion is whether somebody is on a list as of a revision: what was found of an older one is asked again.
+// listsQuestion is the cache key of a player's membership of a list at a revision. A newer revision is looked up again.
 type listsQuestion struct {
 	list     string
 	revision int64
@@ -66,13 +66,13 @@ type listsQuestion struct {
 }
 
 const (
-	// remembered is how many answers a node remembers: who waits asks every few seconds.
+	// remembered is the size of a node's cache of answers: a waiting player asks every few seconds.
 	remembered = 100_000
-	// networksAtOnce is how many networks are read by one query.
+	// networksAtOnce is the number of networks that one query reads.
 	networksAtOnce = 5000
 )
 
-// NewLists makes lists of which nothing was read yet.
+// NewLists returns lists that are not loaded yet.
 func NewLists(o ListsOptions) *Lists {
 	found, err := lru.New[listsQuestion, bool](remembered)
 	if err != nil {
@@ -80,7 +80,7 @@ func NewLists(o ListsOptions) *Lists {
 	}
 	l := &Lists{o: o, found: found, refused: newListsRefused(o.Registerer)}
 	l.Mirror = cluster.NewMirror(cluster.MirrorOptions[listsChange]{
-		Part: "lists", Work: "reading the lists of players; going on with what is known", Read: l.read,
+		Part: "lists", Work: "read the lists of players; continuing with the cached ones", Read: l.read,
 		Follow:    func(ctx context.Context, _ listsChange) error { return o.Changed(ctx) },
 		Recoverer: o.Recoverer, Log: o.Log,
 	})
@@ -134,7 +134,7 @@ func (l *Lists) readNetworks(ctx context.Context, name string) (networks, error)
 			return nil, err
 		}
 		for _, m := range some {
-			if network, err := standing.ParseNetwork(m.Who); err == nil { // else somebody has written it by hand
+			if network, err := standing.ParseNetwork(m.Who); err == nil { // else it was written by hand
 				all.add(network)
 			}
 		}
@@ -144,8 +144,8 @@ func (l *Lists) readNetworks(ctx context.Context, name string) (networks, error)
 	}
 }
 
-// MayPlay tells whether somebody may take part in a campaign: standing.ErrDenied, standing.ErrNotInvited, or a back
-// end's error, where that has to be known. A nil campaign is any, and an empty user somebody new.
+// MayPlay returns nil if a player may take part in a campaign, else standing.ErrDenied or standing.ErrNotInvited. It
+// returns a back end's error if the answer depends on it. A nil campaign means any, and an empty user a new player.
 func (l *Lists) MayPlay(ctx context.Context, c *rain.Campaign, user, address string) error {
 	if l.DeniedAddress(address) {
 		return l.count(standing.ErrDenied)
@@ -159,8 +159,8 @@ func (l *Lists) MayPlay(ctx context.Context, c *rain.Campaign, user, address str
 		}
 		on, err := l.isOn(ctx, listsQuestion{list, revisions[list], user})
 		if err != nil {
-			// What they win meanwhile is not paid: whoever posts it reads the list.
-			l.o.Log.Warn("letting a player in without knowing whether a list denies it", "user", user, "err", err)
+			// A denied player's wins are not paid meanwhile: each poster reads the list.
+			l.o.Log.Warn("look up a player in the denying lists; the player is admitted meanwhile", "user", user, "err", err)
 			break
 		}
 		if on {
@@ -177,7 +177,7 @@ func (l *Lists) MayPlay(ctx context.Context, c *rain.Campaign, user, address str
 	return err
 }
 
-// DeniedAddress tells whether who calls from an address may not take part.
+// DeniedAddress reports whether a list denies an address.
 func (l *Lists) DeniedAddress(address string) bool {
 	addr, err := netip.ParseAddr(address)
 	if err != nil {
@@ -206,14 +206,14 @@ func (l *Lists) isOn(ctx context.Context, q listsQuestion) (bool, error) {
 	return is, nil
 }
 
-// Occupant is a player who is here.
+// Occupant is a player on this node.
 type Occupant struct {
 	User, Address string
-	Campaign      *rain.Campaign // nil: this node does not know it
+	Campaign      *rain.Campaign // nil: this node does not have it
 }
 
-// Screen tells which of some who are here may not be, and why: nil for those who may. Where a list cannot be read
-// nobody on it is judged; the error says so.
+// Screen returns for each player nil, or the reason for which the player may not stay. If a list cannot be read, it
+// disconnects no player, and err is set.
 func (l *Lists) Screen(ctx context.Context, all []Occupant) (why []error, failed error) {
 	why = make([]error, len(all))
 	l.mu.RLock()
@@ -260,7 +260,7 @@ func (l *Lists) Screen(ctx context.Context, all []Occupant) (why []error, failed
 	return why, failed
 }
 
-// networks are networks by the length of their prefix: an address is looked up once for each length that there is.
+// networks are networks by the length of their prefix. An address is looked up once for each length.
 type networks map[int]map[netip.Prefix]struct{}
 
 func (n networks) add(p netip.Prefix) {
@@ -271,7 +271,7 @@ func (n networks) add(p netip.Prefix) {
 	n[key][p] = struct{}{}
 }
 
-// length tells those of IPv6, below zero, from those of IPv4.
+// length returns the length of a prefix; below zero for IPv6.
 func length(addr netip.Addr, bits int) int {
 	if addr.Is4() {
 		return bits
@@ -301,8 +301,7 @@ func (n networks) has(addr netip.Addr) bool {
 func newListsRefused(reg prometheus.Registerer) *prometheus.CounterVec {
 	c := promauto.With(reg).NewCounterVec(prometheus.CounterOpts{
 		Name: "redrain_list_refusals_total",
-		Help: "Refused, by reason: not_invited (not on the campaign's list), denied (on a list of those who may not " +
-			"take part).",
+		Help: "Refused, by reason: not_invited (not on the campaign's list), denied (on a list of excluded players).",
 	}, []string{"reason"})
 	for _, reason := range []string{"not_invited", "denied"} {
 		c.WithLabelValues(reason)

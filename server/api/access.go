@@ -9,7 +9,7 @@ import (
 	"redrain/internal/auth"
 )
 
-// caller is who sent a request.
+// caller is the sender of a request.
 type caller struct {
 	name     string        // for the audit log: an operator's name, or the player's id
 	role     string        // an operator's roles, or "player"
@@ -18,10 +18,10 @@ type caller struct {
 	rights   []right
 }
 
-// may tells whether the caller has a right.
+// may reports whether the caller has a right.
 func (c caller) may(r right) bool { return slices.Contains(c.rights, r) }
 
-// admit tells who sent a request, or why they may not.
+// admit returns the sender of a request, or the error that refuses it.
 func (a *API) admit(w http.ResponseWriter, r *http.Request, need right) (caller, error) {
 	switch need {
 	case anyone:
@@ -61,7 +61,7 @@ func (a *API) admitPlayer(r *http.Request) (caller, error) {
 	return caller{name: user, role: "player", user: user}, nil
 }
 
-// roleOf is an operator's roles in one word, or several with commas.
+// roleOf returns an operator's roles, separated by commas.
 func roleOf(o auth.Operator) string {
 	names := make([]string, len(o.Roles))
 	for i, role := range o.Roles {
@@ -72,35 +72,35 @@ func roleOf(o auth.Operator) string {
 
 var errUnauthorized = refuse(http.StatusUnauthorized, "unauthorized", "give a valid token: Authorization: Bearer …")
 
-// right is what a route asks of who calls it.
+// right is the permission that a route requires.
 type right string
 
-// The rights of operators. Each route names the one that it needs.
+// The rights of operators. Each route requires one.
 const (
-	reading     right = "read"        // see everything
-	campaigning right = "campaigns"   // make campaigns and rains, stop and close them
-	depositing  right = "deposits"    // bring sponsors' money in
-	paying      right = "withdrawals" // hold and release withdrawals, and end those that wait for people
+	reading     right = "read"        // read everything
+	campaigning right = "campaigns"   // create campaigns and rains, stop and close them
+	depositing  right = "deposits"    // record sponsors' deposits
+	paying      right = "withdrawals" // hold and release withdrawals, and end those that wait for operators
 	judging     right = "letters"     // retry and dismiss dead letters, release and confirm held wins
-	approving   right = "approvals"   // be the second person, with the right to what is decided on
+	approving   right = "approvals"   // be the second person, together with the right to the act itself
 	policing    right = "players"     // disconnect, ban and unban players, and keep lists of them
-	sealing     right = "seal"        // make a new key for the seals
-	// entering is to make codes that sign in as any player: whoever may could withdraw as they could. Players may make
-	// codes for themselves.
+	sealing     right = "seal"        // create a new key for the seals
+	// entering allows login codes for any player, and so withdrawals as that player. Players may create codes for
+	// themselves.
 	entering right = "logins"
 )
 
-// What routes that are not operators' ask for.
+// The rights of routes that are not operators'.
 const (
 	anyone right = ""
 	player right = "player" // a player's token
 )
 
-// operatorsRights are all that an operator can have.
+// operatorsRights lists all rights of operators.
 var operatorsRights = []right{reading, campaigning, depositing, paying, judging, approving, policing, sealing,
 	entering}
 
-// rightsOfRole is what each role may do.
+// rightsOfRole lists the rights of each role.
 var rightsOfRole = map[auth.Role][]right{
 	auth.RoleViewer:   {reading},
 	auth.RoleOperator: {reading, campaigning, policing},
@@ -108,8 +108,8 @@ var rightsOfRole = map[auth.Role][]right{
 	auth.RoleAdmin:    operatorsRights,
 }
 
-// rightsOf is what somebody may do: all that any of their roles may. Whoever has the shared token of the operators may
-// do everything, as before there were roles.
+// rightsOf returns the rights of an operator: those of all roles together. The shared token of the operators has all
+// rights.
 func rightsOf(o auth.Operator) []right {
 	if o.Shared && slices.Contains(o.Roles, auth.RoleOperator) {
 		return operatorsRights

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// alarmsKept is how long an alarm that is not raised again is open.
+	// alarmsKept is the time for which an alarm stays open without a repetition.
 	alarmsKept = 24 * time.Hour
-	// mostAlarms is how many different ones are kept; beyond it those go that were raised the longest ago.
+	// mostAlarms is the number of different open alarms; beyond it the oldest are dropped.
 	mostAlarms = 200
 )
 
-// openAlarms are those that this node has heard of, from any node.
+// openAlarms holds the alarms that this node has received from any node.
 type openAlarms struct {
 	mu sync.Mutex
 	by map[alarmKey]openapi.OpenAlarm
@@ -50,7 +50,7 @@ func (o *openAlarms) raise(n cluster.Alarm, now int64) {
 	}
 }
 
-// list are the alarms that are open, the newest first.
+// list returns the open alarms, the newest first.
 func (o *openAlarms) list(now int64) []openapi.OpenAlarm {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -68,7 +68,7 @@ func (o *openAlarms) list(now int64) []openapi.OpenAlarm {
 	return open
 }
 
-// listAlarms lists the alarms of the last day that this node has heard of, the newest first.
+// listAlarms lists the alarms of the last day that this node has received, the newest first.
 func (a *API) listAlarms(w http.ResponseWriter, _ *http.Request, _ caller) error {
 	return answer(w, list[openapi.OpenAlarm]{Items: a.o.Events.alarms.list(a.o.Clock())}, nil)
 }

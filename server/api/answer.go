@@ -19,12 +19,12 @@ func WriteJSON(w http.ResponseWriter, status int, v any) {
 	writeRaw(w, status, encode(v))
 }
 
-// answer answers with a value, or returns the error that there is instead of one.
+// answer answers with a value, or returns err.
 func answer[T any](w http.ResponseWriter, v T, err error) error {
 	return answerAs(w, v, err, func(v T) T { return v })
 }
 
-// answerAs answers with the view of a value, or returns the error that there is instead of one.
+// answerAs answers with the view of a value, or returns err.
 func answerAs[T, V any](w http.ResponseWriter, v T, err error, view func(T) V) error {
 	if err == nil {
 		WriteJSON(w, http.StatusOK, view(v))
@@ -41,12 +41,12 @@ func encode(v any) []byte {
 	return data
 }
 
-// writeRaw answers with a value that is JSON already.
+// writeRaw answers with encoded JSON.
 func writeRaw(w http.ResponseWriter, status int, data []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(data, '\n')) // the client has gone, if this fails
+	_, _ = w.Write(append(data, '\n')) // if this fails, the client is gone
 }
 
 // handler answers a request or returns the error that ends it.
@@ -57,19 +57,20 @@ type route struct {
 	method, path string
 	need         right
 	handle       handler
-	within       time.Duration // how long an answer may take; 0: what usual says
+	within       time.Duration // limit of the answer; 0: as in usual
 }
 
-// commands tells whether it is an operator's command, and not a question. What players may do too logs for itself.
+// commands reports whether the route is an operator's command that changes data. Commands that players have too log for
+// themselves.
 func (rt route) commands() bool { return !rt.public() && rt.need != reading }
 
-// public tells whether it is for others than operators.
+// public reports whether the route is not only for operators.
 func (rt route) public() bool { return rt.need == anyone || rt.need == player || rt.need == entering }
 
-// unlimited is the time of what streams: each write of it has a deadline of its own.
+// unlimited is the limit of a stream, where each write has its own deadline.
 const unlimited = -1
 
-// usual is how long an answer may take: what only reads asks a back end a few questions.
+// usual returns the usual limit of the route's answer.
 func (rt route) usual() time.Duration {
 	switch {
 	case rt.within != 0:
@@ -87,13 +88,13 @@ const (
 	maxLimit     = 500
 )
 
-// page is where a list begins and how much of it is wanted.
+// page is the requested part of a list.
 type page struct {
 	cursor string
 	limit  int
 }
 
-// pageOf reads limit and cursor. More than the most is the most.
+// pageOf parses limit and cursor. A higher limit than the maximum counts as the maximum.
 func pageOf(r *http.Request) (page, error) {
 	p := page{cursor: r.URL.Query().Get("cursor"), limit: defaultLimit}
 	if s := r.URL.Query().Get("limit"); s != "" {
@@ -106,7 +107,7 @@ func pageOf(r *http.Request) (page, error) {
 	return p, nil
 }
 
-// list is a page of a list as it is answered.
+// list is a page of a list in an answer.
 type list[T any] struct {
 	Items []T    `json:"items"`
 	Next  string `json:"next_cursor,omitempty"`
@@ -120,7 +121,7 @@ func listOf[T, V any](items []T, next string, view func(T) V) list[V] {
 	return list[V]{Items: views, Next: next}
 }
 
-// answerList answers with the page of a list that is asked for.
+// answerList answers with the requested page of a list.
 func answerList[T, V any](w http.ResponseWriter, r *http.Request,
 	read func(ctx context.Context, cursor string, limit int) (items []T, next string, err error),
 	view func(T) V) error {
@@ -132,24 +133,24 @@ func answerList[T, V any](w http.ResponseWriter, r *http.Request,
 	return answerAs(w, items, err, func(items []T) list[V] { return listOf(items, next, view) })
 }
 
-// errCut is an answer that has ended before it was whole.
+// errCut means that an answer has ended early.
 var errCut = errors.New("the answer was cut off")
 
-// streaming is for an answer that may take as long as it likes, as long as it goes on: the context ends when nothing
-// was written for timeout.Progress, and a write waits for its reader no longer than that. stop frees what this takes.
+// streaming returns the context and the writer of an answer without a limit in all. The context ends if nothing is
+// written for timeout.Progress, and a write waits for its reader no longer than that. stop releases the resources.
 func streaming(request context.Context, w http.ResponseWriter) (ctx context.Context, out io.Writer, stop func()) {
 	ctx, cancel := context.WithCancelCause(request)
 	idle := time.AfterFunc(timeout.Progress, func() { cancel(context.DeadlineExceeded) })
 	return ctx, &progress{to: w, idle: idle}, func() { idle.Stop(); cancel(nil) }
 }
 
-// progress writes an answer that goes on.
+// progress writes a streaming answer.
 type progress struct {
 	to   http.ResponseWriter
 	idle *time.Timer // ends the answer
 }
 
-// Write passes on what is written, and puts the end of the answer off.
+// Write writes data, and resets the timer.
 func (p *progress) Write(data []byte) (int, error) {
 	if err := writeWithin(p.to, timeout.Progress); err != nil {
 		return 0, err
@@ -159,8 +160,7 @@ func (p *progress) Write(data []byte) (int, error) {
 	return n, err
 }
 
-// writeWithin limits the writes of an answer from here on. Not every ResponseWriter has deadlines: those of tests have
-// none.
+// writeWithin limits the following writes of an answer. ResponseWriters of tests have no deadlines.
 func writeWithin(w http.ResponseWriter, limit time.Duration) error {
 	err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(limit))
 	if errors.Is(err, http.ErrNotSupported) {

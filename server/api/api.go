@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// Root is the path that all routes begin with.
+	// Root is the prefix of all routes.
 	Root = "/api/v1"
 )
 
@@ -148,7 +148,7 @@ func (a *API) dispatch(methods map[string]route) http.Handler {
 	return handler
 }
 
-// crossOrigin lets pages of other origins read what is meant for players and for everybody.
+// crossOrigin lets pages of other origins read the routes for players and for all clients.
 func (a *API) crossOrigin(methods []string) *cors.Cors {
 	return cors.New(cors.Options{
 		AllowedOrigins: a.o.AllowedOrigins, AllowedMethods: methods,
@@ -178,12 +178,12 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, rt route) {
 	ctx, cancel := r.Context(), context.CancelFunc(func() {})
 	if limit := rt.usual(); limit != unlimited {
 		ctx, cancel = context.WithTimeout(ctx, limit)
-		_ = writeWithin(w, limit+timeout.Progress) // where it fails the connection is gone, as the write will find
+		_ = writeWithin(w, limit+timeout.Progress) // if it fails the connection is gone, and so will the write
 	}
 	defer cancel()
 	err := a.o.Recoverer.Try("http", func() error { return a.handle(w, r.WithContext(ctx), rt) })
 	if errors.Is(err, errCut) {
-		panic(http.ErrAbortHandler) // the header is out: only a cut connection still says that the answer is not whole
+		panic(http.ErrAbortHandler) // the header is sent: only a broken connection shows the error
 	}
 	if err != nil {
 		fail(w, r, a.o.Log, err)

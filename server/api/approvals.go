@@ -24,19 +24,19 @@ var rightTo = map[ledger.Act]right{
 	ledger.ActBack: paying, ledger.ActProvider: paying,
 }
 
-// maxReason is how many bytes a person may say about what they do.
+// maxReason is the length limit of a person's reason, in bytes.
 const maxReason = 400
 
 // maxPayment is the length limit of a receiver's name for a payment, in bytes.
 const maxPayment = 200
 
-// personOf is the caller as the ledger knows people.
+// personOf returns the caller in the ledger's form.
 func personOf(who caller, reason string) ledger.Person {
 	return ledger.Person{Name: who.name, ID: who.operator.ID, Nameless: who.operator.Shared,
 		Reason: strings.TrimSpace(reason)}
 }
 
-// asks answers that something waits for a second person.
+// asks answers that an act waits for a second person.
 func asks(w http.ResponseWriter, pending *ledger.Approval) {
 	WriteJSON(w, http.StatusAccepted, approvalViewOf(*pending))
 }
@@ -58,7 +58,7 @@ func (a *API) approval(w http.ResponseWriter, r *http.Request, _ caller) error {
 	return answerAs(w, found, err, approvalViewOf)
 }
 
-// confirmApproval is the second person's word: what was asked for is done, and told to whom it concerns.
+// confirmApproval executes the ordered act after the second person's confirmation, and notifies the parties.
 func (a *API) confirmApproval(w http.ResponseWriter, r *http.Request, who caller) error {
 	by, err := a.decides(w, r, who, false)
 	if err != nil {
@@ -68,11 +68,11 @@ func (a *API) confirmApproval(w http.ResponseWriter, r *http.Request, who caller
 	if err != nil {
 		return notDismissed(err, done.Dismissed)
 	}
-	a.tell(r.Context(), order.Deed, done)
+	a.notify(r.Context(), order.Deed, done)
 	return answer(w, approvalViewOf(order), nil)
 }
 
-// rejectApproval ends an order without its being carried out.
+// rejectApproval ends an order without executing it.
 func (a *API) rejectApproval(w http.ResponseWriter, r *http.Request, who caller) error {
 	by, err := a.decides(w, r, who, true)
 	if err != nil {
@@ -83,7 +83,7 @@ func (a *API) rejectApproval(w http.ResponseWriter, r *http.Request, who caller)
 	return answerAs(w, order, err, approvalViewOf)
 }
 
-// decides reads what the second person says. They need the right to do by themselves what they decide on.
+// decides reads the second person's decision. This person also needs the right to the act itself.
 func (a *API) decides(w http.ResponseWriter, r *http.Request, who caller, why bool) (ledger.Person, error) {
 	reason, _, err := readReason(w, r, who, why)
 	if err != nil {
@@ -99,7 +99,7 @@ func (a *API) decides(w http.ResponseWriter, r *http.Request, who caller, why bo
 	return personOf(who, reason), nil
 }
 
-// readReason reads why somebody does something, and the receiver's name for a payment where there is one.
+// readReason reads a person's reason, and the receiver's name for a payment if there is one.
 func readReason(w http.ResponseWriter, r *http.Request, who caller, needed bool) (reason, reference string, err error) {
 	in, err := bodyOf(w, r, who, openapi.WithdrawalOrder{})
 	if err != nil {
@@ -114,8 +114,8 @@ func readReason(w http.ResponseWriter, r *http.Request, who caller, needed bool)
 	return in.Reason, in.Reference, nil
 }
 
-// tell has those know of a deed whom it concerns: the player, or who pays.
-func (a *API) tell(ctx context.Context, d ledger.Deed, done ledger.Outcome) {
+// notify notifies the player or the payer of an executed act.
+func (a *API) notify(ctx context.Context, d ledger.Deed, done ledger.Outcome) {
 	switch d.Act {
 	case ledger.ActRetry:
 		a.o.Notifier.Retried(ctx, done.Settled)

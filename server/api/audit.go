@@ -14,8 +14,8 @@ import (
 	"redrain/server/timeout"
 )
 
-// audited is the context of an operator's command: what the ledger changes under it is recorded in the transaction
-// of the change, with what was before and after. A command that is refused changes nothing; it is in the log only.
+// audited returns the context of an operator's command. The ledger records each change under it in the same
+// transaction, with the values before and after. A refused command changes nothing, and is in the log only.
 func (a *API) audited(r *http.Request, who caller, action string, detail map[string]any) context.Context {
 	return ledger.WithAudit(r.Context(), auditRecord(r, who, action, "", detail))
 }
@@ -28,12 +28,12 @@ func auditRecord(r *http.Request, who caller, action, target string, detail map[
 	return ledger.AuditRecord{Actor: who.name, Role: who.role, Action: action, Target: target, Detail: encode(detail)}
 }
 
-// audit records a command that changes nothing by itself: of what it has changed the ledger keeps records of its own.
+// audit records a command that changes nothing in the ledger itself. The ledger records its own changes.
 func (a *API) audit(r *http.Request, who caller, action, target string, detail map[string]any) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), timeout.Backend)
 	defer cancel()
 	if err := a.o.Audit.Audit(ctx, auditRecord(r, who, action, target, detail)); err != nil {
-		a.o.Log.Error("the audit log has a gap: a command could not be recorded", "action", action, "target", target,
+		a.o.Log.Error("record a command; the audit log has a gap", "action", action, "target", target,
 			"err", err)
 	}
 }
@@ -64,15 +64,15 @@ func (a *API) auditLog(w http.ResponseWriter, r *http.Request, _ caller) error {
 	})
 }
 
-// maxFaults is how many faults an answer names; the others are counted.
+// maxFaults is the number of faults that an answer names; the others are counted.
 const maxFaults = 1000
 
 func (a *API) auditRoots(w http.ResponseWriter, r *http.Request, _ caller) error {
 	return answerList(w, r, a.o.Roots.ListRoots, func(root chain.Root) chain.Root { return root })
 }
 
-// verifyAudit compares all rows with their hashes, blocks and roots: those that the ledger has and those that the
-// caller has noted. It may take minutes, and changes nothing.
+// verifyAudit compares all rows with their hashes, blocks and roots, including roots that the caller has kept. It may
+// take minutes, and changes nothing.
 func (a *API) verifyAudit(w http.ResponseWriter, r *http.Request, who caller) error {
 	asked, err := bodyOf(w, r, who, struct {
 		From  string       `json:"from"`
@@ -99,8 +99,7 @@ func (a *API) verifyAudit(w http.ResponseWriter, r *http.Request, who caller) er
 	return answer(w, found, nil)
 }
 
-// rotateSeal makes a new key for the seals. Asked for twice at once it makes one: the second is told that it is too
-// soon.
+// rotateSeal creates a new key for the seals. Of two requests at once the second gets "too soon".
 func (a *API) rotateSeal(w http.ResponseWriter, r *http.Request, who caller) error {
 	number, err := a.o.Seals.Rotate(r.Context())
 	if err != nil {

@@ -20,13 +20,13 @@ import (
 	"redrain/server/timeout"
 )
 
-// The limits of a request's body, in bytes. It is held in memory whole.
+// The limits of a request's body, in bytes. The complete body is held in memory.
 const (
-	maxBody       = 16 << 20 // of an operator's: a list of a million amounts fits
-	maxPlayerBody = 4 << 10  // of a player's, as for their messages; there are many players, and anyone may be one
+	maxBody       = 16 << 20 // operators: a list of a million amounts fits
+	maxPlayerBody = 4 << 10  // players, as for their messages: there are many players, and any client may be one
 )
 
-// readBody reads a request's body whole.
+// readBody reads the complete body of a request.
 func readBody(w http.ResponseWriter, r *http.Request, who caller) ([]byte, error) {
 	limit := int64(maxBody)
 	if who.user != "" || who.role == "" {
@@ -92,7 +92,7 @@ func jsonPath(field string) string {
 	}), ".")
 }
 
-// wanted is what a Go kind is called in JSON.
+// wanted returns the JSON name of a Go kind.
 func wanted(kind string) string {
 	switch {
 	case strings.HasPrefix(kind, "int"):
@@ -108,7 +108,7 @@ func wanted(kind string) string {
 	}
 }
 
-// faults collects what is wrong with a request.
+// faults collects the faults of a request.
 type faults rain.Invalid
 
 // check adds a fault unless ok is true.
@@ -131,7 +131,7 @@ func (f *faults) checkAmount(amount rain.Money) {
 		"is required: minor units, above zero and at most ten trillion yuan")
 }
 
-// err is all faults, or nil.
+// err returns all faults, or nil.
 func (f faults) err() error {
 	if len(f) == 0 {
 		return nil
@@ -142,12 +142,12 @@ func (f faults) err() error {
 // maxIdempotencyKey is the length limit of an Idempotency-Key, in bytes.
 const maxIdempotencyKey = 200
 
-// creation is a handler of a POST that creates something. It gets the body whole and the request's idempotency key
-// ("" without one), and returns the status and the answer.
+// creation is a handler of a POST that creates an object. It gets the complete body and the idempotency key ("" without
+// one), and returns the status and the answer.
 type creation func(r *http.Request, who caller, body []byte, key string) (status int, answer any, err error)
 
-// once makes a creation answer the same key with its first answer. Only successes are remembered: a request that failed
-// may be sent again under its key.
+// once makes a creation answer the same key with its first answer. Only successes are stored: a failed request may be
+// sent again under its key.
 func (a *API) once(create creation) handler {
 	return func(w http.ResponseWriter, r *http.Request, who caller) error {
 		body, err := readBody(w, r, who)
@@ -182,26 +182,26 @@ func (a *API) createOnce(w http.ResponseWriter, r *http.Request, who caller, bod
 		return nil
 	}
 	status, answer, failed := create(r, who, body, key)
-	// Detached: the answer must be remembered, or the key freed, also where the client has gone.
+	// Detached: even if the client is gone, the answer must be stored or the key freed.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), timeout.Backend)
 	defer cancel()
 	if failed != nil {
 		if err := a.o.Answers.Forget(ctx, key); err != nil {
-			a.o.Log.Warn("an idempotency key stays taken for a minute", "path", r.URL.Path, "err", err)
+			a.o.Log.Warn("free an idempotency key; it stays taken for a minute", "path", r.URL.Path, "err", err)
 		}
 		return failed
 	}
 	encoded := encode(answer)
 	if err := a.o.Answers.Finish(ctx, key, ledger.Answer{Status: status, Body: encoded}); err != nil {
-		// The answer stands all the same; a repetition finds what was made by its id.
-		a.o.Log.Warn("an idempotency key could not be remembered", "path", r.URL.Path, "err", err)
+		// The answer is valid all the same; a repeated request finds the object by its id.
+		a.o.Log.Warn("store the answer of an idempotency key", "path", r.URL.Path, "err", err)
 	}
 	writeRaw(w, status, encoded)
 	return nil
 }
 
-// scope is what an idempotency key stands for: one request of one player, or of the operators, who share theirs. All
-// players use the same paths under /me, and the same keys if they like.
+// scope returns the namespace of an idempotency key: a path of one player, or of all operators. All players use the
+// same paths under /me, and may use the same keys.
 func scope(r *http.Request, who caller, key string) string {
 	if who.user == "" {
 		return digest(r.Method, r.URL.Path, key)
@@ -209,7 +209,7 @@ func scope(r *http.Request, who caller, key string) string {
 	return digest(r.Method, r.URL.Path, key, who.user)
 }
 
-// digest is a fixed-length name for some strings.
+// digest returns a fixed-length name for some strings.
 func digest(parts ...string) string {
 	h := sha256.New()
 	for _, p := range parts {

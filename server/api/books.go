@@ -12,13 +12,13 @@ import (
 	"redrain/server/campaigns"
 )
 
-// reconciliation answers where a campaign's money is.
+// reconciliation reconciles a campaign.
 func (a *API) reconciliation(w http.ResponseWriter, r *http.Request, _ caller) error {
 	rec, err := a.o.Proofs.Campaign(r.Context(), r.PathValue("id"))
 	return answer(w, rec, unread(err))
 }
 
-// reconcileAll answers whether all books balance.
+// reconcileAll reconciles all books.
 func (a *API) reconcileAll(w http.ResponseWriter, r *http.Request, _ caller) error {
 	books, err := a.o.Proofs.Full(r.Context(), nil)
 	if err != nil {
@@ -27,7 +27,7 @@ func (a *API) reconcileAll(w http.ResponseWriter, r *http.Request, _ caller) err
 	return answer(w, books, nil)
 }
 
-// proved answers when the books were proved last, without proving them; null where this node does not know.
+// proved answers with the times of the last reconciliations; null if this node does not know them.
 func (a *API) proved(w http.ResponseWriter, _ *http.Request, _ caller) error {
 	return answer(w, a.o.Proofs.Proved(), nil)
 }
@@ -40,8 +40,7 @@ func proofRunning(err error) error {
 	return err
 }
 
-// unread tells an operator what Redis has that makes no sense: somebody has written there by hand. A Redis that
-// does not answer is as everywhere.
+// unread reports unreadable data in Redis, written by hand, to the operator. Other errors are returned unchanged.
 func unread(err error) error {
 	if errors.Is(err, reconcile.ErrHot) && !unavailable(err) {
 		return refuse(http.StatusServiceUnavailable, "unreadable", err.Error())
@@ -49,17 +48,17 @@ func unread(err error) error {
 	return err
 }
 
-// fullLine is a line of the answer of a full proof: first how far it has come, each second, and at last what it found.
+// fullLine is a line of the answer of a full reconciliation: its progress each second, and its result at the end.
 type fullLine struct {
 	Progress *reconcile.Progress `json:"progress,omitempty"`
 	Books    *reconcile.Books    `json:"books,omitempty"`
 }
 
-// tellEvery is how often a full proof says how far it has come, whether it has come any further or not.
-const tellEvery = time.Second
+// progressEvery is the interval of the lines with progress, even without progress.
+const progressEvery = time.Second
 
-// reconcileFull proves all books by every row, and tells how far it has come. It ends when who has asked for it goes
-// away. Where it fails later than in its first second the header is out, so the answer is cut.
+// reconcileFull reconciles all books by every row, and streams its progress. It ends when the client disconnects. After
+// the first second the header is sent, so an error cuts the answer off.
 func (a *API) reconcileFull(w http.ResponseWriter, r *http.Request, _ caller) error {
 	ctx, out, stop := streaming(r.Context(), w)
 	defer stop()
@@ -81,7 +80,7 @@ func (a *API) reconcileFull(w http.ResponseWriter, r *http.Request, _ caller) er
 	}()
 	wait := func() proof { end(); return <-proved }
 	defer end()
-	tick := time.NewTicker(tellEvery)
+	tick := time.NewTicker(progressEvery)
 	defer tick.Stop()
 	lines := json.NewEncoder(out)
 	begun := false
@@ -104,14 +103,14 @@ func (a *API) reconcileFull(w http.ResponseWriter, r *http.Request, _ caller) er
 				return say(fullLine{Books: &p.books})
 			}
 			if begun {
-				a.o.Log.Warn("a full proof was cut off", "err", p.err)
+				a.o.Log.Warn("run a full reconciliation; the answer was cut off", "err", p.err)
 				return errCut
 			}
 			return proofRunning(p.err)
 		case <-tick.C:
 			if err := say(fullLine{Progress: at.Load()}); err != nil {
 				wait()
-				return nil // the reader has gone
+				return nil // the reader is gone
 			}
 		}
 	}

@@ -17,10 +17,10 @@ import (
 	"redrain/server/campaigns"
 )
 
-// stateUnreadable is the state of a campaign whose row in the database makes no sense.
+// stateUnreadable is the state of a campaign with an invalid row in the database.
 const stateUnreadable = "unreadable"
 
-// viewOf is a campaign as operators see it: as posted, and what has become of it.
+// viewOf returns a campaign as operators see it: its terms and its state.
 func viewOf(c *rain.Campaign, now int64) openapi.Campaign {
 	v := openapi.Campaign{
 		ID: c.ID, CampaignTerms: c.Spec, State: stateUnreadable, CreatedAt: c.CreatedAt, ExpiresAt: c.ExpiresAt,
@@ -52,10 +52,10 @@ func (a *API) createCampaign(r *http.Request, who caller, body []byte, key strin
 	return http.StatusCreated, a.viewNow(c), nil
 }
 
-// viewNow is a campaign as operators see it now.
+// viewNow returns viewOf for the current time.
 func (a *API) viewNow(c *rain.Campaign) openapi.Campaign { return viewOf(c, a.o.Clock()) }
 
-// campaignOf is the campaign that a request's path names.
+// campaignOf returns the campaign of a request's path.
 func (a *API) campaignOf(r *http.Request) (*rain.Campaign, error) {
 	return a.o.Campaigns.Get(r.Context(), r.PathValue("id"))
 }
@@ -70,7 +70,7 @@ func (a *API) campaign(w http.ResponseWriter, r *http.Request, _ caller) error {
 	return answer(w, v, err)
 }
 
-// command is a route of an operator's command that takes no body and answers with the campaign.
+// command returns a handler of an operator's command that takes no body and answers with the campaign.
 func (a *API) command(
 	name string,
 	do func(c *campaigns.Service, ctx context.Context, id string) (*rain.Campaign, error),
@@ -90,10 +90,10 @@ func (a *API) stats(w http.ResponseWriter, r *http.Request, _ caller) error {
 	return answer(w, s, err)
 }
 
-// rebuild restores what Redis has lost of a campaign.
+// rebuild restores the shards of a campaign that Redis has lost.
 func (a *API) rebuild(w http.ResponseWriter, r *http.Request, who caller) error {
 	done, err := a.o.Rebuilder.Rebuild(r.Context(), r.PathValue("id"))
-	if len(done.Shards) > 0 { // also with an error: these shards are there again
+	if len(done.Shards) > 0 { // also with an error: these shards are restored
 		a.audit(r, who, "campaign.rebuild", "campaign:"+done.Campaign,
 			map[string]any{"shards": done.Shards, "packets": done.Packets, "wins": done.Wins})
 	}
@@ -148,12 +148,13 @@ func (a *API) fairness(w http.ResponseWriter, r *http.Request, _ caller) error {
 }
 
 const (
-	// maxSearch is how many bytes one may search for, and maxWords in how many words: each costs a look at each row.
+	// maxSearch is the length limit of a search, in bytes, and maxWords the limit of its words: each is compared with
+	// every row.
 	maxSearch = 200
 	maxWords  = 8
 )
 
-// campaigns lists campaigns: those that are asked for, in the order that is asked for.
+// campaigns lists the requested campaigns in the requested order.
 func (a *API) campaigns(w http.ResponseWriter, r *http.Request, _ caller) error {
 	now := a.o.Clock()
 	q, err := campaignQueryOf(r.URL.Query())
@@ -166,7 +167,7 @@ func (a *API) campaigns(w http.ResponseWriter, r *http.Request, _ caller) error 
 	}, func(c *rain.Campaign) openapi.Campaign { return viewOf(c, now) })
 }
 
-// campaignQueryOf reads which campaigns a request wants.
+// campaignQueryOf parses the query of a list of campaigns.
 func campaignQueryOf(query url.Values) (q ledger.CampaignQuery, err error) {
 	var wrong faults
 	text := query.Get("q")
@@ -185,18 +186,19 @@ func campaignQueryOf(query url.Values) (q ledger.CampaignQuery, err error) {
 	return q, wrong.err()
 }
 
-// previewsAtOnce is how many splits a process cuts for a look at the same time: the largest takes 80 MB.
+// previewsAtOnce is the number of previews that a process computes at the same time: the largest takes 80 MB.
 const previewsAtOnce = 1
 
-// previews lets so many requests at a time cut a split for a look; the others wait for their turn.
+// previews is a semaphore of the running previews.
 type previews chan struct{}
 
 func newPreviews() previews { return make(previews, previewsAtOnce) }
 
-// errPreviewsBusy is a preview whose turn has not come.
-var errPreviewsBusy = refuse(http.StatusServiceUnavailable, "unavailable", "other previews are being made; try again")
+// errPreviewsBusy means that a preview has waited in vain for the semaphore.
+var errPreviewsBusy = refuse(http.StatusServiceUnavailable, "unavailable", "other previews are in progress; try again")
 
-// previewSplit cuts a split as a campaign's would be, from a seed of its own, and tells what came out. Nothing is kept.
+// previewSplit computes a split like that of a campaign, from a new seed, and answers with its figures. It stores
+// nothing.
 func (a *API) previewSplit(w http.ResponseWriter, r *http.Request, who caller) error {
 	split, err := bodyOf(w, r, who, rain.DefaultSplit())
 	if err != nil {
@@ -226,7 +228,7 @@ func (p previews) make(ctx context.Context, split *rain.SplitSpec) (rain.SplitSu
 	return rain.Describe(amounts), nil
 }
 
-// gone is why a preview ends: the client has gone, or has waited long enough.
+// gone returns the error of a preview whose client is gone, or has waited too long.
 func gone(ctx context.Context) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return errPreviewsBusy

@@ -24,8 +24,8 @@ func claimViewOf(c ledger.Claim) openapi.Claim {
 		State: string(c.State), Held: c.Held, Ticket: c.Ticket}
 }
 
-// campaignClaims lists a campaign's claims in the order of their packets: those in the ledger, and merged with them
-// those that are won and still on their way to it.
+// campaignClaims lists a campaign's claims in the order of their packets: those in the ledger, merged with those in
+// flight to it.
 func (a *API) campaignClaims(w http.ResponseWriter, r *http.Request, _ caller) error {
 	ctx, cancel := context.WithTimeout(r.Context(), timeout.Request)
 	defer cancel()
@@ -65,7 +65,7 @@ func (a *API) campaignClaims(w http.ResponseWriter, r *http.Request, _ caller) e
 	return answer(w, listOf(all, next, claimViewOf), nil)
 }
 
-// claimFilterOf reads which claims a request wants.
+// claimFilterOf parses the filter of a list of claims.
 func claimFilterOf(r *http.Request) (ledger.ClaimFilter, error) {
 	query := r.URL.Query()
 	only := ledger.ClaimFilter{User: query.Get("user"), State: ledger.ClaimState(query.Get("state"))}
@@ -81,8 +81,8 @@ func claimFilterOf(r *http.Request) (ledger.ClaimFilter, error) {
 	return only, wrong.err()
 }
 
-// grantedOnly are those of the campaign's granted claims that are wanted. Where the ledger's list is left out
-// because of the state, it cannot say which of them it has by now; so it is asked for them.
+// grantedOnly returns the requested granted claims. If the filter's state excludes the ledger's list, it looks each
+// claim up in the ledger, because some may be settled by now.
 func (a *API) grantedOnly(ctx context.Context, c *rain.Campaign, only ledger.ClaimFilter) ([]ledger.Claim, error) {
 	if only.State == ledger.StateSettled || only.State == ledger.StateDead {
 		return nil, nil
@@ -110,13 +110,12 @@ func (a *API) grantedOnly(ctx context.Context, c *rain.Campaign, only ledger.Cla
 	return slices.DeleteFunc(granted, func(c ledger.Claim) bool { return known[claimantOf(c)] }), nil
 }
 
-// shownWaiting is how many outbox entries of each shard are looked at for claims that are on their way. Each is a
-// batch of wins; more than so many wait only where settlement is far behind, and then the list has the oldest of
-// them.
+// shownWaiting is the number of outbox entries of each shard that are read for claims in flight. Each is a batch of
+// wins. More wait only if settlement is far behind, and then the list has the oldest.
 const shownWaiting = 200
 
-// granted are the campaign's wins that wait in the outbox, by packet. Reading them before the ledger means that a claim
-// which is settled meanwhile is seen twice, and never not at all.
+// granted returns the campaign's wins in the outbox, by packet. They are read before the ledger: a claim that is
+// settled meanwhile is in both, and never in neither.
 func (a *API) granted(ctx context.Context, c *rain.Campaign) ([]ledger.Claim, error) {
 	entries, err := a.o.Outbox.Waiting(ctx, c, shownWaiting)
 	if err != nil {
@@ -151,7 +150,7 @@ func (a *API) granted(ctx context.Context, c *rain.Campaign) ([]ledger.Claim, er
 	return claims, nil
 }
 
-// claimant is what makes two claims the same: several players may have a claim on one packet.
+// claimant identifies a claim: several players may have a claim on one packet.
 type claimant struct {
 	packet int
 	user   string
@@ -159,14 +158,13 @@ type claimant struct {
 
 func claimantOf(c ledger.Claim) claimant { return claimant{c.Packet, c.User} }
 
-// mergeClaims puts the granted claims that belong to a page of settled ones in their places; of a claim in both,
-// the ledger's word counts. next is the cursor behind the settled page, "" where it is the last; a cursor is the
-// number of the last packet that has been listed. A claim keeps its place when it is settled, so that no page has
-// it twice and none misses it.
+// mergeClaims merges granted claims into a page of settled ones. For a claim in both, the ledger's state counts. next
+// is the cursor after the settled page, "" for the last; a cursor is the number of the last listed packet. A claim
+// keeps its position when it is settled, so no page has it twice and none misses it.
 func mergeClaims(settled, granted []ledger.Claim, p page, next string) ([]ledger.Claim, string) {
 	after, upTo := -1, math.MaxInt
 	if p.cursor != "" {
-		after, _ = strconv.Atoi(p.cursor) // the ledger has taken it as a number
+		after, _ = strconv.Atoi(p.cursor) // the ledger has parsed it as a number
 	}
 	if next != "" {
 		upTo = settled[len(settled)-1].Packet
@@ -184,7 +182,7 @@ func mergeClaims(settled, granted []ledger.Claim, p page, next string) ([]ledger
 	slices.SortStableFunc(all, func(x, y ledger.Claim) int { return x.Packet - y.Packet })
 	end := p.limit
 	for end > 0 && end < len(all) && all[end].Packet == all[end-1].Packet {
-		end++ // the claims on one packet stay together
+		end++ // claims on one packet stay together
 	}
 	if end < len(all) {
 		all = all[:end]
@@ -193,8 +191,8 @@ func mergeClaims(settled, granted []ledger.Claim, p page, next string) ([]ledger
 	return all, next
 }
 
-// claimsCSV streams all claims that are wanted, row by row, with what is still on its way at the end. Where it
-// fails, or panics, the header is out, so the answer is cut.
+// claimsCSV streams all requested claims row by row, with those in flight at the end. After an error or a panic the
+// header is sent already, so the answer is cut off.
 func (a *API) claimsCSV(w http.ResponseWriter, r *http.Request, c *rain.Campaign, only ledger.ClaimFilter,
 	granted []ledger.Claim) error {
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
@@ -203,13 +201,13 @@ func (a *API) claimsCSV(w http.ResponseWriter, r *http.Request, c *rain.Campaign
 	defer stop()
 	err := a.o.Recoverer.Try("http", func() error { return a.writeClaims(ctx, writer, c, only, granted) })
 	if err != nil {
-		a.o.Log.Warn("a CSV of claims was cut off", "campaign", c.ID, "err", err)
+		a.o.Log.Warn("write a CSV of claims; the answer was cut off", "campaign", c.ID, "err", err)
 		return errCut
 	}
 	return nil
 }
 
-// writeClaims writes the rows of a CSV: those of the ledger, and then those of granted that it did not have.
+// writeClaims writes the rows of a CSV: those of the ledger, and then the granted ones that the ledger does not have.
 func (a *API) writeClaims(ctx context.Context, to io.Writer, c *rain.Campaign, only ledger.ClaimFilter,
 	granted []ledger.Claim) error {
 	waiting := make(map[claimant]bool, len(granted))
@@ -241,20 +239,20 @@ func (a *API) writeClaims(ctx context.Context, to io.Writer, c *rain.Campaign, o
 	return err
 }
 
-// offered are what a list of claims can be, the usual one first.
+// offered lists the media types of a list of claims, the default first.
 var offered = []contenttype.MediaType{
 	contenttype.NewMediaType("application/json"), contenttype.NewMediaType("text/csv"),
 }
 
-// prefersCSV tells whether a request would rather have text/csv than JSON (RFC 9110, section 12.5.1). Who does not say,
-// does not mind, or says it wrongly gets JSON.
+// prefersCSV reports whether a request prefers text/csv to JSON (RFC 9110, section 12.5.1). Without a valid preference
+// it returns false.
 func prefersCSV(r *http.Request) bool {
 	best, _, err := contenttype.GetAcceptableMediaTypeFromHeader(strings.Join(r.Header.Values("Accept"), ", "), offered)
 	return err == nil && best.Subtype == "csv"
 }
 
-// inert is a cell that no spreadsheet takes for a formula: ids are strangers' text, and one that begins like a formula
-// gets an apostrophe before it (OWASP, CSV Injection).
+// inert returns a cell that no spreadsheet takes for a formula: an id that begins like one gets an apostrophe before it
+// (OWASP, CSV Injection).
 func inert(cell string) string {
 	if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
 		return "'" + cell

@@ -15,7 +15,7 @@ import (
 	"redrain/server/timeout"
 )
 
-// stateFailed is the state of what has failed and is tried again: a withdrawal that was redriven.
+// stateFailed is the state of a failed withdrawal that is retried.
 const stateFailed = "failed"
 
 func (a *API) deadLetters(w http.ResponseWriter, r *http.Request, _ caller) error {
@@ -31,14 +31,13 @@ func (a *API) deadLetters(w http.ResponseWriter, r *http.Request, _ caller) erro
 	})
 }
 
-// retryPayout checks a dead letter again, or has a withdrawal tried again. What is settled by that is told to its
-// player like every settlement.
+// retryPayout checks a dead letter again, or retries a withdrawal. Players are notified of settlements as usual.
 func (a *API) retryPayout(w http.ResponseWriter, r *http.Request, who caller) error {
 	claim := r.PathValue("claim")
 	done, err := a.o.Approvals.Do(a.audited(r, who, "payout.retry", nil),
 		ledger.Deed{Act: ledger.ActRetry, Target: claim}, personOf(who, ""))
 	settled := done.Settled
-	a.o.Notifier.Retried(r.Context(), settled) // also what was settled before an error
+	a.o.Notifier.Retried(r.Context(), settled) // also those settled before an error
 	if err != nil {
 		return err
 	}
@@ -55,7 +54,7 @@ func (a *API) retryPayout(w http.ResponseWriter, r *http.Request, who caller) er
 	case !errors.Is(err, ledger.ErrUnknownWithdrawal):
 		return err
 	}
-	retried := openapi.Claim{Claim: claim, State: string(ledger.StateSettled)} // of a reclaim there is no more to say
+	retried := openapi.Claim{Claim: claim, State: string(ledger.StateSettled)} // a reclaim has no more fields
 	for _, s := range settled {
 		retried = openapi.Claim{
 			Claim: s.Claim, User: s.User, Packet: strconv.Itoa(s.Packet), Amount: s.Amount, At: s.WonAt,
@@ -76,7 +75,7 @@ func (a *API) retryAllPayouts(w http.ResponseWriter, r *http.Request, who caller
 			return err
 		}
 	}
-	// The answer is to arrive within the time that a command may take.
+	// The answer must arrive within the limit of a command.
 	ctx, cancel := context.WithTimeout(a.audited(r, who, "payout.retry", nil), timeout.Command-timeout.Backend)
 	defer cancel()
 	all, failed := a.o.Approvals.RetryAll(ctx, in.Campaign, func(settled []posting.Settlement) {
@@ -87,7 +86,7 @@ func (a *API) retryAllPayouts(w http.ResponseWriter, r *http.Request, who caller
 		return failed
 	}
 	if failed != nil {
-		a.o.Log.Warn("not all dead letters could be checked", "checked", all.Retried, "err", failed)
+		a.o.Log.Warn("check all dead letters", "checked", all.Retried, "err", failed)
 	}
 	done := openapi.Retried{Retried: all.Retried, Settled: all.Settled, StillDead: all.StillDead, NeedTwo: all.NeedTwo,
 		Complete: failed == nil}
@@ -96,10 +95,10 @@ func (a *API) retryAllPayouts(w http.ResponseWriter, r *http.Request, who caller
 	return answer(w, done, nil)
 }
 
-// maxDismissReason is how many bytes an operator may say about a dismissal.
+// maxDismissReason is the length limit of the reason of a dismissal, in bytes.
 const maxDismissReason = 200
 
-// dismissPayout ends dead letters that an operator has found to be nobody's.
+// dismissPayout ends dead letters that no player or sponsor has a right to.
 func (a *API) dismissPayout(w http.ResponseWriter, r *http.Request, who caller) error {
 	in, err := bodyOf(w, r, who, openapi.DismissPayoutJSONBody{})
 	if err != nil {
@@ -134,7 +133,7 @@ func (a *API) dismissPayout(w http.ResponseWriter, r *http.Request, who caller) 
 		Kept: kept}, nil)
 }
 
-// notDismissed says why letters are kept, where an error is about that.
+// notDismissed adds to an error why dead letters were kept.
 func notDismissed(err error, d ledger.Dismissed) error {
 	if errors.Is(err, ledger.ErrNotDismissed) {
 		return refuse(http.StatusConflict, "not_dismissed", strings.Join(d.Kept, "; "))

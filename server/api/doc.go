@@ -1,6 +1,6 @@
-// Package api is the HTTP API under /api/v1: one table of routes (api.go), who may call them (access.go), how errors
-// are answered (problem.go), requests that are sent twice (body.go), the handlers, and the operators' event feed
-// (events.go, feed.go). docs/openapi.yaml describes it for its users.
+// Package api is the HTTP API under /api/v1. It has a table of routes (api.go), access rights (access.go), error
+// answers (problem.go) and idempotency (body.go). Handlers follow, and the operators' event feed (events.go, feed.go).
+// docs/openapi.yaml describes it for its users.
 //
-// A handler reads its request, asks one of the other packages, and writes the answer. It decides nothing.
+// A handler parses its request, calls another package, and writes the answer. It decides nothing.
 package api

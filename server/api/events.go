@@ -14,10 +14,9 @@ import (
 	"redrain/server/live"
 )
 
-// Events is the operators' feed, Server-Sent Events
-// (https://html.spec.whatwg.org/multipage/server-sent-events.html): `stats` once a second for each campaign that is
-// running or looked at, `campaign` and `rain` when one changes, `alarm`. Each node makes it from what it knows
-// itself.
+// Events is the operators' feed of Server-Sent Events (https://html.spec.whatwg.org/multipage/server-sent-events.html).
+// It has `stats` once a second for each running or watched campaign, `campaign` and `rain` after changes, and `alarm`.
+// Each node creates it from its own data.
 type Events struct {
 	o EventsOptions
 
@@ -25,11 +24,11 @@ type Events struct {
 
 	mu    sync.Mutex
 	feeds map[*feed]struct{}
-	over  bool                      // no feed begins any more
-	told  map[string]live.RainState // campaign → what was said of its rain
+	over  bool                      // no new feed begins
+	told  map[string]live.RainState // by campaign: the last sent state of its rain
 }
 
-// EventsOptions of events. All are needed.
+// EventsOptions are the options of Events. All are required unless stated otherwise.
 type EventsOptions struct {
 	Campaigns Known
 	Stats     Stats
@@ -38,52 +37,52 @@ type EventsOptions struct {
 	Log       *slog.Logger
 }
 
-// NewEvents makes the feed without readers. Its Run must be started.
+// NewEvents returns a feed without readers. Its Run must be started.
 func NewEvents(o EventsOptions) *Events {
 	return &Events{o: o, feeds: map[*feed]struct{}{}, told: map[string]live.RainState{}}
 }
 
-// feed is one reader's.
+// feed is the queue of one reader.
 type feed struct {
-	campaign string // the only one that is wanted; "" for all
+	campaign string // the only campaign; "" for all
 	ch       chan []byte
 }
 
-// wants tells whether an event of a campaign goes to this feed. What is of no campaign is for everybody.
+// wants reports whether an event goes to this feed. Events without a campaign go to all.
 func (f *feed) wants(campaign string) bool {
 	return f.campaign == "" || campaign == "" || f.campaign == campaign
 }
 
-// feedBuffer is how many events a slow reader may be behind; one that is slower misses some.
+// feedBuffer is the number of events that a slow reader may be behind; a slower one misses some.
 const feedBuffer = 256
 
-// Changed says that a campaign has a newer version.
+// Changed sends a newer version of a campaign.
 func (e *Events) Changed(c *rain.Campaign) {
 	now := e.o.Clock()
 	e.mu.Lock()
 	_, known := e.told[c.ID]
 	e.mu.Unlock()
 	if c.Drained && !known {
-		return // somebody has looked at what is over
+		return // a read of a campaign that is over
 	}
-	e.say("campaign", c.ID, eventView(c, now))
+	e.send("campaign", c.ID, eventView(c, now))
 	e.phase(c, now)
 }
 
-// eventView is a campaign in the feed: without its amounts, of which there may be millions.
+// eventView returns a campaign for the feed: without its amounts, which may be millions.
 func eventView(c *rain.Campaign, now int64) openapi.Campaign {
 	view := viewOf(c, now)
 	view.Amounts = nil
 	return view
 }
 
-// Alarm says that something needs a person.
+// Alarm sends an alarm.
 func (e *Events) Alarm(n cluster.Alarm) {
 	e.alarms.raise(n, e.o.Clock())
-	e.say("alarm", n.Campaign, n)
+	e.send("alarm", n.Campaign, n)
 }
 
-// phase says a rain's phase where it has changed.
+// phase sends a rain's phase if it has changed.
 func (e *Events) phase(c *rain.Campaign, now int64) {
 	is := live.RainStateOf(c, now)
 	e.mu.Lock()
@@ -94,12 +93,12 @@ func (e *Events) phase(c *rain.Campaign, now int64) {
 	}
 	e.mu.Unlock()
 	if r := c.Current(); r != nil && is != was {
-		e.say("rain", c.ID, wire.RainOf(r, now, c.Status == rain.Paused))
+		e.send("rain", c.ID, wire.RainOf(r, now, c.Status == rain.Paused))
 	}
 }
 
-// say tells every feed that wants to hear of the campaign.
-func (e *Events) say(kind, campaign string, v any) {
+// send sends an event to every feed that wants it.
+func (e *Events) send(kind, campaign string, v any) {
 	e.sayTo(kind, v, func(f *feed) bool { return f.wants(campaign) })
 }
 
@@ -121,12 +120,12 @@ func (e *Events) sayTo(kind string, v any, which func(*feed) bool) {
 	}
 }
 
-// eventOf is an event as it is written.
+// eventOf returns the text of an event.
 func eventOf(kind string, v any) []byte {
 	return fmt.Appendf(nil, "event: %s\ndata: %s\n\n", kind, encode(v))
 }
 
-// Run says the figures and the phases that come with time, until ctx ends; then every feed ends.
+// Run sends the figures, and the phases that change with time, until ctx ends; then every feed ends.
 func (e *Events) Run(ctx context.Context) error {
 	defer e.HangUp()
 	return loop.Run(ctx, loop.Spec{Part: "events", Every: live.ReportEvery, Recoverer: e.o.Recoverer, Log: e.o.Log,
@@ -135,13 +134,13 @@ func (e *Events) Run(ctx context.Context) error {
 			for _, c := range e.o.Campaigns.Live() {
 				e.phase(c, now)
 			}
-			e.sayStats(ctx, now)
+			e.sendStats(ctx, now)
 		})})
 }
 
-// sayStats says the figures of each campaign that somebody looks at: with a feed of its own always, in the feed of
-// all while it is running.
-func (e *Events) sayStats(ctx context.Context, now int64) {
+// sendStats sends figures: of running campaigns to the feeds of all campaigns, and of watched campaigns to their own
+// feeds.
+func (e *Events) sendStats(ctx context.Context, now int64) {
 	all, watched := e.wanted()
 	for _, c := range e.o.Campaigns.Live() {
 		moving := all && live.Running(c, now)
@@ -150,20 +149,20 @@ func (e *Events) sayStats(ctx context.Context, now int64) {
 		}
 		delete(watched, c.ID)
 	}
-	for id := range watched { // those that are over
+	for id := range watched { // watched campaigns that are over
 		if c := e.o.Campaigns.Cached(id); c != nil {
 			e.stats(ctx, c, false)
 		}
 	}
 }
 
-// stats says a campaign's figures to the feeds of its own, and to those of all campaigns where it is running.
+// stats sends a campaign's figures to its own feeds, and with toAll to those of all campaigns.
 func (e *Events) stats(ctx context.Context, c *rain.Campaign, toAll bool) {
 	ctx, cancel := context.WithTimeout(ctx, live.ReportEvery)
 	defer cancel()
 	s, err := e.o.Stats.Stats(ctx, c)
 	if err != nil {
-		e.o.Log.Debug("no figures for the operators' feed", "campaign", c.ID, "err", err)
+		e.o.Log.Debug("gather figures for the operators' feed", "campaign", c.ID, "err", err)
 		return
 	}
 	view := struct {
@@ -174,7 +173,7 @@ func (e *Events) stats(ctx context.Context, c *rain.Campaign, toAll bool) {
 	e.sayTo("stats", view, func(f *feed) bool { return f.campaign == c.ID || toAll && f.campaign == "" })
 }
 
-// wanted is whether there is a feed of all campaigns, and which campaigns have feeds of their own.
+// wanted reports whether there is a feed of all campaigns, and returns the campaigns with their own feeds.
 func (e *Events) wanted() (all bool, watched map[string]bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -189,7 +188,7 @@ func (e *Events) wanted() (all bool, watched map[string]bool) {
 	return all, watched
 }
 
-// Watched tells whether a campaign has a feed of its own.
+// Watched reports whether a campaign has its own feed.
 func (e *Events) Watched(campaign string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -201,8 +200,8 @@ func (e *Events) Watched(campaign string) bool {
 	return false
 }
 
-// listen begins a feed. When all have been hung up it has ended already: nobody would end it later, and the process
-// would wait for it.
+// listen begins a feed. After HangUp the feed is closed from the start, because otherwise the process would wait for
+// it.
 func (e *Events) listen(campaign string) *feed {
 	f := &feed{campaign: campaign, ch: make(chan []byte, feedBuffer)}
 	e.mu.Lock()
@@ -215,7 +214,7 @@ func (e *Events) listen(campaign string) *feed {
 	return f
 }
 
-// leave ends a feed; it is safe for one that was hung up.
+// leave ends a feed; it is safe after HangUp.
 func (e *Events) leave(f *feed) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -225,7 +224,7 @@ func (e *Events) leave(f *feed) {
 	}
 }
 
-// HangUp ends every feed, also those that are still to come.
+// HangUp ends every feed, including future ones.
 func (e *Events) HangUp() {
 	e.mu.Lock()
 	defer e.mu.Unlock()

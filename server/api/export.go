@@ -11,14 +11,14 @@ import (
 	"redrain/server/timeout"
 )
 
-// exports writes all that the ledger has of campaigns that are over. [export.Exporter] does.
+// exports writes the ledger's data of campaigns that are over. [export.Exporter] implements it.
 type exports interface {
 	Check(ctx context.Context, campaign string) error // export.ErrNotOver
 	Write(ctx context.Context, campaign, by string, proof any, to io.Writer) (export.Trailer, error)
 }
 
-// exportCampaign streams a campaign that is over, after it was proved once more. Where it fails the header is out, so
-// the answer is cut.
+// exportCampaign reconciles a campaign that is over, and streams it. After an error the header is sent already, so the
+// answer is cut off.
 func (a *API) exportCampaign(w http.ResponseWriter, r *http.Request, who caller) error {
 	c, err := a.campaignOf(r)
 	if err != nil {
@@ -27,7 +27,7 @@ func (a *API) exportCampaign(w http.ResponseWriter, r *http.Request, who caller)
 	if err := a.o.Exports.Check(r.Context(), c.ID); err != nil {
 		return err
 	}
-	_ = writeWithin(w, timeout.Proof+timeout.Progress) // where it fails the connection is gone, as the write will find
+	_ = writeWithin(w, timeout.Proof+timeout.Progress) // if it fails the connection is gone, and so will the write
 	proof, err := a.proofOf(r.Context(), c.ID)
 	if err != nil {
 		return err
@@ -49,14 +49,14 @@ func (a *API) exportCampaign(w http.ResponseWriter, r *http.Request, who caller)
 		return packed.Close()
 	})
 	if err != nil {
-		a.o.Log.Warn("the export of a campaign was cut off", "campaign", c.ID, "err", err)
+		a.o.Log.Warn("export a campaign; the answer was cut off", "campaign", c.ID, "err", err)
 		return errCut
 	}
 	a.audit(r, who, "campaign.export", "campaign:"+c.ID, map[string]any{"rows": done.Rows, "sha256": done.SHA256})
 	return nil
 }
 
-// proofOf proves a campaign, within the time that a proof has.
+// proofOf reconciles a campaign, within timeout.Proof.
 func (a *API) proofOf(ctx context.Context, id string) (reconcile.Reconciliation, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout.Proof)
 	defer cancel()

@@ -9,8 +9,8 @@ import (
 	"redrain/server/timeout"
 )
 
-// feed is the route of the operators' feed. It listens before it looks for the campaign, because what nobody looks at
-// may be forgotten.
+// feed is the route of the operators' feed. It listens before it reads the campaign, because a campaign without readers
+// may be dropped from the cache.
 func (a *API) feed(w http.ResponseWriter, r *http.Request, _ caller) error {
 	campaign := r.URL.Query().Get("campaign")
 	f := a.o.Events.listen(campaign)
@@ -20,12 +20,12 @@ func (a *API) feed(w http.ResponseWriter, r *http.Request, _ caller) error {
 			return err
 		}
 	}
-	err := errCut // by a panic: the header is out
+	err := errCut // after a panic: the header is sent
 	a.o.Recoverer.Do("http", func() { err = a.o.Events.serve(w, r, f) })
 	return err
 }
 
-// serve writes a feed until it ends, or its reader goes.
+// serve writes a feed until it ends or its reader is gone.
 func (e *Events) serve(w http.ResponseWriter, r *http.Request, f *feed) error {
 	const keepAlive = 15 * time.Second
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -38,7 +38,7 @@ func (e *Events) serve(w http.ResponseWriter, r *http.Request, f *feed) error {
 	defer quiet.Stop()
 	for {
 		if err := write(w, event); err != nil {
-			return nil // the reader has gone
+			return nil // the reader is gone
 		}
 		select {
 		case <-r.Context().Done():
@@ -54,7 +54,7 @@ func (e *Events) serve(w http.ResponseWriter, r *http.Request, f *feed) error {
 	}
 }
 
-// write sends one event, and waits for a slow reader only so long.
+// write sends one event, and waits for a slow reader for a limited time.
 func write(w http.ResponseWriter, event []byte) error {
 	if err := writeWithin(w, timeout.Progress); err != nil {
 		return err
@@ -65,8 +65,8 @@ func write(w http.ResponseWriter, event []byte) error {
 	return http.NewResponseController(w).Flush()
 }
 
-// open begins a feed of one campaign with how that stands. The feed is listening already, so what changes meanwhile
-// is there too; it may say the same again.
+// open sends the current state to a feed of one campaign. The feed is listening already, so it also gets changes of the
+// meantime, perhaps twice.
 func (e *Events) open(f *feed) {
 	c := e.o.Campaigns.Cached(f.campaign)
 	if c == nil {

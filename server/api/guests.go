@@ -17,28 +17,28 @@ import (
 	"redrain/server/risk"
 )
 
-// guestFor is how long a guest's token is good.
+// guestFor is the life of a guest's token.
 const guestFor = 30 * 24 * time.Hour
 
-// Challenge is what somebody has to do before they become a guest.
+// Challenge is the CAPTCHA before a guest is created.
 type Challenge interface {
 	Offer(ctx context.Context, address string) (login.Challenge, error)
-	// Check takes the proof of an address. Its errors are those of package login, or a back end's.
+	// Check checks the proof of an address. Its errors are those of package login, or a back end's.
 	Check(ctx context.Context, address, proof string) error
 }
 
-// newGuestCounts counts the outcomes of requests for a guest's name.
+// newGuestCounts returns the counter of requests for a guest's name.
 func newGuestCounts(reg prometheus.Registerer) *prometheus.CounterVec {
 	return newCounts(reg, prometheus.CounterOpts{
 		Name: "redrain_guests_total",
 		Help: "Requests for a guest's name, by outcome: made, too_many (from one address at once), " +
 			"address_full (too many from one address in a day), challenge_required, challenge_failed, " +
-			"denied (an address on a list of those who may not, or by the risk system), unavailable (the challenge " +
-			"could not be checked, or the risk system not asked).",
+			"denied (by a list of addresses, or by the risk system), unavailable (the challenge " +
+			"could not be checked, or the risk system did not answer).",
 	}, "outcome", "made", "too_many", "address_full", "challenge_required", "challenge_failed", "denied", "unavailable")
 }
 
-// newCounts makes a counter with one label, and registers it if there is a registerer. Its values begin at 0.
+// newCounts returns a counter with one label, and registers it if there is a registerer. Its values begin at 0.
 func newCounts(reg prometheus.Registerer, o prometheus.CounterOpts, label string,
 	values ...string) *prometheus.CounterVec {
 	c := promauto.With(reg).NewCounterVec(o, []string{label})
@@ -75,7 +75,7 @@ func (a *API) guest(w http.ResponseWriter, r *http.Request, who caller) error {
 	}
 	user := auth.GuestName()
 	if err := a.vetGuest(r, risk.Caller{User: user, Address: address}); err != nil {
-		return err // and costs the address none of its guests: they may come back
+		return err // not counted for the address: the guest may come back
 	}
 	if err := a.another(w, r, address); err != nil {
 		return err
@@ -89,7 +89,7 @@ func (a *API) guest(w http.ResponseWriter, r *http.Request, who caller) error {
 	return nil
 }
 
-// another counts one more guest of an address, which may have so many in a day.
+// another counts one more guest of an address against the limit of a day.
 func (a *API) another(w http.ResponseWriter, r *http.Request, address string) error {
 	if a.o.GuestsPerDay == 0 || a.o.Unbounded != nil && a.o.Unbounded(address) {
 		return nil
@@ -106,8 +106,8 @@ func (a *API) another(w http.ResponseWriter, r *http.Request, address string) er
 	return nil
 }
 
-// challenged checks the proof that came with the request. A refusal brings the next challenge, so that a page needs no
-// request more than that.
+// challenged checks the proof of the request. A refusal contains the next challenge, so that a page needs no further
+// request.
 func (a *API) challenged(w http.ResponseWriter, r *http.Request, who caller, address string) error {
 	said, err := bodyOf(w, r, who, openapi.CreateGuestJSONBody{})
 	if err != nil {
@@ -124,7 +124,7 @@ func (a *API) challenged(w http.ResponseWriter, r *http.Request, who caller, add
 		p = problem{Status: http.StatusForbidden, Code: "challenge_failed", Detail: err.Error()}
 	default:
 		a.guests.WithLabelValues("unavailable").Inc()
-		a.o.Log.ErrorContext(r.Context(), "a guest's challenge could not be checked", "err", err)
+		a.o.Log.ErrorContext(r.Context(), "check a guest's challenge", "err", err)
 		return refuse(http.StatusServiceUnavailable, "unavailable",
 			"your proof could not be checked; try again shortly")
 	}
@@ -137,8 +137,8 @@ func (a *API) challenged(w http.ResponseWriter, r *http.Request, who caller, add
 	return &problemError{p}
 }
 
-// renewGuest gives a guest a token for longer, for the one that they have, so that a guest stays the same player for as
-// long as their page is used. Other players have their tokens from their platform, which is asked for the next one.
+// renewGuest exchanges a guest's token for a later one, so that a guest stays the same player while the page is used.
+// Other players get their tokens from their platform.
 func (a *API) renewGuest(w http.ResponseWriter, r *http.Request, who caller) error {
 	switch {
 	case !a.o.Guests:
@@ -158,5 +158,5 @@ func (a *API) renewGuest(w http.ResponseWriter, r *http.Request, who caller) err
 	return answer(w, openapi.Guest{User: who.user, Token: token, ExpiresAt: expires.UnixMilli()}, err)
 }
 
-// A guest may have so many new tokens in a second, and at once: a token is good for minutes at least.
+// The limit of a guest's new tokens, per second and in a burst. A token lives for minutes at least.
 const renewRate, renewBurst = 0.1, 5

@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// historyMS is how far back a history goes where nobody says, and historyPoints of how many points it is.
+	// historyMS and historyPoints are the default length of a history and its number of points.
 	historyMS, historyPoints = 15 * 60 * 1_000, 900
-	// maxPoints is how many points an answer has at most.
+	// maxPoints is the most points of an answer.
 	maxPoints = 2_000
 )
 
@@ -31,7 +31,7 @@ func (a *API) history(w http.ResponseWriter, r *http.Request, _ caller) error {
 	return answer(w, historyOf(from, to, rows), err)
 }
 
-// rangeOf is what a request for a history asks for.
+// rangeOf parses the range of a request for a history.
 func rangeOf(r *http.Request, now int64) (from, to, points int64, err error) {
 	var wrong faults
 	number := func(name string, usual, least, most int64) int64 {
@@ -46,14 +46,14 @@ func rangeOf(r *http.Request, now int64) (from, to, points int64, err error) {
 		}
 		return n
 	}
-	const latest = 1 << 52 // any time that is meant, and no sum of two overflows
+	const latest = 1 << 52 // later than any real time, and no sum of two overflows
 	to = number("to", now, 0, latest)
 	from = number("from", max(to-historyMS, 0), 0, max(to-1, 0))
 	points = number("points", historyPoints, 1, maxPoints)
 	return from, to, points, wrong.err()
 }
 
-// historyOf is figures as a chart takes them: a column each.
+// historyOf returns figures for a chart: a column each.
 func historyOf(from, to int64, rows []history.Row) openapi.History {
 	n := len(rows)
 	v := openapi.History{From: from, To: to, T: make([]int64, n), SpanMS: make([]int64, n), Online: make([]int64, n),
@@ -71,7 +71,7 @@ func historyOf(from, to int64, rows []history.Row) openapi.History {
 	return v
 }
 
-// milliseconds is nil where nobody has tapped.
+// milliseconds returns nil for 0, which means no taps.
 func milliseconds(us int64) *float64 {
 	if us == 0 {
 		return nil

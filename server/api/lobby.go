@@ -13,9 +13,8 @@ import (
 	"redrain/server/clientip"
 )
 
-// lobby describes the campaign that a page should open: the one that it asks for, or else the one that a person
-// would want. That none is on is an answer and no fault: a page that waits for one asks again and again, and a
-// browser writes each refusal in its console.
+// lobby describes the campaign that a page should open: the requested one, or else the best one. If there is none, the
+// answer is still 200: a waiting page asks again and again, and a browser logs each error.
 func (a *API) lobby(w http.ResponseWriter, r *http.Request, _ caller) error {
 	id := r.URL.Query().Get("campaign")
 	view := openapi.Lobby{Guests: a.o.Guests, Join: a.joinURL(r)}
@@ -28,8 +27,8 @@ func (a *API) lobby(w http.ResponseWriter, r *http.Request, _ caller) error {
 	return answer(w, view, nil)
 }
 
-// wanted is the campaign with an id, or for "" the front door's; nil where there is none. Of an id it knows only
-// what this node has at hand: nobody has signed in, and no stranger's guess is worth a question to the database.
+// wanted returns the campaign with an id, or for "" the one of frontDoor; nil if there is none. It reads the cache
+// only: the caller has not signed in, and a guessed id must not cost a query.
 func (a *API) wanted(id string) *rain.Campaign {
 	if id != "" {
 		return a.o.Campaigns.Cached(id)
@@ -37,7 +36,7 @@ func (a *API) wanted(id string) *rain.Campaign {
 	return frontDoor(a.o.Campaigns.Live(), a.o.Demo(), a.o.Clock())
 }
 
-// startsIn is how long it is until the next rain of a campaign, in ms; 0 where none is to come, or it falls.
+// startsIn returns the time until the next rain of a campaign, in ms; 0 if none is to come or it falls.
 func startsIn(c *rain.Campaign, now int64) int64 {
 	if r := c.Current(); r != nil && r.Phase(now, false) == rain.PhaseCountdown {
 		return r.StartsAt - now
@@ -45,9 +44,8 @@ func startsIn(c *rain.Campaign, now int64) int64 {
 	return 0
 }
 
-// frontDoor is the campaign that a person who comes in by the front door would want to see; nil where there is
-// none. The demo rains all the time, so whatever somebody has made comes before it, or nobody would find that in a
-// process with a demo.
+// frontDoor returns the best campaign for a visitor; nil if there is none. The demo rains all the time, so any other
+// campaign comes before it.
 func frontDoor(live []*rain.Campaign, demo string, now int64) *rain.Campaign {
 	var best *rain.Campaign
 	var bestRank lobbyRank
@@ -60,13 +58,13 @@ func frontDoor(live []*rain.Campaign, demo string, now int64) *rain.Campaign {
 	return best
 }
 
-// lobbyRank is how much a campaign is wanted.
+// lobbyRank orders the campaigns for a visitor.
 type lobbyRank struct {
 	class lobbyClass
-	order int64 // within the class, the smaller first
+	order int64 // within the class, ascending
 }
 
-// lobbyClass is the first thing that tells campaigns apart, the smaller being wanted more.
+// lobbyClass is the first criterion of the order, ascending.
 type lobbyClass int
 
 const (
@@ -74,10 +72,10 @@ const (
 	rainSoon              // the soonest first
 	rainMay               // ready; the newest first
 	rainsHere             // the demo
-	rainPaused            // better than nothing: it may go on
+	rainPaused            // may go on
 )
 
-// lobbyRankOf ranks a campaign; ok is false for one that nobody can play any more, or not yet.
+// lobbyRankOf ranks a campaign; ok is false if it cannot be played yet, or any more.
 func lobbyRankOf(c *rain.Campaign, demo bool, now int64) (rank lobbyRank, ok bool) {
 	switch {
 	case now >= c.ExpiresAt:
@@ -112,11 +110,10 @@ func (r lobbyRank) before(other lobbyRank, id, otherID string) bool {
 	}
 }
 
-// joinURL is the address at which a phone on the same network finds the player's page, for a big screen that was opened
-// as localhost. Other callers do not learn the addresses of the machine.
+// joinURL returns the address of the player's page for a phone on the same network, for a big screen that was opened as
+// localhost. Other callers do not get the addresses of the machine.
 //
-// One that a proxy on this machine has passed on comes from this machine
-// too, and may even be addressed to it; but it says that it was passed on.
+// A request forwarded by a proxy on this machine comes from this machine too, but its headers show the forwarding.
 func (a *API) joinURL(r *http.Request) string {
 	if !isLoopback(r.RemoteAddr) || !isLoopback(r.Host) || passedOn(r.Header) {
 		return ""
@@ -127,7 +124,7 @@ func (a *API) joinURL(r *http.Request) string {
 	return ""
 }
 
-// passedOn tells whether a proxy says that a request is somebody else's.
+// passedOn reports whether the headers show a forwarded request.
 func passedOn(h http.Header) bool {
 	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Real-Ip", "Via"} {
 		if h.Get(name) != "" {
@@ -137,7 +134,7 @@ func passedOn(h http.Header) bool {
 	return false
 }
 
-// isLoopback tells whether an address, with or without a port, is this machine's own.
+// isLoopback reports whether an address, with or without a port, is a loopback address.
 func isLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -150,17 +147,17 @@ func isLoopback(address string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// Door lets players into the rooms of campaigns that let in a certain number. [admission.Door] does.
+// Door admits players to the rooms of campaigns with a capacity. [admission.Door] implements it.
 type Door interface {
 	Ask(ctx context.Context, c *rain.Campaign, user string) (store.Turn, error)
 }
 
-// hangUpAfter is the time to the next question from which on a connection is not kept for it: one that waits costs the
-// node several KB, and what waits here are players by the ten thousand.
+// hangUpAfter is the time to the next request from which a connection is not kept open. An idle one costs several KB,
+// and tens of thousands of players may wait.
 const hangUpAfter = 2 * time.Second
 
-// admission lets a player into a campaign's room, or tells their place in the waiting room, which is kept while they
-// ask in time.
+// admission admits a player to a campaign's room, or answers with the queue position. The position is kept while the
+// player asks in time.
 func (a *API) admission(w http.ResponseWriter, r *http.Request, who caller) error {
 	id := r.URL.Query().Get("campaign")
 	if id == "" {

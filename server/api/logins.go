@@ -18,17 +18,17 @@ import (
 )
 
 const (
-	// codeRate and codeBurst are how many codes a player may have made in a second, and at once.
+	// codeRate and codeBurst limit a player's codes, per second and in a burst.
 	codeRate, codeBurst = 0.1, 5
-	// wrongCodesAMinute are those of one address. A code cannot be guessed; this bounds what trying costs.
+	// wrongCodesAMinute is the limit of an address. A code cannot be guessed; the limit bounds the cost of trying.
 	wrongCodesAMinute = 60
-	// loginFor is how long a token is good that is made for a code, where the operator does not say.
+	// loginFor is the default life of a token that is created for a code.
 	loginFor = 24 * time.Hour
-	// maxName is the length of the name that a player is called by, in characters.
+	// maxName is the length limit of a player's name, in characters.
 	maxName = 64
 )
 
-// newLoginCounts counts the outcomes of login codes.
+// newLoginCounts returns the counter of login codes.
 func newLoginCounts(reg prometheus.Registerer) *prometheus.CounterVec {
 	return newCounts(reg, prometheus.CounterOpts{
 		Name: "redrain_login_codes_total",
@@ -37,7 +37,7 @@ func newLoginCounts(reg prometheus.Registerer) *prometheus.CounterVec {
 	}, "outcome", "made", "used", "refused", "banned", "too_many")
 }
 
-// makeLoginCode makes a code that signs a player in: the one whose token asks for it, or one whom an operator names.
+// makeLoginCode creates a code that signs a player in: the caller, or a player whom an operator names.
 func (a *API) makeLoginCode(w http.ResponseWriter, r *http.Request, who caller) error {
 	wish, err := bodyOf(w, r, who, openapi.LoginCodeRequest{})
 	if err != nil {
@@ -58,10 +58,10 @@ func (a *API) makeLoginCode(w http.ResponseWriter, r *http.Request, who caller) 
 	}
 	now := a.o.Clock()
 	life := min(login.Life, time.Duration(pass.Until-now)*time.Millisecond)
-	if life <= 0 { // a token is also taken for moments after its end
+	if life <= 0 { // a token is accepted for moments after its expiry
 		return errUnauthorized
 	}
-	if who.user == "" { // nobody becomes a player whom the audit log does not name
+	if who.user == "" { // each sign-in as another player is in the audit log
 		record := auditRecord(r, who, "login.code", pass.User,
 			map[string]any{"name": wish.Name, "token_until": pass.Until})
 		if err := a.o.Audit.Audit(r.Context(), record); err != nil {
@@ -80,7 +80,7 @@ func (a *API) makeLoginCode(w http.ResponseWriter, r *http.Request, who caller) 
 	return nil
 }
 
-// linkOf is where a code is used, behind the address of the server. What follows # is sent to nobody.
+// linkOf returns the path of a code's link. A browser does not send the part after #.
 func linkOf(code, campaign string) string {
 	link := "/"
 	if campaign != "" {
@@ -89,8 +89,7 @@ func linkOf(code, campaign string) string {
 	return link + "#code=" + code
 }
 
-// passOfPlayer is the player's own token: what comes out of the code is what went in, with the same claims and the same
-// end.
+// passOfPlayer returns a pass with the player's own token, with the same claims and expiry.
 func (a *API) passOfPlayer(w http.ResponseWriter, r *http.Request, who caller,
 	wish openapi.LoginCodeRequest) (login.Pass, error) {
 	if wish.User != "" && wish.User != who.user || wish.Name != "" || wish.TTLMS != 0 {
@@ -108,12 +107,12 @@ func (a *API) passOfPlayer(w http.ResponseWriter, r *http.Request, who caller,
 	token := auth.Bearer(r)
 	grant, err := a.o.Players.Grant(r.Context(), token)
 	if err != nil {
-		return login.Pass{}, err // it was good a moment ago
+		return login.Pass{}, err // it was valid a moment ago
 	}
 	return login.Pass{User: grant.User, Token: token, Until: grant.Until}, nil
 }
 
-// passByOperator is a token that is made for a player.
+// passByOperator returns a pass with a new token for a player.
 func (a *API) passByOperator(wish openapi.LoginCodeRequest) (login.Pass, error) {
 	ttl, least, most := cmp.Or(wish.TTLMS, loginFor.Milliseconds()), login.Life.Milliseconds(), guestFor.Milliseconds()
 	var wrong faults
@@ -137,7 +136,7 @@ func (a *API) passByOperator(wish openapi.LoginCodeRequest) (login.Pass, error) 
 	return login.Pass{User: wish.User, Token: token, Until: expires.UnixMilli()}, nil
 }
 
-// login exchanges a code for the token that it was made for.
+// login exchanges a code for its token.
 func (a *API) login(w http.ResponseWriter, r *http.Request, who caller) error {
 	said, err := bodyOf(w, r, who, openapi.LoginJSONBody{})
 	if err != nil {
@@ -164,32 +163,32 @@ func (a *API) login(w http.ResponseWriter, r *http.Request, who caller) error {
 	return answer(w, openapi.Guest{User: pass.User, Token: pass.Token, ExpiresAt: pass.Until}, nil)
 }
 
-// refuseCode answers a request whose code is worth nothing. Only those are slowed: a hall behind one address may all
-// come in by links at once.
+// refuseCode answers a request with an invalid code. Only those are limited: all players of a hall may sign in by links
+// at once.
 func (a *API) refuseCode(w http.ResponseWriter, r *http.Request) error {
 	if ok, after := a.allowed(r.Context(), "wrong-code", clientip.RequestKey(r), wrongCodesAMinute); !ok && after > 0 {
 		a.logins.WithLabelValues("too_many").Inc()
 		return tooMany(w, after, "too many codes from this address that were used or have expired; try again shortly")
 	}
 	a.logins.WithLabelValues("refused").Inc()
-	a.o.Log.Info("a login code was refused: it was used before, has expired, or was never given", "addr",
+	a.o.Log.Info("refuse a login code: it was used before, has expired, or never existed", "addr",
 		clientip.RequestKey(r))
 	return refuse(http.StatusGone, "code_used_or_expired",
 		"this code was used before or has expired; a code works once, within two minutes: ask for a new link")
 }
 
-// banned tells whether a player is banned, as far as this node knows.
+// banned reports whether this node has a ban of a player.
 func (a *API) banned(user string) bool { return a.o.Banned != nil && a.o.Banned(user) }
 
 var errBannedLogin = refuse(http.StatusForbidden, "banned", "this player is banned, and cannot sign in")
 
-// SignIn is the identity provider that operators can sign in at.
+// SignIn is the identity provider for operators.
 type SignIn struct {
 	Issuer, ClientID string
-	Discovered       func() *auth.Discovery // nil while it has not answered yet
+	Discovered       func() *auth.Discovery // returns nil until it has answered
 }
 
-// signInScope is what a console asks the provider for.
+// signInScope is the scope that a console requests.
 const signInScope = "openid profile email"
 
 func (a *API) signIn(w http.ResponseWriter, _ *http.Request, _ caller) error {

@@ -25,17 +25,17 @@ import (
 	"redrain/server/login"
 )
 
-// Operators knows operators by their tokens. [auth.Operators] does.
+// Operators authenticates operators. [auth.Operators] implements it.
 type Operators interface {
 	Operator(ctx context.Context, bearer string) (auth.Operator, error) // auth.ErrNoOperator
 }
 
-// Stats gathers a campaign's figures over all nodes. [live.Figures] does.
+// Stats gathers a campaign's figures over all nodes. [live.Figures] implements it.
 type Stats interface {
 	Stats(ctx context.Context, c *rain.Campaign) (live.Stats, error)
 }
 
-// claimList is the claims that the ledger has.
+// claimList reads the claims in the ledger.
 type claimList interface {
 	ListClaims(ctx context.Context, q ledger.ClaimQuery) (list []ledger.Claim, next string, err error)
 	DroppedAt(ctx context.Context, campaign string) (at int64, err error)
@@ -45,13 +45,13 @@ type claimList interface {
 	UserBalance(ctx context.Context, user string) (rain.Money, error)
 }
 
-// Outbox is where wins wait until the ledger has them.
+// Outbox reads the entries that are not in the ledger yet.
 type Outbox interface {
-	// Waiting is up to limit entries of each shard, the oldest first.
+	// Waiting returns up to limit entries of each shard, the oldest first.
 	Waiting(ctx context.Context, c *rain.Campaign, limit int) ([]rain.Entry, error)
 }
 
-// Players signs and checks players' tokens. [auth.Players] does.
+// Players signs and verifies players' tokens. [auth.Players] implements it.
 type Players interface {
 	Verify(ctx context.Context, token string) (user string, err error)
 	Grant(ctx context.Context, token string) (auth.Grant, error)
@@ -59,22 +59,22 @@ type Players interface {
 	Mint(user string, ttl time.Duration) (token string, expires time.Time, err error)
 }
 
-// Wins tells what a player has won of a campaign.
+// Wins reads a player's wins of a campaign.
 type Wins interface {
 	PlayersWins(ctx context.Context, c *rain.Campaign, user string) (confirm.PlayersWins, error)
 }
 
-// Seals makes a new key for the seals. [posting.Seals] does.
+// Seals creates keys for the seals. [posting.Seals] implements it.
 type Seals interface {
 	Rotate(ctx context.Context) (number int64, err error) // posting.ErrRotatedJustNow
 }
 
-// Limits tells whether one more of what is limited by key is allowed, and if not, after which time it will be.
+// Limits reports whether a limit by key allows one more, and if not, after which time it will.
 type Limits interface {
 	Allow(ctx context.Context, name, key string, rate, burst float64) (ok bool, after time.Duration, err error)
 }
 
-// withdrawalList is players' withdrawals.
+// withdrawalList reads and changes players' withdrawals.
 type withdrawalList interface {
 	Withdraw(
 		ctx context.Context,
@@ -91,12 +91,12 @@ type withdrawalList interface {
 	ListWithdrawals(ctx context.Context, q ledger.WithdrawalQuery) (list []ledger.Withdrawal, next string, err error)
 }
 
-// deadLetterList is what waits for a person.
+// deadLetterList reads, retries and dismisses dead letters.
 type deadLetterList interface {
 	ListDeadLetters(ctx context.Context, cursor string, limit int) (list []posting.DeadLetter, next string, err error)
 }
 
-// approvals does what may need two people. [ledger.Approvals] is that.
+// approvals executes acts that may need two people. [ledger.Approvals] implements it.
 type approvals interface {
 	Do(ctx context.Context, d ledger.Deed, by ledger.Person) (ledger.Outcome, error)
 	Confirm(ctx context.Context, id string, by ledger.Person) (ledger.Approval, ledger.Outcome, error)
@@ -107,12 +107,12 @@ type approvals interface {
 	RetryAll(ctx context.Context, campaign string, tell func([]posting.Settlement)) (ledger.Redriven, error)
 }
 
-// Notifier tells players of what a retry has settled. [cluster.Notifier] does.
+// Notifier notifies players of claims that a retry has settled. [cluster.Notifier] implements it.
 type Notifier interface {
 	Retried(ctx context.Context, settled []posting.Settlement)
 }
 
-// auditRecords is who did what.
+// auditRecords reads and writes the audit.
 type auditRecords interface {
 	Audit(ctx context.Context, r ledger.AuditRecord) error
 	ListAudit(ctx context.Context, cursor string, limit int) (list []ledger.AuditRecord, next string, err error)
@@ -120,24 +120,24 @@ type auditRecords interface {
 		err error)
 }
 
-// Proofs proves that the books balance. [campaigns.Proofs] does.
+// Proofs reconciles the books. [campaigns.Proofs] implements it.
 type Proofs interface {
 	Campaign(ctx context.Context, id string) (reconcile.Reconciliation, error)
 	Full(ctx context.Context, progress func(reconcile.Progress)) (reconcile.Books, error)
-	Proved() *campaigns.Proved // when the books were proved last; nil where this node does not know
+	Proved() *campaigns.Proved // the last reconciliations; nil if this node does not know them
 }
 
-// answers remembers what was answered under an idempotency key.
+// answers stores the answers of idempotency keys.
 type answers interface {
-	// Begin takes a key for a request, or returns the answer that was given under it.
+	// Begin takes a key for a request, or returns the key's answer.
 	Begin(ctx context.Context, key string, body []byte) (first *ledger.Answer, err error)
 	Finish(ctx context.Context, key string, a ledger.Answer) error
 	Forget(ctx context.Context, key string) error
 }
 
-// Known is the campaigns that this node knows. [cluster.Known] is that.
+// Known holds the campaigns that this node has. [cluster.Known] implements it.
 type Known interface {
-	Cached(id string) *rain.Campaign // nil where this node does not know it
+	Cached(id string) *rain.Campaign // nil if this node does not have it
 	Live() []*rain.Campaign          // those that are not drained
 }
 
@@ -152,16 +152,16 @@ type API struct {
 	guests   *prometheus.CounterVec
 	logins   *prometheus.CounterVec
 
-	importing sync.Mutex // held by the one import of this process: it has all that it imports in memory
+	importing sync.Mutex // allows one import at a time, which is held in memory
 }
 
-// Campaigns finds campaigns. [cluster.Registry] does.
+// Campaigns finds campaigns. [cluster.Registry] implements it.
 type Campaigns interface {
 	Known
-	Get(ctx context.Context, id string) (*rain.Campaign, error) // posting.ErrUnknownCampaign where there is none
+	Get(ctx context.Context, id string) (*rain.Campaign, error) // posting.ErrUnknownCampaign if there is none
 }
 
-// Options of an API. All are needed but those that say so.
+// Options of an API. All are required unless stated otherwise.
 type Options struct {
 	Commands  *campaigns.Service
 	Rebuilder *campaigns.Rebuilder
@@ -191,7 +191,7 @@ type Options struct {
 
 	Wins      Wins
 	Outbox    Outbox
-	Limits    Limits // nil: nothing is limited
+	Limits    Limits // nil: no limits
 	Campaigns Campaigns
 	Stats     Stats
 	Figures   *history.Table
@@ -201,48 +201,48 @@ type Options struct {
 	Operators Operators
 	// Logins are the codes that sign players in.
 	Logins *login.Codes
-	// Banned tells whether a player is banned, as far as this node knows; nil: nobody is.
+	// Banned reports whether this node has a ban of a player; nil: no player is banned.
 	Banned func(user string) bool
-	// Name is what a player is called, "" where nobody knows; nil: players have no names.
+	// Name returns a player's name, or "" if it is unknown; nil: players have no names.
 	Name   func(ctx context.Context, user string) string
 	SignIn *SignIn // nil: operators have no identity provider
-	// Demo is the campaign that a newcomer plays, "" for none. Nil: there is never one.
+	// Demo returns the id of the demo campaign, or "". Nil: there is no demo.
 	Demo func() string
 	// WakePayer is called when a withdrawal waits to be paid.
 	WakePayer func()
-	// TellSanction carries out on this node what was done about a player, and has the others do so. When it returns, it
-	// holds for all that comes.
+	// TellSanction applies a sanction here and notifies the other nodes. When it returns, the sanction holds for all
+	// later wins.
 	TellSanction func(ctx context.Context, one standing.Sanction)
-	// TellLists has all nodes go by a list that has changed at a time. When it returns, the change holds for all that
-	// comes.
+	// TellLists applies a list that was changed at a time, and notifies the other nodes. When it returns, the change
+	// holds for all later wins.
 	TellLists func(ctx context.Context, changedAt int64)
-	// MayPlay tells whether somebody may take part in a campaign, nil for any: standing.ErrNotInvited,
-	// standing.ErrDenied, or why that cannot be told. user is empty for who is to become a guest. nil: everybody may.
+	// MayPlay returns nil if a player may take part in a campaign, else standing.ErrNotInvited, standing.ErrDenied, or
+	// the error of the check. A nil campaign means any, and an empty user a new guest. Nil: all players may.
 	MayPlay func(ctx context.Context, c *rain.Campaign, user, address string) error
-	// RiskSystem is asked about guests and withdrawals. nil: nobody is.
+	// RiskSystem is asked about guests and withdrawals. Nil: no checks.
 	RiskSystem RiskSystem
-	// Judged is called when there is a new verdict about a player; nil: nobody is to know.
+	// Judged is called after each new verdict about a player. May be nil.
 	Judged func()
-	// TellWithdrawn tells the player of a withdrawal what has become of it.
+	// TellWithdrawn notifies the player of a withdrawal's state.
 	TellWithdrawn func(id string)
-	// JoinURL is where phones find the server: at its public address, or in the same network; "" for nowhere.
+	// JoinURL returns the server's address for phones: the public one, or one in the same network; "" if it is unknown.
 	JoinURL   func() string
 	Version   string // of this build
-	InProcess bool   // without real back ends: a trial, which may forget everything
-	Guests    bool   // anyone may play under a generated name
-	// Challenge is what a guest has to do first. Nil: nothing.
+	InProcess bool   // without external back ends: a trial without durable data
+	Guests    bool   // guests are admitted
+	// Challenge is the CAPTCHA before a guest is created. May be nil.
 	Challenge Challenge
-	// AllowedOrigins are the web origins whose pages may read what is for players and for everybody; "*": all.
+	// AllowedOrigins are the web origins whose pages may read the routes for players and for all clients; "*": all.
 	AllowedOrigins []string
-	Payout         openapi.Payout // where withdrawals go, as players are told
+	Payout         openapi.Payout // the destination of withdrawals as players see it
 	GuestRate      float64        // new guests per second and address; 0: no limit
-	GuestsPerDay   int            // and in a day; 0: no limit
-	// of which addresses that is not asked; nil: of all
+	GuestsPerDay   int            // per day and address; 0: no limit
+	// reports addresses without these limits; nil: none
 	Unbounded func(address string) bool
 	Recoverer *loop.Recoverer // nil: panics are logged only
 	Clock     rain.Clock
 	Log       *slog.Logger
-	// Registerer gets the metrics; nil: nobody does.
+	// Registerer takes the metrics; nil: they stay unregistered.
 	Registerer prometheus.Registerer
 }
 
@@ -252,7 +252,7 @@ func (noLimits) Allow(context.Context, string, string, float64, float64) (bool, 
 	return true, 0, nil
 }
 
-// New makes the API. It has no goroutine but those of its requests.
+// New returns the API. It starts no goroutines.
 func New(o Options) *API {
 	if o.Demo == nil {
 		o.Demo = func() string { return "" }

@@ -59,7 +59,7 @@ func (a *API) createPlayerList(r *http.Request, who caller, body []byte, _ strin
 	return http.StatusCreated, listViewOf(l), nil
 }
 
-// deletePlayerList deletes a list. From then on nobody is denied by it.
+// deletePlayerList deletes a list, which then denies no player any more.
 func (a *API) deletePlayerList(w http.ResponseWriter, r *http.Request, who caller) error {
 	if err := a.o.Lists.Delete(a.audited(r, who, "list.delete", nil), r.PathValue("id")); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (a *API) deletePlayerList(w http.ResponseWriter, r *http.Request, who calle
 	return nil
 }
 
-// listMembers lists who is on a list, or tells whether one is.
+// listMembers lists the members of a list, or looks one up.
 func (a *API) listMembers(w http.ResponseWriter, r *http.Request, _ caller) error {
 	l, err := a.o.Lists.List(r.Context(), r.PathValue("id"))
 	if err != nil {
@@ -95,7 +95,7 @@ func (a *API) listMembers(w http.ResponseWriter, r *http.Request, _ caller) erro
 	}, memberViewOf)
 }
 
-// removeMembers takes members off a list. When it is answered, nothing is paid that they win without it.
+// removeMembers removes members from a list. After the answer no later win is paid that needs the membership.
 func (a *API) removeMembers(w http.ResponseWriter, r *http.Request, who caller) error {
 	l, err := a.o.Lists.List(r.Context(), r.PathValue("id"))
 	if err != nil {
@@ -110,7 +110,7 @@ func (a *API) removeMembers(w http.ResponseWriter, r *http.Request, who caller) 
 	return a.answerChanged(w, r, l, err)
 }
 
-// answerChanged has the nodes go by a list that has changed, and answers with it.
+// answerChanged applies a changed list on all nodes, and answers with it.
 func (a *API) answerChanged(w http.ResponseWriter, r *http.Request, l standing.List, err error) error {
 	if err == nil {
 		a.o.TellLists(r.Context(), l.ChangedAt)
@@ -118,11 +118,10 @@ func (a *API) answerChanged(w http.ResponseWriter, r *http.Request, l standing.L
 	return answerAs(w, l, err, listViewOf)
 }
 
-// maxImport is how long a list's CSV is at most, in bytes: two million ids of sixty characters.
+// maxImport is the size limit of a list's CSV, in bytes: two million ids of sixty characters.
 const maxImport = 128 << 20
 
-// putMembers puts members on a list; with replace they are all that are on it then. Nothing changes where one of them
-// makes no sense.
+// putMembers adds members to a list; with replace it removes all others. If one of them is invalid, nothing changes.
 func (a *API) putMembers(replace bool) handler {
 	return func(w http.ResponseWriter, r *http.Request, who caller) error {
 		l, err := a.o.Lists.List(r.Context(), r.PathValue("id"))
@@ -150,7 +149,7 @@ func (a *API) putMembers(replace bool) handler {
 	}
 }
 
-// readMembers reads members as JSON, in the form in which they are stored.
+// readMembers parses members from JSON, and returns them in the stored form.
 func readMembers(w http.ResponseWriter, r *http.Request, who caller, kind standing.ListKind) ([]string, error) {
 	in, err := bodyOf(w, r, who, openapi.NewMembers{})
 	if err != nil {
@@ -172,10 +171,10 @@ func readMembers(w http.ResponseWriter, r *http.Request, who caller, kind standi
 	return in.Members, nil
 }
 
-// mostFaults is how many members that make no sense are named.
+// mostFaults is the number of invalid members that an answer names.
 const mostFaults = 10
 
-// importMembers reads a CSV whole before it changes anything. Then it goes on to the end, also where the client has
+// importMembers reads the complete CSV before it changes anything. Then it goes on to the end, even if the client is
 // gone.
 func (a *API) importMembers(w http.ResponseWriter, r *http.Request, who caller, l standing.List,
 	action string) error {
@@ -200,8 +199,8 @@ func (a *API) importMembers(w http.ResponseWriter, r *http.Request, who caller, 
 	return a.answerChanged(w, r, l, err)
 }
 
-// readCSV reads the members in the first column of a CSV, in the form in which they are stored: chunks of lines, which
-// take less memory than as many strings.
+// readCSV reads the members in the first column of a CSV, in the stored form. It returns chunks of lines, which take
+// less memory than single strings.
 func readCSV(body io.Reader, kind standing.ListKind) (lines int, chunks []string, err error) {
 	in := csv.NewReader(body)
 	in.FieldsPerRecord, in.ReuseRecord = -1, true
@@ -216,7 +215,7 @@ func readCSV(body io.Reader, kind standing.ListKind) (lines int, chunks []string
 		if err != nil {
 			return 0, nil, csvFault(err)
 		}
-		cell := strings.TrimSpace(strings.TrimPrefix(record[0], "\ufeff")) // spreadsheets begin files with that mark
+		cell := strings.TrimSpace(strings.TrimPrefix(record[0], "\ufeff")) // the byte order mark of spreadsheets
 		if first && isHeading(kind, cell) {
 			continue
 		}
@@ -249,7 +248,7 @@ func readCSV(body io.Reader, kind standing.ListKind) (lines int, chunks []string
 	return lines, chunks, nil
 }
 
-// isHeading tells whether the first cell names the column.
+// isHeading reports whether the first cell is a heading.
 func isHeading(kind standing.ListKind, cell string) bool {
 	if kind == standing.KindAddresses {
 		return cell == "address" || cell == "network"

@@ -41,15 +41,15 @@ func writeProblem(w http.ResponseWriter, p problem) {
 		w.Header().Set("Retry-After", "1")
 	}
 	w.WriteHeader(p.Status)
-	_, _ = w.Write(encode(p)) // the client has gone, if this fails
+	_, _ = w.Write(encode(p)) // if this fails, the client is gone
 }
 
-// WriteProblem answers a request with an error, for the parts of the server that have no API of their own.
+// WriteProblem answers a request with an error, for the parts of the server outside the API.
 func WriteProblem(w http.ResponseWriter, status int, code, detail string) {
 	writeProblem(w, problem{Status: status, Code: code, Detail: detail})
 }
 
-// problemOf is the one table from errors to answers. The first that matches counts.
+// problemOf is the table from errors to answers. The first match counts.
 var problemOf = []struct {
 	err    error
 	status int
@@ -102,11 +102,10 @@ var problemOf = []struct {
 	{auth.ErrKeysUnavailable, http.StatusServiceUnavailable, "unavailable"},
 }
 
-// busyAfter is when who was told "busy" may ask again, in seconds: a row that a dead node has locked is free by then.
+// busyAfter is the Retry-After of "busy", in seconds. A row lock of a dead node is released by then.
 const busyAfter = "3"
 
-// fail answers a request that an error has ended. What is not in the table is "internal": logged with its cause, and
-// never shown.
+// fail answers a request with an error. An error outside the table is "internal": its cause is logged and never sent.
 func fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 	if invalid, ok := errors.AsType[rain.Invalid](err); ok {
 		writeProblem(w, problem{Status: http.StatusUnprocessableEntity, Code: "invalid",
@@ -136,10 +135,10 @@ func fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 		return
 	}
 	if r.Context().Err() != nil {
-		return // the client has gone; nobody reads an answer
+		return // the client is gone
 	}
 	if sqldb.IsBusy(err) {
-		log.Warn("a request has waited for what another holds in the database, and was ended", "method", r.Method,
+		log.Warn("a request has waited too long for a lock in the database", "method", r.Method,
 			"path", r.URL.Path, "err", err)
 		w.Header().Set("Retry-After", busyAfter)
 		writeProblem(w, problem{Status: http.StatusServiceUnavailable, Code: "busy",
@@ -157,8 +156,8 @@ func fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 		Detail: "internal error; see the server log"})
 }
 
-// unavailable tells whether an error is a back end's absence, which passes, and not a fault of this program. Each back
-// end's own package knows its errors; those of the network are the same for all.
+// unavailable reports whether an error means that a back end cannot be reached for now. Each back end's package
+// classifies its own errors; those of the network are the same for all.
 func unavailable(err error) bool {
 	if _, ok := errors.AsType[net.Error](err); ok {
 		return true
@@ -169,10 +168,10 @@ func unavailable(err error) bool {
 
 var errCursor = rain.Invalid{{Field: "cursor", Message: "is not one that this list has given"}}
 
-// problemError is an error that is an answer already.
+// problemError is an error that is already an answer.
 type problemError struct{ problem }
 
-// Error is the detail.
+// Error returns the detail.
 func (p *problemError) Error() string { return p.Detail }
 
 func refuse(status int, code, detail string) error {

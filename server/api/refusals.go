@@ -15,26 +15,26 @@ import (
 	"redrain/server/timeout"
 )
 
-// How many refusals there may be in a minute before they cost nothing but an answer.
+// The refusals in a minute after which further ones cost an answer only.
 const (
-	wrongTokensAMinute = 10 // of one address; after them it is told to wait, and no more is logged
-	// wrongTokensOfAll are those of all addresses, on all nodes, before everybody's wrong ones are told to wait and no
-	// more is logged: a wrong token names nobody, so a guesser with many addresses is counted with all others.
+	wrongTokensAMinute = 10 // of one address; more get "too many", and are not logged
+	// wrongTokensOfAll is the limit of all addresses together, on all nodes; more get "too many", and are not logged. A
+	// wrong token has no owner, so a guesser with many addresses can be counted only with all others.
 	wrongTokensOfAll = 100
-	recordsAMinute   = 10 // of one operator in the audit log; what is beyond has one together
+	recordsAMinute   = 10 // of one operator in the audit log; more share one record
 )
 
-// Why operators' requests are refused, as the metric has it.
+// Reasons for refusing operators' requests, the label of the metric.
 const (
 	refusedNoToken    = "no_token"
 	refusedWrongToken = "wrong_token"
-	refusedTooMany    = "too_many"    // of wrong tokens, from one address or from all
-	refusedForbidden  = "forbidden"   // the role may not do this
-	refusedUnrecorded = "unrecorded"  // of these, those that have one record together in the audit log
-	refusedNotNow     = "unavailable" // whose token it is cannot be told for now
+	refusedTooMany    = "too_many"    // wrong tokens from one address, or from all
+	refusedForbidden  = "forbidden"   // by the role
+	refusedUnrecorded = "unrecorded"  // those of them that share one record in the audit log
+	refusedNotNow     = "unavailable" // the token cannot be checked for now
 )
 
-// refusals counts what is refused to operators and to who would like to be one.
+// refusals counts refused requests on operators' paths.
 type refusals struct{ total *prometheus.CounterVec }
 
 func newRefusals(reg prometheus.Registerer) refusals {
@@ -48,7 +48,7 @@ func newRefusals(reg prometheus.Registerer) refusals {
 
 func (r refusals) count(reason string) { r.total.WithLabelValues(reason).Inc() }
 
-// refuseToken answers a request whose token is no operator's. Only those are slowed: who has a good one from the same
+// refuseToken answers a request with a wrong operator's token. Only those are limited: a valid token from the same
 // address is served. why holds no part of the token.
 func (a *API) refuseToken(w http.ResponseWriter, r *http.Request, token string, why error) error {
 	if token == "" {
@@ -74,7 +74,7 @@ func (a *API) refuseToken(w http.ResponseWriter, r *http.Request, token string, 
 	return errUnauthorized
 }
 
-// refuseRight refuses what an operator's role does not allow, and puts it on record.
+// refuseRight refuses a request that the operator's role does not allow, and records it.
 func (a *API) refuseRight(r *http.Request, who caller, need right) error {
 	a.refusals.count(refusedForbidden)
 	if ok, _ := a.allowed(r.Context(), "refused", who.name, recordsAMinute); ok {
@@ -87,32 +87,32 @@ func (a *API) refuseRight(r *http.Request, who caller, need right) error {
 		", which the role "+who.role+" does not have")
 }
 
-// allowed tells whether one more is within a limit per minute, over all nodes, and if not, after which time it will be.
-// While Redis cannot be asked each node counts by itself, so that guesses are slowed, logged and recorded then too.
+// allowed reports whether a limit per minute, over all nodes, allows one more, and if not, after which time it will.
+// While Redis does not answer each node counts by itself.
 func (a *API) allowed(ctx context.Context, name, key string, aMinute float64) (ok bool, after time.Duration) {
 	ok, after, err := a.o.Limits.Allow(ctx, name, key, aMinute/60, aMinute)
 	if err != nil {
-		a.o.Log.Debug("a limit could not be asked, and is this node's own", "limit", name, "err", err)
+		a.o.Log.Debug("read a limit; this node counts by itself", "limit", name, "err", err)
 		return a.local.allow(name+" "+key, aMinute, a.o.Clock())
 	}
 	return ok, after
 }
 
-// overflow is what was refused to operators since the last record, beyond what has records of its own. So each refused
-// request is in the audit log, and a flood of them writes a line a minute. The names are those of good tokens.
+// overflow holds the refused requests of operators beyond those with their own records. So each refused request is in
+// the audit log, and a flood writes a line a minute. The operators have valid tokens.
 type overflow struct {
 	mu sync.Mutex
 	of map[string]*beyond // by the operator's name
 }
 
-// beyond is what one operator was refused.
+// beyond holds the refused requests of one operator.
 type beyond struct {
 	role, address string // of the last one
 	count         int
 	first, last   string // method and path
 }
 
-// note counts one more.
+// note counts one more request.
 func (o *overflow) note(r *http.Request, who caller) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -129,7 +129,7 @@ func (o *overflow) note(r *http.Request, who caller) {
 	b.count++
 }
 
-// take empties it.
+// take returns the requests and clears them.
 func (o *overflow) take() map[string]*beyond {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -138,7 +138,7 @@ func (o *overflow) take() map[string]*beyond {
 	return all
 }
 
-// putBack adds what could not be written to what has come since.
+// putBack adds requests whose record could not be written.
 func (o *overflow) putBack(name string, b *beyond) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -152,8 +152,7 @@ func (o *overflow) putBack(name string, b *beyond) {
 	o.of[name] = b
 }
 
-// RecordRefusals puts on record, each minute and when ctx ends, what was refused to operators beyond what has records
-// of its own.
+// RecordRefusals records the overflow each minute and when ctx ends.
 func (a *API) RecordRefusals(ctx context.Context) error {
 	err := loop.Run(ctx, loop.Spec{Part: "refusals", Every: time.Minute, Do: loop.Plain(a.recordRefusals),
 		Recoverer: a.o.Recoverer, Log: a.o.Log})
@@ -174,22 +173,22 @@ func (a *API) recordRefusals(ctx context.Context) {
 		}
 	}
 	if failed != nil {
-		a.o.Log.Error("refused requests could not be recorded; tried again in a minute", "err", failed)
+		a.o.Log.Error("record refused requests; retrying in a minute", "err", failed)
 	}
 }
 
-// localKeys is how many names and addresses a node counts by itself in a minute; of more it allows nothing.
+// localKeys is the number of names and addresses that a node counts by itself in a minute; it refuses further ones.
 const localKeys = 10_000
 
-// localLimits count on this node alone, in whole minutes, while Redis cannot be asked. The zero value is usable.
+// localLimits counts on this node alone, in calendar minutes, while Redis does not answer. The zero value is usable.
 type localLimits struct {
 	mu     sync.Mutex
 	minute int64
 	taken  map[string]float64
 }
 
-// allow tells whether one more of a key is within the limit of this minute, and if not, when the next begins. now is
-// Unix ms.
+// allow reports whether the limit of this minute allows one more of a key, and if not, when the next minute begins. now
+// is Unix ms.
 func (l *localLimits) allow(key string, most float64, now int64) (ok bool, after time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -24,7 +24,7 @@ func heldViewOf(h ledger.Held) openapi.HeldWin {
 		DecidedAt: h.DecidedAt}
 }
 
-// heldWins lists wins that are, or were, kept apart, the oldest first.
+// heldWins lists wins that are or were held, the oldest first.
 func (a *API) heldWins(w http.ResponseWriter, r *http.Request, _ caller) error {
 	query := r.URL.Query()
 	state, user, campaign := ledger.HeldState(query.Get("state")), query.Get("user"), query.Get("campaign")
@@ -78,18 +78,18 @@ func (a *API) decideHeld(action string) handler {
 			}
 		}
 		done, err := decide(ctx, in.Claims, personOf(who, in.Reason))
-		a.o.Notifier.Retried(r.Context(), done.Released) // also what was released before an error
+		a.o.Notifier.Retried(r.Context(), done.Released) // also those released before an error
 		return answer(w, listOf(done.Wins, "", heldViewOf), err)
 	}
 }
 
-// RiskSystem is the operator's own. [risk.System] asks it.
+// RiskSystem is the operator's own risk system. [risk.System] implements it.
 type RiskSystem interface {
 	Guest(ctx context.Context, who risk.Caller) error
 	Withdrawal(ctx context.Context, who risk.Caller, money risk.Money) (hold string, err error)
 }
 
-// unchecked is the answer where the system does not answer and nobody is to be let through then.
+// unchecked returns the answer for risk.ErrNoAnswer, and other errors unchanged.
 func unchecked(err error) error {
 	if errors.Is(err, risk.ErrNoAnswer) {
 		return refuse(http.StatusServiceUnavailable, "unavailable", err.Error())
@@ -97,7 +97,7 @@ func unchecked(err error) error {
 	return err
 }
 
-// vetGuest asks the system about somebody who is to become a guest.
+// vetGuest asks the system about a guest before the creation.
 func (a *API) vetGuest(r *http.Request, who risk.Caller) error {
 	if a.o.RiskSystem == nil {
 		return nil
@@ -112,8 +112,8 @@ func (a *API) vetGuest(r *http.Request, who risk.Caller) error {
 	return unchecked(err)
 }
 
-// vetWithdrawal asks the system about money that is to leave: why it is to be held, "" where it is not. It is not asked
-// about a withdrawal that was made before, nor about money that is not there.
+// vetWithdrawal asks the system about a withdrawal, and returns the reason to hold it, or "". It does not ask about a
+// repeated withdrawal, nor about one above the balance.
 func (a *API) vetWithdrawal(r *http.Request, id, user string, amount rain.Money) (hold string, err error) {
 	if a.o.RiskSystem == nil {
 		return "", nil
@@ -126,7 +126,7 @@ func (a *API) vetWithdrawal(r *http.Request, id, user string, amount rain.Money)
 	switch {
 	case err != nil:
 		return "", err
-	case balance < amount: // what comes in from now on is not asked about
+	case balance < amount: // later income does not matter
 		return "", booking.ErrInsufficientFunds
 	}
 	hold, err = a.o.RiskSystem.Withdrawal(r.Context(), risk.Caller{User: user, Address: clientip.RequestKey(r)},

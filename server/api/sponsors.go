@@ -50,10 +50,10 @@ func (a *API) sponsor(w http.ResponseWriter, r *http.Request, _ caller) error {
 	return answer(w, openapi.Sponsor{Sponsor: r.PathValue("id"), Balance: balance}, err)
 }
 
-// ourCurrency is what the ledger's amounts are in.
+// ourCurrency is the currency of the ledger.
 const ourCurrency = "CNY"
 
-// matchStatement holds what a provider or a bank says against the ledger. It changes nothing.
+// matchStatement compares the statement of a provider or a bank with the ledger. It changes nothing.
 func (a *API) matchStatement(w http.ResponseWriter, r *http.Request, who caller) error {
 	asked, err := bodyOf(w, r, who, openapi.MatchStatementJSONBody{Currency: ourCurrency})
 	if err != nil {
@@ -64,7 +64,7 @@ func (a *API) matchStatement(w http.ResponseWriter, r *http.Request, who caller)
 		compare = statement.Withdrawals
 	}
 	var wrong faults
-	wrong.check(asked.Of == "withdrawals" || asked.Of == "deposits", "of", "say withdrawals or deposits")
+	wrong.check(asked.Of == "withdrawals" || asked.Of == "deposits", "of", "give withdrawals or deposits")
 	wrong.check(asked.From >= 0 && asked.From < asked.To && asked.To <= maxTime, "from",
 		"give a period, from and to in Unix milliseconds")
 	for column := range asked.Columns {

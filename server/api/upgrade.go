@@ -16,8 +16,8 @@ const (
 	version        = "13"
 )
 
-// RequireUpgrade passes on the requests that ask for a WebSocket of the right version, and tells the others what to ask
-// for (RFC 6455, section 4.4; RFC 9110, section 15.5.22).
+// RequireUpgrade forwards requests for a WebSocket of the right version. It answers the others with the required
+// headers (RFC 6455, section 4.4; RFC 9110, section 15.5.22).
 func RequireUpgrade(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -29,7 +29,7 @@ func RequireUpgrade(next http.Handler) http.Handler {
 			w.Header().Set(versionHeader, version)
 			upgradeRequired(w, "the version of WebSocket is "+version)
 		default:
-			// What a client offers may come in several headers, of which the library reads one.
+			// A client's offers may come in several headers, but the library reads one only.
 			if offered := r.Header.Values(protocolHeader); len(offered) > 1 {
 				r.Header.Set(protocolHeader, strings.Join(offered, ", "))
 			}

@@ -17,12 +17,12 @@ import (
 	"redrain/rain"
 )
 
-// Connections tells which connections players have, on all nodes. [store.Connections] does.
+// Connections reads players' connections on all nodes. [store.Connections] implements it.
 type Connections interface {
 	Of(ctx context.Context, user string) ([]store.Connection, error)
 }
 
-// users lists the players whose ids begin with what is asked for, in the order of their ids.
+// users lists the players whose ids have a prefix, in the order of their ids.
 func (a *API) users(w http.ResponseWriter, r *http.Request, _ caller) error {
 	prefix := r.URL.Query().Get("prefix")
 	if len(prefix) > rain.MaxUserLen || !utf8.ValidString(prefix) {
@@ -38,18 +38,19 @@ func (a *API) users(w http.ResponseWriter, r *http.Request, _ caller) error {
 	})
 }
 
-// bans lists who is banned, the newest first.
+// bans lists the banned players, the newest first.
 func (a *API) bans(w http.ResponseWriter, r *http.Request, _ caller) error {
 	return answerList(w, r, a.o.Sanctions.Bans, func(s standing.Sanction) openapi.Banned {
 		return openapi.Banned{User: s.User, Reason: s.Reason, By: s.By, At: s.At}
 	})
 }
 
-// connectionsOf are a player's connections; nil where nobody can say: then the rest of what is known is shown.
+// connectionsOf returns a player's connections; nil if Redis does not answer: then the answer has the other fields
+// only.
 func (a *API) connectionsOf(ctx context.Context, user string) []openapi.PlayerConnection {
 	found, err := a.o.Connections.Of(ctx, user)
 	if err != nil {
-		a.o.Log.Warn("which connections a player has is not known now", "err", err)
+		a.o.Log.Warn("read a player's connections", "err", err)
 		return nil
 	}
 	views := make([]openapi.PlayerConnection, len(found))
@@ -65,7 +66,7 @@ func verdictViewOf(v standing.Verdict) openapi.RiskVerdict {
 	}
 }
 
-// reasonsOf reads the reasons of a verdict. A tampered row has none.
+// reasonsOf parses the reasons of a verdict. It returns none for a tampered row.
 func reasonsOf(text string) []openapi.RiskReason {
 	var reasons []openapi.RiskReason
 	if json.Unmarshal([]byte(text), &reasons) != nil || reasons == nil {
@@ -108,9 +109,9 @@ func (a *API) showPlayer(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, p, nil)
 }
 
-// sanction does something about a player. When it is answered, the ledger has it: nothing that a banned player wins
-// from then on is paid, whatever a node lets happen that has not heard of it. This node's connections of the player
-// have ended; the others' do as they hear of it.
+// sanction disconnects, bans or unbans a player. When it answers, the ledger has the sanction. No later win of a banned
+// player is paid, not even one on a node without the ban. The player's connections to this node have ended; those to
+// others end when they receive the sanction.
 func (a *API) sanction(act standing.SanctionAct) handler {
 	return func(w http.ResponseWriter, r *http.Request, who caller) error {
 		reason, _, err := readReason(w, r, who, true)
@@ -140,8 +141,7 @@ func (a *API) userClaims(w http.ResponseWriter, r *http.Request, _ caller) error
 	return a.claimsOf(w, r, r.PathValue("id"))
 }
 
-// claimsOf lists a player's claims, newest first. The first page begins with those that are won and still on their
-// way to the ledger.
+// claimsOf lists a player's claims, newest first. The first page begins with those in flight to the ledger.
 func (a *API) claimsOf(w http.ResponseWriter, r *http.Request, user string) error {
 	p, err := pageOf(r)
 	if err != nil {
@@ -149,13 +149,13 @@ func (a *API) claimsOf(w http.ResponseWriter, r *http.Request, user string) erro
 	}
 	var granted []ledger.Claim
 	if p.cursor == "" {
-		// Before the ledger is read: what is settled in between is then in both, and not in neither.
+		// Before the ledger is read: a claim settled in between is then in both, and never in neither.
 		if granted, err = a.grantedTo(r.Context(), user); err != nil {
 			return err
 		}
 	}
-	// The newest of them; more than a page of unsettled claims is a fault that passes, and the ledger's are there
-	// to come.
+	// Only the newest: more than a page of unsettled claims is a temporary fault, and the page must have claims of the
+	// ledger.
 	granted = granted[:min(len(granted), p.limit-1)]
 	claims, next, err := a.o.Claims.ListClaims(r.Context(), ledger.ClaimQuery{User: user, After: p.cursor,
 		Limit: p.limit - len(granted)})
@@ -168,11 +168,11 @@ func (a *API) claimsOf(w http.ResponseWriter, r *http.Request, user string) erro
 	return answer(w, listOf(append(granted, claims...), next, claimViewOf), nil)
 }
 
-// recentMS is how long after its end a rain's wins may still be on their way, where nothing is broken.
+// recentMS is the time after a rain's end within which its wins are settled unless there is an outage.
 const recentMS = 600_000
 
-// grantedTo are the player's wins of recent rains that the ledger does not have yet, newest first. Redis does not
-// keep when a packet was won; until the ledger has it, it counts as won when its drop or its beat appeared.
+// grantedTo returns the player's wins of recent rains that the ledger does not have yet, newest first. Redis does not
+// store the time of a win; until the ledger has it, the appearance of its drop or beat counts.
 func (a *API) grantedTo(ctx context.Context, user string) ([]ledger.Claim, error) {
 	var granted []ledger.Claim
 	for _, c := range a.o.Campaigns.Live() {
@@ -185,7 +185,7 @@ func (a *API) grantedTo(ctx context.Context, user string) ([]ledger.Claim, error
 			return nil, err
 		}
 		for _, win := range wins.Confirmed {
-			ticket, _ := rain.ParseTicket(win.Drop) // the script wins only with tickets that there are
+			ticket, _ := rain.ParseTicket(win.Drop) // the script accepts valid tickets only
 			granted = append(granted, ledger.Claim{
 				Claim: rain.ClaimID(c.ID, win.Packet), Campaign: c.ID, User: user, Packet: win.Packet,
 				Amount: win.Amount,
@@ -204,7 +204,7 @@ func (a *API) grantedTo(ctx context.Context, user string) ([]ledger.Claim, error
 	for i := range granted {
 		granted[i].State = states[granted[i].Claim]
 	}
-	// The others are in the ledger's list.
+	// The ledger's list has the others.
 	granted = slices.DeleteFunc(granted, func(c ledger.Claim) bool {
 		return c.State != ledger.StateGranted &&
 			c.State != ledger.StateFailed
@@ -213,7 +213,7 @@ func (a *API) grantedTo(ctx context.Context, user string) ([]ledger.Claim, error
 	return granted, nil
 }
 
-// waveAt is when a wave of any of the campaign's rains appeared; 0 for one that there is not.
+// waveAt returns the time of a wave of any of the campaign's rains; 0 if there is no such wave.
 func waveAt(c *rain.Campaign, n int64) int64 {
 	for i := range c.Rains {
 		if c.Rains[i].Has(n) {
@@ -228,7 +228,7 @@ func tooMany(w http.ResponseWriter, after time.Duration, detail string) error {
 	return refuse(http.StatusTooManyRequests, "too_many_requests", detail)
 }
 
-// retryAfter is a duration as the Retry-After header has it: whole seconds, at least one.
+// retryAfter returns a duration for the Retry-After header: whole seconds, at least one.
 func retryAfter(d time.Duration) string {
 	return strconv.Itoa(max(1, int((d+time.Second-1)/time.Second)))
 }

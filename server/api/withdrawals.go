@@ -32,7 +32,7 @@ func withdrawalRecordOf(w ledger.Withdrawal, orders map[string]ledger.Approval) 
 	return r
 }
 
-// withdrawal is one withdrawal as operators see it, with its history.
+// withdrawal answers with one withdrawal as operators see it, with its history.
 func (a *API) withdrawal(w http.ResponseWriter, r *http.Request, _ caller) error {
 	return a.showWithdrawal(w, r)
 }
@@ -59,8 +59,8 @@ func (a *API) showWithdrawal(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, record, nil)
 }
 
-// withdraw takes money out of the account of the player who asks. The id follows from the player and their key (see
-// once), so that a request which was cut off, and is sent again however late, finds what it made the first time.
+// withdraw takes money out of the caller's account. The id follows from the player and the key (see once). So a
+// repeated request finds the withdrawal of the interrupted one at any later time.
 func (a *API) withdraw(r *http.Request, who caller, body []byte, key string) (int, any, error) {
 	var in openapi.NewWithdrawal
 	if err := decode(body, &in); err != nil {
@@ -97,7 +97,7 @@ func (a *API) myWithdrawals(w http.ResponseWriter, r *http.Request, who caller) 
 		a.o.Withdrawals.ListWithdrawals, cluster.WithdrawalView)
 }
 
-// myWithdrawal is one of the caller's withdrawals; another player's is unknown to them.
+// myWithdrawal answers with one of the caller's withdrawals; that of another player is unknown.
 func (a *API) myWithdrawal(w http.ResponseWriter, r *http.Request, who caller) error {
 	found, err := a.o.Withdrawals.Withdrawal(r.Context(), r.PathValue("id"))
 	if err == nil && found.User != who.user {
@@ -127,7 +127,7 @@ func (a *API) listRecords(w http.ResponseWriter, r *http.Request, q ledger.Withd
 		func(w ledger.Withdrawal) openapi.WithdrawalRecord { return withdrawalRecordOf(w, orders) })
 }
 
-// listWithdrawals lists withdrawals, newest first, all or those in the one of the states that is asked for.
+// listWithdrawals lists withdrawals, newest first: all, or those in the requested state.
 func listWithdrawals[V any](w http.ResponseWriter, r *http.Request, states []ledger.WithdrawalState,
 	q ledger.WithdrawalQuery,
 	read func(context.Context, ledger.WithdrawalQuery) ([]ledger.Withdrawal, string, error),
@@ -142,18 +142,18 @@ func listWithdrawals[V any](w http.ResponseWriter, r *http.Request, states []led
 	}, view)
 }
 
-// holdWithdrawal stops a withdrawal before anybody is asked to pay it.
+// holdWithdrawal stops a withdrawal before a payment is requested.
 func (a *API) holdWithdrawal(w http.ResponseWriter, r *http.Request, who caller) error {
 	return a.orderWithdrawal(w, r, who, "withdrawal.hold", a.o.Withdrawals.Hold)
 }
 
-// releaseWithdrawal lets one that is held be paid.
+// releaseWithdrawal releases a held withdrawal for payment.
 func (a *API) releaseWithdrawal(w http.ResponseWriter, r *http.Request, who caller) error {
 	defer a.o.WakePayer()
 	return a.orderWithdrawal(w, r, who, "withdrawal.release", a.o.Withdrawals.Release)
 }
 
-// orderWithdrawal does what one person may do alone.
+// orderWithdrawal executes an act that one person may do alone.
 func (a *API) orderWithdrawal(w http.ResponseWriter, r *http.Request, who caller, action string,
 	do func(ctx context.Context, id string, by ledger.Person) error) error {
 	reason, _, err := readReason(w, r, who, true)
@@ -167,7 +167,8 @@ func (a *API) orderWithdrawal(w http.ResponseWriter, r *http.Request, who caller
 	return a.showWithdrawal(w, r)
 }
 
-// endWithdrawal ends one that waits for operators. Where it needs two people it is asked for, and the answer is 202.
+// endWithdrawal ends a withdrawal that waits for operators. If that needs two people, it is ordered, and the answer is
+// 202.
 func (a *API) endWithdrawal(what ledger.Act) handler {
 	return func(w http.ResponseWriter, r *http.Request, who caller) error {
 		reason, reference, err := readReason(w, r, who, true)
@@ -184,12 +185,12 @@ func (a *API) endWithdrawal(what ledger.Act) handler {
 			asks(w, done.Pending)
 			return nil
 		}
-		a.tell(r.Context(), d, done)
+		a.notify(r.Context(), d, done)
 		return a.showWithdrawal(w, r)
 	}
 }
 
-// overLimit answers who wants to withdraw more than players may.
+// overLimit answers a withdrawal above the players' limits.
 func overLimit(w http.ResponseWriter, l *ledger.LimitError) {
 	p := problem{Status: http.StatusForbidden, Code: "guests_cannot_withdraw", Detail: l.Error()}
 	switch l.Limit {

@@ -11,53 +11,53 @@ import (
 	"redrain/rain"
 )
 
-// The demo campaign: large enough that one person never empties it.
+// The demo campaign is so large that one person never empties it.
 const (
 	demoSponsor  = "demo"
 	demoName     = "Demo"
 	demoPackets  = 20_000
-	demoBudget   = 1_000_000 // 10,000 yuan, half a yuan for each packet in the mean
+	demoBudget   = 1_000_000 // 10,000 yuan, on average half a yuan a packet
 	demoWins     = 2_000
 	demoDensity  = 10
 	demoDecoys   = 10
 	demoEvery    = time.Second
-	demoIdleMS   = 60_000 // between rains while nobody is there
-	demoPauseMS  = 12_000 // between rains while somebody is: to read the result card, and the podium on the big screen
-	demoMaxRains = 40     // then a new campaign, so that the lists of rains and of a player's wins stay short
+	demoIdleMS   = 60_000 // between rains without players
+	demoPauseMS  = 12_000 // between rains with players, who read the result card, and the podium on the big screen
+	demoMaxRains = 40     // then a new campaign starts, so that the lists of rains and of a player's wins stay short
 )
 
-// Demo keeps a campaign on which rains fall, for the newcomer who opens the page of the in-process default.
+// Demo runs rains on a demo campaign, for a newcomer who opens the page of the in-process default.
 type Demo struct {
 	o DemoOptions
 
 	current atomic.Pointer[string]
 }
 
-// DemoSponsors pay for the demo. [ledger.Sponsors] are.
+// DemoSponsors fund the demo. [ledger.Sponsors] implements it.
 type DemoSponsors interface {
 	Deposit(ctx context.Context, sponsor, reference string, amount rain.Money) (balance rain.Money, err error)
 }
 
-// Sums are what Redis counts of a campaign.
+// Sums reads Redis's counts of a campaign.
 type Sums interface {
 	Levels(ctx context.Context, c *rain.Campaign) (store.Levels, error)
 }
 
-// DemoOptions of a demo. All are needed.
+// DemoOptions are the options of a Demo. All are required.
 type DemoOptions struct {
 	Node
 
 	Service   *Service
-	Campaigns CampaignReader // to find the one of before
+	Campaigns CampaignReader // to find an earlier demo campaign
 	Sponsors  DemoSponsors
 	Sums      Sums
 	Members   func(campaign string) int // connections in a campaign's room on this node
 }
 
-// NewDemo makes the demo. Its Run must be started.
+// NewDemo returns the demo. Its Run must be started.
 func NewDemo(o DemoOptions) *Demo { return &Demo{o: o} }
 
-// Campaign is the id of the campaign to play, "" before there is one.
+// Campaign returns the id of the demo campaign, or "" before it exists.
 func (d *Demo) Campaign() string {
 	if id := d.current.Load(); id != nil {
 		return *id
@@ -65,7 +65,7 @@ func (d *Demo) Campaign() string {
 	return ""
 }
 
-// Run makes it rain until ctx ends.
+// Run starts rains until ctx ends.
 func (d *Demo) Run(ctx context.Context) error {
 	return loop.Run(ctx, loop.Spec{Part: "demo", Work: "the demo", Every: demoEvery, Do: d.step,
 		Recoverer: d.o.Recoverer, Log: d.o.Log})
@@ -93,12 +93,12 @@ func (d *Demo) step(ctx context.Context) error {
 	spec.DropsPerSecond, spec.DecoyPercent, spec.Pacing = demoDensity, demoDecoys, rain.PacingEven
 	_, _, err := d.o.Service.StartRain(ctx, c.ID, spec, "")
 	if errors.Is(err, rain.ErrRainRunning) {
-		return nil // an operator has been faster
+		return nil // an operator was faster
 	}
 	return err
 }
 
-// used closes a campaign that is sold out or has grown old; the next step begins another.
+// used closes a campaign that is sold out or has too many rains; the next step creates another.
 func (d *Demo) used(ctx context.Context, c *rain.Campaign) (bool, error) {
 	levels, err := d.o.Sums.Levels(ctx, c)
 	if err != nil || levels.Unknown > 0 || (levels.Stock > 0 && len(c.Rains) < demoMaxRains) {
@@ -108,7 +108,7 @@ func (d *Demo) used(ctx context.Context, c *rain.Campaign) (bool, error) {
 	return true, err
 }
 
-// resume finds the demo campaign that this process, or one before it on the same data, has made.
+// resume finds the demo campaign of this process, or of an earlier one on the same data.
 func (d *Demo) resume(ctx context.Context) (found bool, err error) {
 	live, err := d.o.Campaigns.Live(ctx)
 	if err != nil {

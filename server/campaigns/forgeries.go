@@ -16,12 +16,12 @@ import (
 	"redrain/server/cluster"
 )
 
-// forgeriesEvery is the least time between two alarms about forgeries of one campaign, or about its dead letters:
-// a client with access to NATS or Redis can cause thousands a second.
+// forgeriesEvery is the least time between two alarms about forgeries or dead letters of one campaign. A client with
+// access to NATS or Redis can cause thousands a second.
 const forgeriesEvery = 5 * time.Second
 
 // Forgeries raises alarms about messages without a valid seal, and about payouts that wait for a person. It raises the
-// first at once, and one more for all that come after it for the same campaign.
+// first at once, and one for all further ones of the same campaign.
 type Forgeries struct {
 	alarm     func(code, campaign, message string)
 	recoverer *loop.Recoverer
@@ -30,33 +30,34 @@ type Forgeries struct {
 	of map[alarmed]*forgery
 }
 
-// alarmed is what an alarm is about.
+// alarmed is the subject of an alarm.
 type alarmed struct {
 	code     string
-	campaign string // "" where none is known
+	campaign string // "" if unknown
 }
 
-// forgery is what was received since the last alarm.
+// forgery counts the messages since the last alarm.
 type forgery struct {
 	count  int
-	reason string    // of the last
-	told   time.Time // when the last alarm was raised
+	reason string    // of the last message
+	told   time.Time // time of the last alarm
 }
 
-// NewForgeries makes them. Their Run must be started. A nil recoverer only logs panics.
+// NewForgeries returns Forgeries without messages. Their Run must be started. With a nil recoverer, panics are logged
+// only.
 func NewForgeries(alarm func(code, campaign, message string), recoverer *loop.Recoverer) *Forgeries {
 	return &Forgeries{alarm: alarm, recoverer: recoverer, of: map[alarmed]*forgery{}}
 }
 
-// Heard takes dead letters of messages without a valid seal, and how many more were dropped.
+// Heard takes dead letters of messages without a valid seal, and the number of further dropped ones.
 func (f *Forgeries) Heard(letters []posting.DeadLetter, dropped int) {
-	f.count(codeForged, letters, dropped, "much like it waits already, so it is not kept")
+	f.count(codeForged, letters, dropped, "many messages like it are kept already, so it is dropped")
 }
 
 // Waiting takes dead letters of payouts that wait for a person.
 func (f *Forgeries) Waiting(letters []posting.DeadLetter) { f.count(codeDeadLetter, letters, 0, "") }
 
-// Notices takes notices between nodes that have no valid seal. The campaigns that they name count for nothing.
+// Notices takes notices between nodes without a valid seal. It ignores the campaigns that they name.
 func (f *Forgeries) Notices(count int, reason string) { f.count(codeForged, nil, count, reason) }
 
 const (
@@ -64,7 +65,7 @@ const (
 	codeDeadLetter = "dead_letter"
 )
 
-// count counts letters, and others of no campaign.
+// count counts dead letters, and other messages without a campaign.
 func (f *Forgeries) count(code string, letters []posting.DeadLetter, others int, reason string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -87,7 +88,7 @@ func (f *Forgeries) count(code string, letters []posting.DeadLetter, others int,
 	f.raise(maps.Keys(counted), forgeriesEvery)
 }
 
-// Run raises the alarms that wait from time to time until ctx ends, and the rest in the end.
+// Run raises waiting alarms periodically until ctx ends, and then the rest.
 func (f *Forgeries) Run(ctx context.Context) error {
 	err := loop.Run(ctx, loop.Spec{Part: "forgeries", Every: forgeriesEvery, Recoverer: f.recoverer,
 		Do: loop.Plain(func(context.Context) { f.raiseAll(forgeriesEvery) })})
@@ -101,7 +102,7 @@ func (f *Forgeries) raiseAll(since time.Duration) {
 	f.raise(maps.Keys(f.of), since)
 }
 
-// raise raises the alarms of which the last one is so long ago. It needs the lock.
+// raise raises the alarms whose last one is older than since. It needs the lock.
 func (f *Forgeries) raise(of iter.Seq[alarmed], since time.Duration) {
 	for _, about := range slices.SortedFunc(of, func(a, b alarmed) int {
 		return cmp.Or(strings.Compare(a.code, b.code), strings.Compare(a.campaign, b.campaign))
@@ -124,26 +125,26 @@ func (y *forgery) message(code string) string {
 	case code == codeDeadLetter:
 		return fmt.Sprintf("%d payouts wait for a person, see redrain payout list. The last: %s", y.count, y.reason)
 	}
-	return fmt.Sprintf("somebody who is not redrain has written to Redis or NATS: %d wins, reclaims, messages or "+
-		"notices that no node of this installation has sealed, or that repeat what was sealed once (the last: %s). "+
-		"Nobody is paid by it. Find "+
-		"out who has the passwords, change them, then run redrain seal rotate; redrain payout list has what was kept, "+
+	return fmt.Sprintf("another program has written to Redis or NATS: %d wins, reclaims, messages or "+
+		"notices that no node of this installation has sealed, or copies of sealed ones (the last: %s). "+
+		"No player is paid by it. Find "+
+		"out who has the passwords, change them, then run redrain seal rotate; redrain payout list shows the kept ones, "+
 		"and redrain payout dismiss ends it", y.count, y.reason)
 }
 
-// AlarmVoid says that wins came too late to be paid. Under --confirm stream their players were not told; otherwise
-// they may have been.
+// AlarmVoid raises the alarm that wins came too late to be paid. Their players may have been notified, except with
+// --confirm stream.
 func AlarmVoid(bus *cluster.Bus, letters []posting.DeadLetter) {
 	claims := map[string][]string{}
 	for _, d := range letters {
-		if d.User != "" { // a shard's rest that was on its way back is on offer again, and nobody was promised it
+		if d.User != "" { // a reclaim has no player, and its packets are in stock again
 			claims[d.Campaign] = append(claims[d.Campaign], d.Claim)
 		}
 	}
 	for campaign, list := range claims {
 		bus.Alarm("void_win", campaign, fmt.Sprintf(
 			"%d wins from before redis lost the campaign came too late to be paid; "+
-				"their players may have been told, unless --confirm is stream: %s",
+				"their players may have been notified, unless --confirm is stream: %s",
 			len(list),
 			strings.Join(list, " "),
 		))

@@ -12,21 +12,20 @@ import (
 	"redrain/rain"
 )
 
-// keyKeptMS is how long an idempotency key means the same request, in milliseconds.
+// keyKeptMS is the time for which an idempotency key means the same request, in milliseconds.
 const keyKeptMS = 24 * 3_600_000
 
-// NewID is a fresh id, or with an idempotency key the first id that belongs to it: a request that was cut off anywhere,
-// and is sent again, finds what it made the first time. docs/understand/architecture.md, "Repeated requests", says why
-// the answers that the ledger keeps are not enough for that.
+// NewID returns a random id, or the first id of an idempotency key. So a repeated request finds the object that the
+// interrupted one has created. See docs/understand/architecture.md, "Repeated requests", for the reason why the
+// ledger's kept answers do not suffice.
 func NewID(prefix, key string) string {
 	for id := range ids(prefix, key) {
 		return id
 	}
-	return "" // not reached: there are ids without end
+	return "" // not reached: the sequence is infinite
 }
 
-// ids are fresh ids, or those that belong to an idempotency key: one for each request that it was used for, in their
-// order.
+// ids returns random ids, or the ids of an idempotency key: one for each request that used it, in their order.
 func ids(prefix, key string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for use := 0; ; use++ {
@@ -42,9 +41,9 @@ func ids(prefix, key string) iter.Seq[string] {
 	}
 }
 
-// madeBy tells whether what was found under an id of a key was made by the request that asks now, which is so for a day
-// after it; later the key may be used for another request. ageMS is since when it is over, and like whether it is what
-// is asked for: if not, the error is ledger.ErrIdempotencyUnequal.
+// madeBy reports whether the object under an id of a key belongs to the current request. A key belongs to one request
+// for a day; later it may be used for another. ageMS is the time since the object is over. If like is false, the object
+// differs from the request, and the error is ledger.ErrIdempotencyUnequal.
 func madeBy(ageMS int64, like bool) (same bool, err error) {
 	if ageMS >= keyKeptMS {
 		return false, nil
@@ -55,7 +54,7 @@ func madeBy(ageMS int64, like bool) (same bool, err error) {
 	return true, nil
 }
 
-// NewSeed is a fresh seed that nobody can guess.
+// NewSeed returns a random seed of cryptographic strength.
 func NewSeed() rain.Seed {
 	var seed rain.Seed
 	_, _ = rand.Read(seed[:]) // never fails: crypto/rand's documentation

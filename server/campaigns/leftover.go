@@ -10,7 +10,7 @@ import (
 	"redrain/rain"
 )
 
-// LeftOver is what is in the outbox of a shard that Redis knows too little of. [store.Outbox] has it.
+// LeftOver reads the outbox of a lost shard. [store.Outbox] implements it.
 type LeftOver interface {
 	Page(ctx context.Context, campaign string, shard int, after string, limit int) (entries []rain.Entry, next string,
 		err error)
@@ -19,21 +19,21 @@ type LeftOver interface {
 	Remove(ctx context.Context, refs []rain.EntryRef) error
 }
 
-// ToldWins finds out what an outbox entry that cannot be read was about. [store.Wins] does.
+// ToldWins finds the wins of an unreadable outbox entry. [store.Wins] implements it.
 type ToldWins interface {
 	Told(ctx context.Context, c *rain.Campaign, t store.Torn) (rain.Entry, error)
 }
 
-// MessageLetters keeps messages that a person should look at. [posting.Poster] does.
+// MessageLetters stores messages as dead letters. [posting.Poster] implements it.
 type MessageLetters interface {
 	BuryMessage(ctx context.Context, m posting.Message) (kept bool, err error)
 }
 
-// leftOverAtOnce is how many entries of an outbox are settled in one step.
+// leftOverAtOnce is the number of entries of an outbox that one step settles.
 const leftOverAtOnce = 100
 
-// settleLeftOver brings what is left in a lost shard's outbox into the ledger. The relay would do so too, but what
-// a Redis that has gone back has there was mostly settled long ago, and JetStream takes it for a copy for minutes.
+// settleLeftOver posts the entries in a lost shard's outbox to the ledger. The outbox sweeper would publish them. But
+// in a Redis that was rolled back most were settled long ago, and JetStream drops them as copies for minutes.
 func (r *Rebuilder) settleLeftOver(ctx context.Context, c *rain.Campaign, shard int) error {
 	for after := ""; ; {
 		entries, next, err := r.o.Outbox.Page(ctx, c.ID, shard, after, leftOverAtOnce)
@@ -67,9 +67,8 @@ func (r *Rebuilder) settleNow(ctx context.Context, entries []rain.Entry) error {
 	return r.o.Outbox.Remove(ctx, refs)
 }
 
-// putAside takes outbox entries that cannot be read to the dead letters, as they are: nobody else can do anything with
-// them, and a shard is not restored while there are any. Wins that such an entry names, and that Redis still knows, are
-// posted first: their seals say whether somebody was told of them.
+// putAside makes unreadable outbox entries dead letters, unchanged, because a shard is not restored while it has any.
+// First it posts the wins of such an entry that Redis still has: their seals prove them.
 func (r *Rebuilder) putAside(ctx context.Context, c *rain.Campaign, torn []store.Torn) error {
 	for _, t := range torn {
 		told, err := r.o.Wins.Told(ctx, c, t)
@@ -86,8 +85,8 @@ func (r *Rebuilder) putAside(ctx context.Context, c *rain.Campaign, torn []store
 		if err != nil {
 			return err
 		}
-		// Where many like it are kept, the log has to do.
-		r.o.Log.Error("an outbox entry cannot be read; it leaves the outbox", "entry", t.Ref.String(), "reason",
+		// If many like it are kept already, it is only logged.
+		r.o.Log.Error("read an outbox entry; it leaves the outbox", "entry", t.Ref.String(), "reason",
 			t.Reason,
 			"kept_as_a_dead_letter", kept, "wins_posted", len(told.Wins), "fields",
 			string(t.Text[:min(len(t.Text), 2000)]))
@@ -102,8 +101,8 @@ func (r *Rebuilder) putAside(ctx context.Context, c *rain.Campaign, torn []store
 	return nil
 }
 
-// clean puts aside what cannot be read at the front of the outboxes of shards that are not lost: all else there goes
-// by itself, so what cannot be read comes to the front.
+// clean dead-letters unreadable entries at the front of the outboxes of shards that are not lost. All other entries
+// leave by themselves, so the unreadable ones reach the front.
 func (r *Rebuilder) clean(ctx context.Context, c *rain.Campaign, lost []int) error {
 	for shard := range store.Shards(c) {
 		if slices.Contains(lost, shard) {

@@ -17,32 +17,31 @@ import (
 )
 
 const (
-	moveEvery = 200 * time.Millisecond // between two looks at campaigns whose rain falls
-	// moveGather is a pause before a round that was asked for: taps that run dry together are served together, and
-	// many who ask do not keep Redis busy.
+	moveEvery = 200 * time.Millisecond // interval of the rounds during a rain
+	// moveGather is the pause before a requested round. It serves many waiting taps together, and spares Redis.
 	moveGather = 5 * time.Millisecond
 	moveLease  = 5 * time.Second
 	moveRenew  = moveLease / 4
-	// moveAtOnce is how many looks at campaigns go on at the same time: more than may hang.
+	// moveAtOnce is the number of campaigns handled at the same time: more than may hang.
 	moveAtOnce = 64
-	// moveWithin is the time for one campaign: one whose Redis hangs must not hold up the others.
+	// moveWithin is the limit for one campaign: one whose Redis hangs must not delay the others.
 	moveWithin = 5 * time.Second
-	// moveGrace is how long a move that has begun may go on when this node is to stop.
+	// moveGrace is the limit for completing a move while this node stops.
 	moveGrace = 2 * time.Second
-	// finishEveryMS is how often a campaign is looked at for moves that somebody has begun and not ended.
+	// finishEveryMS is the interval at which a campaign is checked for incomplete moves.
 	finishEveryMS = 5_000
-	// finishAgainMS is when those that could not be ended are tried again.
+	// finishAgainMS is the pause before failed ones are retried.
 	finishAgainMS = 1_000
-	// movesAtOnce is how many moves of a campaign are made at the same time.
+	// movesAtOnce is the number of a campaign's moves in flight.
 	movesAtOnce = 8
-	// movesOfRound is how many are made before the shards are looked at again: taps wait for some hundred ms only, and
-	// where they wait changes meanwhile.
+	// movesOfRound is the number of moves before the shards are read again: taps wait for some hundred ms only, and the
+	// demand changes meanwhile.
 	movesOfRound = 32
 )
 
-// Mover takes stock to where players are. A campaign's stock lies on its shards, and each player takes part on one of
-// them; who runs dry there gets some from a shard that has more than its players need. One node at a time does it, by a
-// lease; that saves work, and is no condition: each step of a move may be repeated by anybody.
+// Mover moves stock to the shards with demand. Each player has one home shard, and an empty shard gets stock from one
+// that has more than its players need. One node at a time does it, by a lease, which only avoids double work: any node
+// may repeat each step of a move.
 //
 //	lend (the packets leave the stock of one shard, and are kept there under the move's id) → a row in the ledger →
 //	borrow (they come into the stock of another shard, once for an id) → done
@@ -55,33 +54,33 @@ type Mover struct {
 	failed  prometheus.Counter
 	refused prometheus.Counter
 
-	mu     sync.Mutex
-	dry    map[string]map[dryOn]thirst // by campaign; nil while another node moves stock
-	coming map[coming]int              // packets that moves under way bring to shards
+	mu      sync.Mutex
+	demands map[string]map[emptyOn]demand // by campaign; nil while another node has the lease
+	coming  map[coming]int                // packets in flight to shards
 
-	campaigns map[string]*pace // the rounds' own
+	campaigns map[string]*pace // used by the rounds only
 }
 
-// dryOn is a shard that has nothing left for taps of a node.
-type dryOn struct {
+// emptyOn is an empty shard with waiting taps on a node.
+type emptyOn struct {
 	shard int
 	node  string
 }
 
-// coming is where packets are on their way to.
+// coming is a shard to which packets are in flight.
 type coming struct {
 	campaign string
 	shard    int
 }
 
-// thirst is how many taps wait there.
-type thirst struct {
+// demand counts the taps that wait on an empty shard of a node.
+type demand struct {
 	taps int
-	at   int64 // when that was heard, Unix ms
-	base int   // how many the shard had given away then, or when it was looked at first; -1: not yet
+	at   int64 // time of the notice, Unix ms
+	base int   // wins of the shard at that time, or at the first reading after it; -1: not yet read
 }
 
-// MovedStock takes packets out of a shard and puts them into another. [store.Moves] does.
+// MovedStock moves packets from one shard to another. [store.Moves] implements it.
 type MovedStock interface {
 	Lend(ctx context.Context, campaign string, from, to int, move string, count int) (*rain.Lent, error)
 	Borrow(ctx context.Context, campaign string, lent rain.Lent) (number int64, err error)
@@ -90,23 +89,23 @@ type MovedStock interface {
 	Forgot(ctx context.Context, campaign string, from int, lent rain.Lent) (lost bool, err error)
 }
 
-// MoveRows keeps what has been lent. [posting.Moves] does.
+// MoveRows stores the lent packets. [posting.Moves] implements it.
 type MoveRows interface {
 	Write(ctx context.Context, campaign string, from int, lent rain.Lent) error
 	Done(ctx context.Context, move string, number int64) error
 	Open(ctx context.Context, campaign string) ([]posting.Move, error)
 }
 
-// ShardLevels tells what each shard has. [store.Sums] does.
+// ShardLevels reads each shard's stock. [store.Sums] implements it.
 type ShardLevels interface {
 	Shards(ctx context.Context, c *rain.Campaign) ([]store.Level, error)
 }
 
-// shardsWithin is how long a master may take to say what its shards have. What it does not say is unknown.
+// shardsWithin is the limit of a master's answer about its shards. Shards without an answer are unknown.
 const shardsWithin = time.Second
 
-// readShards reads what each shard of a campaign has. Where some are unknown it returns the others, and the reason;
-// where all are, nil.
+// readShards reads each shard's stock. If some are unknown, it returns the others and the reason. If all are, it
+// returns nil levels.
 func readShards(ctx context.Context, from ShardLevels, c *rain.Campaign) ([]store.Level, error) {
 	ctx, cancel := context.WithTimeout(ctx, shardsWithin)
 	defer cancel()
@@ -117,7 +116,7 @@ func readShards(ctx context.Context, from ShardLevels, c *rain.Campaign) ([]stor
 	return levels, err
 }
 
-// MoverOptions of a mover. All are needed.
+// MoverOptions are the options of a Mover. All are required.
 type MoverOptions struct {
 	Node
 
@@ -126,53 +125,53 @@ type MoverOptions struct {
 	Sums   ShardLevels
 }
 
-// NewMover makes a mover. Its Run must be started.
+// NewMover returns a mover. Its Run must be started.
 func NewMover(o MoverOptions) *Mover {
 	metrics := promauto.With(o.Registerer)
 	return &Mover{
 		o: o, wake: loop.NewWake(), campaigns: map[string]*pace{},
 		coming: map[coming]int{}, lease: o.lease("mover", "mover", moveLease),
 		moved: metrics.NewCounter(prometheus.CounterOpts{
-			Name: "redrain_moved_packets_total", Help: "Packets taken from one shard's stock to another's.",
+			Name: "redrain_moved_packets_total", Help: "Packets moved from one shard's stock to another's.",
 		}),
 		failed: metrics.NewCounter(prometheus.CounterOpts{
-			Name: "redrain_move_failures_total", Help: "Moves of stock that were begun and not ended at once; they " +
+			Name: "redrain_move_failures_total", Help: "Moves of stock that were begun and not completed at once; they " +
 				"are carried on.",
 		}),
 		refused: metrics.NewCounter(prometheus.CounterOpts{
-			Name: "redrain_moves_refused_total", Help: "Moves of stock that the ledger does not bear out; nothing " +
+			Name: "redrain_moves_refused_total", Help: "Moves of stock that the ledger refuses; nothing " +
 				"was moved by them.",
 		}),
 	}
 }
 
-// Dry hears that taps wait for stock on a shard.
+// Dry takes the notice that taps wait for stock on a shard.
 func (m *Mover) Dry(campaign string, n cluster.DryShard) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.dry == nil {
+	if m.demands == nil {
 		return
 	}
-	if m.dry[campaign] == nil {
-		m.dry[campaign] = map[dryOn]thirst{}
+	if m.demands[campaign] == nil {
+		m.demands[campaign] = map[emptyOn]demand{}
 	}
-	// What is on its way is for them; who gets nothing of it says so when it has come.
+	// Packets in flight serve some of them. Those without a packet are reported again after the arrival.
 	taps := max(0, min(n.Taps, rain.MaxPackets)-m.coming[coming{campaign, n.Shard}])
-	m.dry[campaign][dryOn{n.Shard, n.Node}] = thirst{taps, m.o.Clock(), -1}
+	m.demands[campaign][emptyOn{n.Shard, n.Node}] = demand{taps, m.o.Clock(), -1}
 	m.wake.Signal()
 }
 
-// listen begins or ends to remember where taps wait.
+// listen starts or stops recording the demand.
 func (m *Mover) listen(on bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.dry = nil
+	m.demands = nil
 	if on {
-		m.dry = map[string]map[dryOn]thirst{}
+		m.demands = map[string]map[emptyOn]demand{}
 	}
 }
 
-// look ends what was begun of a campaign, and moves stock where its rain needs it.
+// look completes the moves of a campaign, and moves stock where its rain needs it.
 func (m *Mover) look(ctx context.Context, c *rain.Campaign, p *pace) error {
 	now := m.o.Clock()
 	r := c.Current()
@@ -204,12 +203,12 @@ func (m *Mover) look(ctx context.Context, c *rain.Campaign, p *pace) error {
 	}
 	carried := m.carry(ctx, c, moves, &p.refusals)
 	if carried != nil {
-		p.finishAt = now // the next round carries it on
+		p.finishAt = now // the next round continues it
 	}
 	return errors.Join(err, carried)
 }
 
-// plan says which moves to make between the shards of each lane, and tells of lanes that are sold out.
+// plan returns the moves between the shards of each lane, and reports lanes that are sold out.
 func (m *Mover) plan(c *rain.Campaign, levels []store.Level, p *pace, needs map[int]need, now int64) []transfer {
 	var moves [][]transfer // of each lane
 	layout := c.Layout()
@@ -230,8 +229,8 @@ func (m *Mover) plan(c *rain.Campaign, levels []store.Level, p *pace, needs map[
 	return inTurns(moves)
 }
 
-// inTurns takes one move of each lane after the other: a round has room for some only, and the first of each lane are
-// for players who wait.
+// inTurns interleaves the moves of the lanes: a round makes some only, and the first of each lane are for waiting
+// players.
 func inTurns(lanes [][]transfer) (all []transfer) {
 	for i, more := 0, true; more; i++ {
 		more = false
@@ -244,7 +243,7 @@ func inTurns(lanes [][]transfer) (all []transfer) {
 	return all
 }
 
-// expect counts packets that are on their way to a shard.
+// expect counts packets in flight to a shard.
 func (m *Mover) expect(campaign string, shard, count int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -254,23 +253,23 @@ func (m *Mover) expect(campaign string, shard, count int) {
 	}
 }
 
-// needs is what the shards lack, as far as that was heard: for how many taps, and how many of them have won since.
+// needs returns the reported demand of the shards, without the taps that have won since.
 func (m *Mover) needs(campaign string, levels []store.Level, now int64) map[int]need {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	needs := map[int]need{}
-	for on, t := range m.dry[campaign] {
+	for on, t := range m.demands[campaign] {
 		if now-t.at >= returnMS || on.shard < 0 || on.shard >= len(levels) {
-			delete(m.dry[campaign], on)
+			delete(m.demands[campaign], on)
 			continue
 		}
 		won := levels[on.shard].Won
-		if t.base < 0 || won < t.base { // heard just now; or the shard was rebuilt and knows fewer
+		if t.base < 0 || won < t.base { // a new notice; or the shard was rebuilt with fewer wins
 			t.base = won
-			m.dry[campaign][on] = t
+			m.demands[campaign][on] = t
 		}
 		lacks, one := max(t.taps-(won-t.base), 0), needs[on.shard]
-		if now-t.at < thirstMS {
+		if now-t.at < demandMS {
 			one.waiting += lacks
 		} else {
 			one.missed += lacks

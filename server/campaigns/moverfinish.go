@@ -12,15 +12,15 @@ import (
 	"redrain/rain"
 )
 
-// snags are what keeps moves of a campaign from being ended. Nothing is lent that would only wait there too: each round
-// would take more out of a stock, and bring it nowhere.
+// snags are the failures that keep a campaign's moves from completing. No stock is lent that would wait for the same
+// failure: each round would take more out of the stock, and deliver none.
 type snags struct {
 	mu     sync.Mutex
 	ledger bool         // it fails
-	shards map[int]bool // those where a step of a move has failed
+	shards map[int]bool // shards with a failed step of a move
 }
 
-// note takes in how the end of a move that hangs on a shard has failed, if it has.
+// note records the result of completing a move that depends on a shard.
 func (s *snags) note(shard int, err error) {
 	if err == nil {
 		return
@@ -37,21 +37,21 @@ func (s *snags) note(shard int, err error) {
 	s.shards[shard] = true
 }
 
-// has tells whether moves of a shard wait.
+// has reports whether moves of a shard wait.
 func (s *snags) has(shard int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ledger || s.shards[shard]
 }
 
-// forget begins anew.
+// forget clears the failures.
 func (s *snags) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ledger, s.shards = false, nil
 }
 
-// without is the levels for a plan: a shard whose moves wait counts as one of which nothing is known.
+// without returns the levels for a plan: a shard whose moves wait counts as unknown.
 func (s *snags) without(levels []store.Level) []store.Level {
 	levels = slices.Clone(levels)
 	for shard := range levels {
@@ -60,9 +60,8 @@ func (s *snags) without(levels []store.Level) []store.Level {
 	return levels
 }
 
-// finish ends the moves of a campaign that somebody has begun: those that have a row, and those that have only been
-// lent. What goes to a shard that Redis does not know waits until that is rebuilt. What cannot be ended now holds up no
-// move of other shards, unless the ledger fails.
+// finish completes a campaign's moves: those with a row, and those that were only lent. A move to a lost shard waits
+// for its rebuild. A failure delays no moves of other shards, unless it is the ledger's.
 func (m *Mover) finish(ctx context.Context, c *rain.Campaign, levels []store.Level, p *pace) error {
 	p.stuck.forget()
 	open, err := m.o.Ledger.Open(ctx, c.ID)
@@ -96,8 +95,8 @@ func (m *Mover) finish(ctx context.Context, c *rain.Campaign, levels []store.Lev
 	return errors.Join(err, p.stuck.try(from))
 }
 
-// try ends moves, those of some shards at the same time, and of each shard one after the other until one fails: the
-// others would fail as slowly.
+// try completes moves, several shards at the same time. Those of one shard run one after the other until one fails,
+// because the others would fail as slowly.
 func (s *snags) try(moves [][]func() error) error {
 	var g errgroup.Group
 	g.SetLimit(movesAtOnce)
@@ -116,11 +115,11 @@ func (s *snags) try(moves [][]func() error) error {
 	return g.Wait()
 }
 
-// endAgain ends a move that somebody has lent. The lending may have failed because it does not outlive its master: so
-// it is asked for again, for no packets, which answers what is lent under the id only if that lasts.
+// endAgain completes a lent move. The lending may have failed because it does not outlive its master. So it is repeated
+// for no packets, which returns the lent packets only if they outlive it.
 func (m *Mover) endAgain(ctx context.Context, campaign string, from int, was rain.Lent) error {
 	lent, err := m.o.Stock.Lend(ctx, campaign, from, was.To, was.Move, 0)
-	if err != nil || lent == nil { // nil: somebody else has ended it, or Redis has gone back to before it
+	if err != nil || lent == nil { // nil: another node has completed it, or Redis was rolled back to before it
 		return err
 	}
 	return m.end(ctx, campaign, from, *lent)

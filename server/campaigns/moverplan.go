@@ -10,32 +10,32 @@ import (
 )
 
 const (
-	// thirstMS is how long it counts that taps wait on a shard, in milliseconds: as long as they do.
-	thirstMS = 400
-	// returnMS is how long stock is kept, or brought, for taps that have waited and got nothing, in milliseconds: their
+	// demandMS is the life of a notice of demand, in milliseconds: the time for which taps wait.
+	demandMS = 400
+	// returnMS is the time for which a shard gets stock for taps that have waited in vain, in milliseconds: their
 	// players tap again.
 	returnMS = 5_000
-	// aheadSeconds is for how long a shard's stock should be enough; below half of it the shard gets more.
+	// aheadSeconds is the time for which a shard's stock should last; below half of it the shard gets more.
 	aheadSeconds = 2.0
-	// quiet is the rate, in wins per second, below which a shard counts as one where nobody taps.
+	// quiet is the rate, in wins per second, below which a shard counts as one without taps.
 	quiet = 0.01
 )
 
 // unknown is the number of wins of a shard that could not be read yet.
 const unknown = -1
 
-// pace is what the mover has seen of a campaign.
+// pace is the mover's record of a campaign.
 type pace struct {
 	turn     turn
-	finishAt int64     // when it is looked for moves to end again, Unix ms
-	stuck    snags     // what keeps moves from being ended
+	finishAt int64     // time of the next check for incomplete moves, Unix ms
+	stuck    snags     // failures of completing moves
 	at       int64     // of the last levels, Unix ms
-	won      []int     // so far, by shard; unknown where that could not be read
+	won      []int     // wins so far, by shard; unknown if not read
 	rates    []float64 // wins per second, by shard
-	refusals refusals  // moves that cannot be
+	refusals refusals  // refused moves
 }
 
-// note takes in what the shards have now.
+// note records the current levels of the shards.
 func (p *pace) note(levels []store.Level, now int64) {
 	if len(p.won) != len(levels) {
 		p.won, p.rates = make([]int, len(levels)), make([]float64, len(levels))
@@ -51,10 +51,10 @@ func (p *pace) note(levels []store.Level, now int64) {
 	if seconds <= 0 {
 		return
 	}
-	weight := min(1, 2*seconds) // of the newest: the last half second counts
+	weight := min(1, 2*seconds) // of the newest rate: the last half second counts
 	for i, l := range levels {
 		if !l.Known {
-			continue // what is won there is not forgotten: it would all count as won now when the shard is back
+			continue // keep the count: otherwise all its wins would count as new when the shard is back
 		}
 		if p.won[i] == unknown {
 			p.won[i] = l.Won
@@ -68,8 +68,8 @@ func (p *pace) note(levels []store.Level, now int64) {
 	p.at = now
 }
 
-// soldOut tells whether every packet of a lane is won, by what its shards have: never where one is unknown. What is won
-// never becomes less, so the shards need not be read at one moment.
+// soldOut reports whether every packet of a lane is won; false if a shard is unknown. Wins never decrease, so the
+// shards need not be read at one moment.
 func soldOut(levels []store.Level, packets int) bool {
 	won := 0
 	for _, l := range levels {
@@ -81,8 +81,8 @@ func soldOut(levels []store.Level, packets int) bool {
 	return won >= packets
 }
 
-// within is the levels for a plan of one lane: the shards of another count as ones of which nothing is known, so they
-// neither give nor get. It changes the levels that it is given.
+// within returns the levels for a plan of one lane: the shards of other lanes count as unknown, so they neither lend
+// nor borrow. It changes its argument.
 func within(levels []store.Level, shards rain.Range) []store.Level {
 	for shard := range levels {
 		levels[shard].Known = levels[shard].Known && shard >= shards.First && shard <= shards.Last
@@ -90,24 +90,24 @@ func within(levels []store.Level, shards rain.Range) []store.Level {
 	return levels
 }
 
-// transfer is a move that should be made.
+// transfer is a planned move.
 type transfer struct{ from, to, count int }
 
-// need is what a shard lacks.
+// need is the demand of a shard.
 type need struct {
-	waiting int // taps that wait there
-	missed  int // taps that have waited there, and got nothing
+	waiting int // taps that wait on it
+	missed  int // taps that have waited in vain
 }
 
-// plan says which moves to make. rates is how many packets each shard gives away in a second. A shard gets some when
-// taps wait there, when taps have waited there in vain, or when its stock will soon be gone; those that have most
-// beyond their goals give first. The goals do not depend on where the stock lies, and a move never takes a shard past
-// its own: so a plan that is carried out leaves nothing to be moved, and nothing goes to and fro.
+// plan returns the moves to make. rates are the shards' wins per second. A shard borrows if taps wait on it, if taps
+// have waited in vain, or if its stock will soon be gone. The shards with most beyond their goals lend first. The goals
+// do not depend on the current distribution, and a move never takes a shard past its goal. So a completed plan leaves
+// nothing to move, and no stock oscillates.
 //
 // Those in barred lend nothing.
 func plan(levels []store.Level, rates []float64, needs map[int]need, barred map[int]bool) (moves []transfer) {
 	wanted := goals(levels, rates, needs)
-	over := make([]int, len(levels)) // what each has beyond its goal; below 0 what it lacks
+	over := make([]int, len(levels)) // stock beyond the goal of each; below 0 if it lacks some
 	var takers []int
 	for i, l := range levels {
 		if !l.Known {
@@ -122,7 +122,7 @@ func plan(levels []store.Level, rates []float64, needs map[int]need, barred map[
 			takers = append(takers, i)
 		}
 	}
-	slices.SortStableFunc(takers, func(a, b int) int { // who waits comes first, as long as they wait
+	slices.SortStableFunc(takers, func(a, b int) int { // waiting taps come first
 		return cmp.Or(cmp.Compare(min(needs[b].waiting, 1), min(needs[a].waiting, 1)), cmp.Compare(over[a], over[b]))
 	})
 	for _, to := range takers {
@@ -140,9 +140,8 @@ func plan(levels []store.Level, rates []float64, needs map[int]need, barred map[
 	return moves
 }
 
-// goals are how many packets each shard should have: those that taps wait for first, then those that taps have waited
-// for in vain, and of the rest what will last for a while. They are no more than there is: what is not enough is shared
-// by what is asked for.
+// goals returns the packets that each shard should have: first for waiting taps, then for taps that have waited in
+// vain, then for aheadSeconds. If the stock is not enough, it is shared in proportion to the demand.
 func goals(levels []store.Level, rates []float64, needs map[int]need) []int {
 	total := 0
 	waiting, missed, ahead := make([]float64, len(levels)), make([]float64, len(levels)), make([]float64, len(levels))
@@ -168,8 +167,8 @@ func goals(levels []store.Level, rates []float64, needs map[int]need) []int {
 	return goals
 }
 
-// share gives to each what it asks for, rounded up, where there is enough for all, and otherwise its part of what
-// there is: rounded down, and what that leaves to those who lost most by it.
+// share gives each its request, rounded up, if there is enough for all. Otherwise it shares total in proportion:
+// rounded down, and the remainder goes to those who lost most by rounding.
 func share(total int, asked []float64) []int {
 	given, sum := make([]int, len(asked)), 0.0
 	for i, x := range asked {
@@ -195,7 +194,7 @@ func share(total int, asked []float64) []int {
 	return given
 }
 
-// most is the shard that has most beyond its goal; -1 where none has anything.
+// most returns the shard with most beyond its goal; -1 if there is none.
 func most(over []int) int {
 	best := -1
 	for i, n := range over {

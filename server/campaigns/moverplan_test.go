@@ -249,7 +249,7 @@ func TestDryIsHeardOncePerNode(t *testing.T) {
 	now := int64(1_000)
 	m := NewMover(MoverOptions{Node: Node{Clock: func() int64 { return now }}})
 	m.Dry("c", cluster.DryShard{Shard: 1, Node: "a", Taps: 5})
-	if m.dry != nil || len(m.wake) > 0 {
+	if m.demands != nil || len(m.wake) > 0 {
 		t.Error("it listens without moving stock")
 	}
 	m.listen(true)
@@ -264,7 +264,7 @@ func TestDryIsHeardOncePerNode(t *testing.T) {
 	if got := m.needs("c", levels, now); got[1] != (need{waiting: 7}) || got[2] != (need{}) || len(m.wake) != 1 {
 		t.Errorf("%v wait", got)
 	}
-	now += thirstMS - 40
+	now += demandMS - 40
 	if got := m.needs("c", levels, now); got[1] != (need{waiting: 4, missed: 3}) {
 		t.Errorf("%v wait", got)
 	}
@@ -296,7 +296,7 @@ func TestDryIsHeardOncePerNode(t *testing.T) {
 	if got := m.needs("c", levels, now); got[2] != (need{waiting: 3}) || len(m.coming) != 0 {
 		t.Errorf("%v wait, %v are on their way", got, m.coming)
 	}
-	if now += returnMS; len(m.needs("c", levels, now)) != 0 || len(m.dry["c"]) != 0 {
-		t.Errorf("%v are kept", m.dry)
+	if now += returnMS; len(m.needs("c", levels, now)) != 0 || len(m.demands["c"]) != 0 {
+		t.Errorf("%v are kept", m.demands)
 	}
 }

@@ -11,16 +11,15 @@ import (
 	"redrain/rain"
 )
 
-// Run moves stock, whenever this node holds the lease, until ctx ends. Nothing that fails ends it.
+// Run moves stock while this node has the lease, until ctx ends. A failure does not end it.
 func (m *Mover) Run(ctx context.Context) error {
-	return loop.Run(ctx, loop.Spec{Part: "mover", Work: "taking the lease of the mover", Every: moveRenew,
+	return loop.Run(ctx, loop.Spec{Part: "mover", Work: "take the lease of the mover", Every: moveRenew,
 		Lease: m.lease, Do: m.watch, Recoverer: m.o.Recoverer, Log: m.o.Log})
 }
 
-// watch looks after all campaigns as long as this node has the lease. Each is looked at for itself: one that hangs or
-// fails holds up no other, and nothing that fails ends it.
+// watch handles all campaigns while this node has the lease, each on its own: one that hangs or fails delays no other.
 func (m *Mover) watch(ctx context.Context) error {
-	clear(m.campaigns) // another node may have gone on meanwhile
+	clear(m.campaigns) // another node may have had the lease meanwhile
 	m.listen(true)
 	defer m.listen(false)
 	var looks errgroup.Group
@@ -35,15 +34,15 @@ func (m *Mover) watch(ctx context.Context) error {
 		Recoverer: m.o.Recoverer, Log: m.o.Log})
 }
 
-// turn makes the looks at a campaign follow each other.
+// turn runs the looks at a campaign one at a time.
 type turn struct {
 	mu     sync.Mutex
 	taken  bool
-	asked  bool            // for another look, during this one
-	failed loop.FailureLog // says once that looks fail
+	asked  bool            // another look was requested during this one
+	failed loop.FailureLog // logs once that looks fail
 }
 
-// take begins a look, unless one goes on.
+// take begins a look, unless one is running.
 func (t *turn) take() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -55,7 +54,7 @@ func (t *turn) take() bool {
 	return true
 }
 
-// end ends a look, and tells whether another one was asked for meanwhile.
+// end ends a look, and reports whether another one was requested meanwhile.
 func (t *turn) end() (asked bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -63,7 +62,7 @@ func (t *turn) end() (asked bool) {
 	return t.asked
 }
 
-// round begins to look at each campaign at which nobody looks.
+// round starts a look at each campaign without a running one.
 func (m *Mover) round(ctx context.Context, looks *errgroup.Group) {
 	live := m.o.Known.Live()
 	for _, c := range live {
@@ -76,13 +75,13 @@ func (m *Mover) round(ctx context.Context, looks *errgroup.Group) {
 			m.campaigns[c.ID] = p
 		}
 		if p.turn.take() && !looks.TryGo(func() error { m.lookOnce(ctx, c, p); return nil }) {
-			p.turn.end() // as many as may be are looked at: the next round comes soon
+			p.turn.end() // the limit of looks is reached: the next round comes soon
 		}
 	}
 	m.forget(live)
 }
 
-// lookOnce looks at one campaign. What was cut off is carried on by the next look, or by another node.
+// lookOnce looks at one campaign. The next look, or another node, continues interrupted work.
 func (m *Mover) lookOnce(ctx context.Context, c *rain.Campaign, p *pace) {
 	defer func() {
 		if p.turn.end() {
@@ -100,10 +99,10 @@ func (m *Mover) lookOnce(ctx context.Context, c *rain.Campaign, p *pace) {
 	}
 }
 
-// forget drops what is remembered of campaigns that are live no more.
+// forget drops the records of campaigns that are not live any more.
 func (m *Mover) forget(live []*rain.Campaign) {
 	dropDead(m.campaigns, live)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	dropDead(m.dry, live)
+	dropDead(m.demands, live)
 }

@@ -201,8 +201,8 @@ func TestAMoverThatIsToStop(t *testing.T) {
 				if hangs && (len(s.ended) > 0 || took > moveGrace) {
 					t.Errorf("%v after %v", s.ended, took)
 				}
-				if s.lends["ill"] != 1 || m.dry != nil {
-					t.Errorf("%d moves have begun; %v are remembered", s.lends["ill"], m.dry)
+				if s.lends["ill"] != 1 || m.demands != nil {
+					t.Errorf("%d moves have begun; %v are remembered", s.lends["ill"], m.demands)
 				}
 			})
 		})

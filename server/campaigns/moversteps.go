@@ -16,10 +16,10 @@ import (
 	"redrain/rain"
 )
 
-// errLedger says that the ledger could not be asked.
+// errLedger means that the ledger did not answer.
 var errLedger = errors.New("the ledger fails")
 
-// ofLedger is an error of the ledger. That it does not bear a move out is an answer.
+// ofLedger wraps an error of the ledger in errLedger. A refusal of a move is an answer.
 func ofLedger(err error) error {
 	if err == nil || errors.Is(err, posting.ErrMoveRefused) || errors.Is(err, posting.ErrCutOff) {
 		return err
@@ -27,8 +27,8 @@ func ofLedger(err error) error {
 	return fmt.Errorf("%w: %w", errLedger, err)
 }
 
-// carry makes the moves of a plan. When ctx ends, or the ledger fails, no other one is begun, and those that have begun
-// are ended.
+// carry makes the moves of a plan. When ctx ends, or the ledger fails, it starts no more moves, and completes the
+// started ones.
 func (m *Mover) carry(ctx context.Context, c *rain.Campaign, moves []transfer, refusals *refusals) error {
 	var g errgroup.Group
 	g.SetLimit(movesAtOnce)
@@ -61,7 +61,7 @@ func (m *Mover) carry(ctx context.Context, c *rain.Campaign, moves []transfer, r
 	return err
 }
 
-// end takes a move from its lending to its end.
+// end completes a move after its lending.
 func (m *Mover) end(ctx context.Context, campaign string, from int, lent rain.Lent) error {
 	if err := ofLedger(m.o.Ledger.Write(ctx, campaign, from, lent)); err != nil {
 		return err
@@ -70,7 +70,7 @@ func (m *Mover) end(ctx context.Context, campaign string, from int, lent rain.Le
 	return m.bring(ctx, campaign, from, lent)
 }
 
-// bring takes a move that has its row to its end.
+// bring completes a move that has its row.
 func (m *Mover) bring(ctx context.Context, campaign string, from int, lent rain.Lent) error {
 	if err := m.remembers(ctx, campaign, from, lent); err != nil {
 		return err
@@ -85,7 +85,7 @@ func (m *Mover) bring(ctx context.Context, campaign string, from int, lent rain.
 		if !errors.Is(err, posting.ErrMoveRefused) {
 			return err
 		}
-		m.alarm(campaign, lent.To, lent.Move, err) // of its number only: it has come, and is done
+		m.alarm(campaign, lent.To, lent.Move, err) // about its number only: the move is done
 	}
 	faults.Point("move.after_done")
 	m.moved.Add(float64(lent.Numbers.Count()))
@@ -93,18 +93,18 @@ func (m *Mover) bring(ctx context.Context, campaign string, from int, lent rain.
 	return m.o.Stock.Done(ctx, campaign, from, lent.Move)
 }
 
-// remembers takes the shard that has lent out of the game where it has forgotten that: a Redis that has gone back in
-// time between the lending and the row offers the packets once more, and nobody can tell from its counts once it has
-// lent others. The row stands, so the packets come, and a rebuild leaves them out.
+// remembers takes the lending shard out of service if it has lost the move. A Redis that was rolled back between the
+// lending and the row offers the packets again. Its counts do not show that after further moves. The row stands, so the
+// packets arrive, and a rebuild leaves them out.
 //
-// A shard that does not answer offers nothing meanwhile, and is looked at when it does (see Watch): nobody waits
-// for it.
+// A shard that does not answer offers nothing, and is checked when it answers again (see Watch), so remembers does not
+// wait for it.
 func (m *Mover) remembers(ctx context.Context, campaign string, from int, lent rain.Lent) error {
 	known, err := m.o.Stock.Lent(ctx, campaign, from, lent.Move)
 	if known || err != nil {
 		return nil //nolint:nilerr // see above
 	}
-	// It forgets what is done, and only that: so it was right to forget unless the row is open still.
+	// A shard drops only completed moves, so it has lost the move only if the row is still open.
 	open, err := m.o.Ledger.Open(ctx, campaign)
 	if err := ofLedger(err); err != nil {
 		return err
@@ -116,6 +116,6 @@ func (m *Mover) remembers(ctx context.Context, campaign string, from int, lent r
 	if err != nil || !lost {
 		return nil //nolint:nilerr // see above
 	}
-	m.o.wentBack(campaign, from, "it has forgotten that it lent packets", "move", lent.Move)
+	m.o.wentBack(campaign, from, "it has lost the record of lent packets", "move", lent.Move)
 	return nil
 }

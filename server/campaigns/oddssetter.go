@@ -17,31 +17,31 @@ import (
 )
 
 const (
-	oddsEvery = 250 * time.Millisecond // between two looks at campaigns with odds to set
+	oddsEvery = 250 * time.Millisecond // interval of the rounds
 	oddsLease = 5 * time.Second
 	oddsRenew = oddsLease / 4
-	// oddsWithin is the time for one campaign: one whose Redis or database hangs must not hold up the others.
+	// oddsWithin is the limit for one campaign: one whose Redis or database hangs must not delay the others.
 	oddsWithin = time.Second
-	// reportGoodMS is how old a node's report may be, for its players to count as there.
+	// reportGoodMS is the age up to which a report's players count as present, in milliseconds.
 	reportGoodMS = 5_000
 )
 
-// Odds sets the odds of rains that leave it to us (rain.OddsAuto), so that what is left ends with the rain. One node at
-// a time does it, by a lease. The record in the database alone says what the odds are: each is set before its beats
-// begin, early enough for every node to hear of it, and never changed. Where nobody sets any, those before go on.
+// Odds sets the odds of rains with rain.OddsAuto, so that the stock ends with the rain. One node at a time does it, by
+// a lease. The record in the database defines the odds. It is written early enough for every node to receive it before
+// its beats begin, and never changed. Without new odds the last ones stay valid.
 type Odds struct {
 	o      OddsOptions
 	lease  *cluster.Lease
-	crowds map[string]*crowds // by rain; the rounds' own
+	crowds map[string]*crowds // by rain; used by the rounds only
 	set    prometheus.Counter
 }
 
-// NodeReports are what the nodes count of a campaign. [store.Nodes] has them.
+// NodeReports reads the nodes' counts of a campaign. [store.Nodes] implements it.
 type NodeReports interface {
 	Reports(ctx context.Context, campaign string) (map[string]store.NodeReport, error)
 }
 
-// OddsOptions of a setter of odds. All are needed.
+// OddsOptions are the options of Odds. All are required.
 type OddsOptions struct {
 	Node
 
@@ -50,28 +50,28 @@ type OddsOptions struct {
 	Nodes   NodeReports
 }
 
-// NewOdds makes a setter of odds. Its Run must be started.
+// NewOdds returns Odds without rains. Its Run must be started.
 func NewOdds(o OddsOptions) *Odds {
 	return &Odds{o: o, crowds: map[string]*crowds{}, lease: o.lease("odds", "odds", oddsLease),
 		set: promauto.With(o.Registerer).NewCounter(prometheus.CounterOpts{
-			Name: "redrain_odds_set_total", Help: "Odds that were set for beats to come, in rains with the odds auto.",
+			Name: "redrain_odds_set_total", Help: "Odds set for coming beats, in rains with the odds auto.",
 		})}
 }
 
-// Run sets odds, whenever this node holds the lease, until ctx ends. Nothing that fails ends it.
+// Run sets odds while this node has the lease, until ctx ends. A failure does not end it.
 func (s *Odds) Run(ctx context.Context) error {
-	return loop.Run(ctx, loop.Spec{Part: "odds", Work: "taking the lease of the odds", Every: oddsRenew, Lease: s.lease,
+	return loop.Run(ctx, loop.Spec{Part: "odds", Work: "take the lease of the odds", Every: oddsRenew, Lease: s.lease,
 		Do: s.watch, Recoverer: s.o.Recoverer, Log: s.o.Log})
 }
 
-// watch looks after the rains as long as this node has the lease.
+// watch handles the rains while this node has the lease.
 func (s *Odds) watch(ctx context.Context) error {
-	clear(s.crowds) // another node may have gone on meanwhile
-	return loop.Run(ctx, loop.Spec{Part: "odds", Work: "setting odds; rains go on with those before", Every: oddsEvery,
+	clear(s.crowds) // another node may have had the lease meanwhile
+	return loop.Run(ctx, loop.Spec{Part: "odds", Work: "set odds; rains go on with the last ones", Every: oddsEvery,
 		Do: s.round, Recoverer: s.o.Recoverer, Log: s.o.Log})
 }
 
-// round looks at each rain that has odds to set.
+// round handles each rain with odds to set.
 func (s *Odds) round(ctx context.Context) error {
 	var failed error
 	still := map[string]bool{}
@@ -87,7 +87,7 @@ func (s *Odds) round(ctx context.Context) error {
 	return failed
 }
 
-// look sets the next odds of a rain, where others are better than those that are set.
+// look sets the next odds of a rain if they are better than the current ones.
 func (s *Odds) look(ctx context.Context, c *rain.Campaign, r *rain.Rain) error {
 	ctx, cancel := context.WithTimeout(ctx, oddsWithin)
 	defer cancel()
@@ -96,7 +96,7 @@ func (s *Odds) look(ctx context.Context, c *rain.Campaign, r *rain.Rain) error {
 		return err
 	}
 	if levels.Unknown > 0 {
-		return nil // what is left is not known: nothing is better than what is set
+		return nil // the stock is unknown: the current odds stay
 	}
 	online, guests, err := s.online(ctx, c.ID)
 	if err != nil {
@@ -117,7 +117,7 @@ func (s *Odds) look(ctx context.Context, c *rain.Campaign, r *rain.Rain) error {
 			return err
 		}
 		if r.SetOdds(next, s.o.Clock()) != nil {
-			return ledger.ErrUnchanged // it took too long to get here: the next round sets others
+			return ledger.ErrUnchanged // it is too late for these odds: the next round sets others
 		}
 		return nil
 	})
@@ -130,7 +130,7 @@ func (s *Odds) look(ctx context.Context, c *rain.Campaign, r *rain.Rain) error {
 	return err
 }
 
-// lanesOf is what each lane of a campaign has: its stock, what was won of it, and its players.
+// lanesOf returns each lane's stock, wins and players.
 func lanesOf(l rain.Layout, levels store.Levels, online, guests int64) []lane {
 	if l.Lanes() == 1 {
 		return []lane{{left: levels.Stock, won: levels.Won, online: online}}
@@ -141,7 +141,7 @@ func lanesOf(l rain.Layout, levels store.Levels, online, guests int64) []lane {
 	return []lane{of(rain.LanePlayers, online-guests), of(rain.LaneGuests, guests)}
 }
 
-// online is how many connections in a campaign's room play, over all nodes, and how many of them are guests'.
+// online returns the number of playing connections of a campaign over all nodes, and of the guests' among them.
 func (s *Odds) online(ctx context.Context, campaign string) (sum, guests int64, err error) {
 	reports, err := s.o.Nodes.Reports(ctx, campaign)
 	for _, one := range reports {

@@ -18,16 +18,16 @@ import (
 
 const (
 	reconcileLease = "reconcile"
-	// fullLease is of the full reconciliation that an operator has asked for: it costs as much as all that there is.
+	// fullLease lets one operator at a time run a full reconciliation, because it reads everything.
 	fullLease  = "reconcile-full"
 	leaseTTL   = 30 * time.Second
 	leaseRenew = leaseTTL / 4
-	// reconcileAtOnce is how many operators may have one campaign's rows checked at the same time. Each takes as
+	// reconcileAtOnce is the number of operators who may reconcile one campaign by row at the same time. Each takes as
 	// much memory as the campaign's split.
 	reconcileAtOnce = 2
 )
 
-// Books reconciles the books. [reconcile.Reconciler] does.
+// Books reconciles the books. [reconcile.Reconciler] implements it.
 type Books interface {
 	ReconcileWith(ctx context.Context, id string, hot reconcile.Hot,
 		depth reconcile.Depth) (reconcile.Reconciliation, error)
@@ -35,35 +35,35 @@ type Books interface {
 	ForgetReconciliations()
 }
 
-// LiveCampaigns lists the campaigns that may still have something in Redis. [ledger.Campaigns] does.
+// LiveCampaigns lists the campaigns that may still have data in Redis. [ledger.Campaigns] implements it.
 type LiveCampaigns interface {
 	Live(ctx context.Context) ([]*rain.Campaign, error)
 }
 
-// ProvedCampaigns lists the ids of the campaigns that are to be proved, also of those whose rows make no sense.
-// [ledger.Campaigns] does.
+// ProvedCampaigns lists the ids of the campaigns to be reconciled, including those with invalid rows.
+// [ledger.Campaigns] implements it.
 type ProvedCampaigns interface {
 	LiveIDs(ctx context.Context) ([]string, error)
 }
 
-// Proofs reconciles the books on a schedule, on the node that has the lease, and for operators who ask: the sums of
-// live campaigns in each round, every row of a campaign once it is drained, and every row of all books each night. It
-// changes nothing: its findings are for a person.
+// Proofs reconciles the books on a schedule, on the node that has the lease, and for operators. Each round compares the
+// sums of live campaigns. Every row of a campaign is checked once it is drained, and every row of all books each night.
+// It changes nothing: its findings are for a person.
 type Proofs struct {
 	o     ProofsOptions
 	lease *cluster.Lease
 
-	campaigns chan struct{} // a slot for each operator who has one campaign reconciled
+	campaigns chan struct{} // a slot for each operator who reconciles one campaign
 	holds     atomic.Bool   // whether this node has the lease
 
 	mu     sync.Mutex
-	faulty map[string]string       // campaign → fingerprint of what was found last; "" is all books
-	proved map[string]ledger.Proof // campaign → what has been proved and is not noted yet
+	faulty map[string]string       // by campaign: fingerprint of the last findings; "" is all books
+	proved map[string]ledger.Proof // by campaign: results that are not stored yet
 
 	*proofAge
 }
 
-// ProofsOptions of proofs. All are needed but those that say so.
+// ProofsOptions are the options of Proofs. All are required unless stated otherwise.
 type ProofsOptions struct {
 	Node
 
@@ -71,18 +71,18 @@ type ProofsOptions struct {
 	Campaigns ProvedCampaigns
 	Kept      KeptProofs
 	Hot       reconcile.Hot
-	Every     time.Duration // between two rounds; only Run needs it
-	Share     float64       // of the time that the nightly reconciliation may take; 0: there is none
+	Every     time.Duration // interval of the rounds; only Run needs it
+	Share     float64       // share of the time for the nightly reconciliation; 0: none
 }
 
-// NewProofs makes the proofs. Who asks gets one at once; Run makes those of the schedule.
+// NewProofs returns Proofs. Run runs the schedule; Campaign and Full work without it.
 func NewProofs(o ProofsOptions) *Proofs {
 	return &Proofs{o: o, campaigns: make(chan struct{}, reconcileAtOnce), faulty: map[string]string{},
 		proved: map[string]ledger.Proof{}, proofAge: newProofAge(o.Registerer),
 		lease: o.lease(reconcileLease, "reconciliation", leaseTTL)}
 }
 
-// Campaign proves one campaign, for somebody who asks.
+// Campaign reconciles one campaign, for an operator.
 func (r *Proofs) Campaign(ctx context.Context, id string) (reconcile.Reconciliation, error) {
 	select {
 	case r.campaigns <- struct{}{}:
@@ -94,18 +94,18 @@ func (r *Proofs) Campaign(ctx context.Context, id string) (reconcile.Reconciliat
 	return r.o.Books.ReconcileWith(ctx, id, r.o.Hot, reconcile.Rows)
 }
 
-// clearGauges forgets what an operator's run has found, on a node without the lease: no round there clears it.
+// clearGauges resets the gauges after an operator's run on a node without the lease, where no round resets them.
 func (r *Proofs) clearGauges() {
 	if !r.holds.Load() {
 		r.o.Books.ForgetReconciliations()
 	}
 }
 
-// ErrFullProof is the error of a full reconciliation that is asked for while another one is running.
+// ErrFullProof means that another full reconciliation is running.
 var ErrFullProof = errors.New("another full proof is running; try again when it has ended")
 
-// Full reconciles all books by every row, for an operator. One runs at a time in the whole cluster: the error is
-// ErrFullProof if there is one. progress may be nil.
+// Full reconciles all books by every row, for an operator. One runs at a time in the cluster: the error is ErrFullProof
+// if there is one already. progress may be nil.
 func (r *Proofs) Full(ctx context.Context, progress func(reconcile.Progress)) (books reconcile.Books, err error) {
 	began := false
 	defer r.clearGauges()
@@ -125,29 +125,29 @@ func (r *Proofs) Full(ctx context.Context, progress func(reconcile.Progress)) (b
 	case !began:
 		return reconcile.Books{}, ErrFullProof
 	case books.CheckedAt == 0:
-		return reconcile.Books{}, fmt.Errorf("%w: another node has taken over, because this one was too slow to say "+
-			"that it is at work", ErrFullProof)
+		return reconcile.Books{}, fmt.Errorf("%w: another node has taken over, because this one was too slow to renew "+
+			"its lease", ErrFullProof)
 	}
 	return books, r.keepFull(ctx, books)
 }
 
-// Run reconciles the books until ctx ends, as long as this node has the lease. Each node checks when they were
-// reconciled last.
+// Run reconciles the books while this node has the lease, until ctx ends. Each node checks the age of the last
+// reconciliation.
 func (r *Proofs) Run(ctx context.Context) error {
-	check := r.spec("asking when the books were proved", r.lookAtAge)
-	prove := r.spec("taking the lease of the reconciliation", r.prove)
+	check := r.spec("read the time of the last reconciliation", r.lookAtAge)
+	prove := r.spec("take the lease of the reconciliation", r.prove)
 	prove.Every, prove.Lease = leaseRenew, r.lease
 	return loop.Run(ctx, check, prove)
 }
 
-// spec describes a loop of the schedule.
+// spec returns the specification of a loop of the schedule.
 func (r *Proofs) spec(work string, do func(context.Context) error) loop.Spec {
 	return loop.Spec{Part: "reconciliation", Work: work, Every: r.o.Every, Do: do, Recoverer: r.o.Recoverer,
 		Log: r.o.Log}
 }
 
-// prove reconciles the books as long as this node has the lease. Then it forgets what it has proved and found, so that
-// it does not repeat alarms of another node.
+// prove reconciles the books while this node has the lease. Then it drops its results, so that it does not repeat
+// alarms of another node.
 func (r *Proofs) prove(ctx context.Context) error {
 	r.holds.Store(true)
 	defer func() {
@@ -157,7 +157,7 @@ func (r *Proofs) prove(ctx context.Context) error {
 		r.mu.Unlock()
 		r.o.Books.ForgetReconciliations()
 	}()
-	if !loop.Sleep(ctx, r.o.Every) { // a node that starts has more important work
+	if !loop.Sleep(ctx, r.o.Every) { // the start of a node has more important work
 		return nil
 	}
 	rounds := []loop.Spec{r.spec("the scheduled reconciliation", r.round)}

@@ -15,36 +15,36 @@ import (
 )
 
 const (
-	// staleCampaign is after how many rounds of the schedule a proof of a campaign is too old, beside the time that it
-	// takes.
+	// staleCampaign is the age at which a campaign's reconciliation is too old: rounds of the schedule, beside its
+	// duration.
 	staleCampaign = 10
-	// staleEverything is after how long a full reconciliation is too old, beside the time that it takes.
+	// staleEverything is the age at which a full reconciliation is too old, beside its duration.
 	staleEverything = 48 * time.Hour
-	// maxStale is how many alarms one look raises. The next looks raise the others.
+	// maxStale is the number of alarms that one look raises. The next looks raise the others.
 	maxStale = 10
 )
 
-// KeptProofs is where it is kept when the books were proved, for all nodes. [ledger.Proofs] is that.
+// KeptProofs stores the results of reconciliations for all nodes. [ledger.Proofs] implements it.
 type KeptProofs interface {
 	NoteProofs(ctx context.Context, proofs []ledger.Proof) error
 	LastProofs(ctx context.Context) (ledger.LastProofs, error)
-	// Pending are the ids of drained campaigns of which not every row was proved since.
+	// Pending returns the ids of drained campaigns that were not reconciled by row since.
 	Pending(ctx context.Context) ([]string, error)
 }
 
-// Proved is when the books were proved last, by whichever node.
+// Proved holds the last reconciliations by any node.
 type Proved struct {
 	Everything ledger.Proof   `json:"everything"` // every row of all books
-	Oldest     int64          `json:"oldest"`     // Unix ms, of the campaign that was proved the longest ago; 0: none
-	Stale      bool           `json:"stale"`      // one of these is too long ago
+	Oldest     int64          `json:"oldest"`     // Unix ms, of the campaign reconciled the longest ago; 0: none
+	Stale      bool           `json:"stale"`      // one of these is too old
 	Campaigns  []ledger.Proof `json:"campaigns"`
 }
 
-// proofAge is how long ago the books were proved, as far as this node knows.
+// proofAge tracks the age of the last reconciliations.
 type proofAge struct {
 	last  atomic.Pointer[Proved]
-	since int64           // when this node has begun to look; 0: not yet
-	said  map[string]bool // campaigns whose proof is too old, which was said; "" is everything
+	since int64           // time of this node's first look; 0: none yet
+	said  map[string]bool // campaigns with an alarm about their age; "" is everything
 
 	everythingAt, oldestAt, everythingTook prometheus.Gauge
 }
@@ -56,23 +56,23 @@ func newProofAge(reg prometheus.Registerer) *proofAge {
 	return &proofAge{
 		said: map[string]bool{},
 		everythingAt: gauge("redrain_reconcile_everything_proved_timestamp_seconds",
-			"When every row of all books was reconciled last, by whichever node. An alarm if it does not rise."),
+			"Time of the last full reconciliation by any node. Alert if it does not rise."),
 		everythingTook: gauge("redrain_reconcile_everything_seconds",
-			"How long the last reconciliation of all books took, with its pauses."),
+			"Duration of the last full reconciliation, with its pauses."),
 		oldestAt: gauge("redrain_reconcile_oldest_proved_timestamp_seconds",
-			"When the live campaign that was proved the longest ago was proved. An alarm where it does not rise."),
+			"Time of the oldest reconciliation of the live campaigns. Alert if it does not rise."),
 	}
 }
 
-// Proved is when the books were proved last; nil where this node has not looked yet.
+// Proved returns the last reconciliations; nil before this node's first look.
 func (r *Proofs) Proved() *Proved { return r.last.Load() }
 
-// lookAtAge raises the alarm where the books were not proved for too long, on each node: the one that should prove them
-// may be frozen, or may not be there at all.
+// lookAtAge raises an alarm if the last reconciliation is too old. Each node does so: the one with the lease may be
+// frozen, or missing.
 func (r *Proofs) lookAtAge(ctx context.Context) error {
 	now := r.o.Clock()
 	if r.since == 0 {
-		r.since = now // who has just started gives the others, and itself, the time to prove them
+		r.since = now // after a start, leave time for a reconciliation
 	}
 	last, err := r.o.Kept.LastProofs(ctx)
 	if err != nil {
@@ -100,8 +100,8 @@ func (r *Proofs) lookAtAge(ctx context.Context) error {
 	return nil
 }
 
-// tooOld tells whether a proof is too old, and raises the alarm once, if this look has alarms left. A proof of the
-// future is not ours.
+// tooOld reports whether a reconciliation is too old, and raises the alarm once, if this look has alarms left. A time in
+// the future was tampered with, and counts as too old.
 func (r *Proofs) tooOld(now int64, key string, p ledger.Proof, least int64, alarms *int) bool {
 	limit := least + 3*p.TookMS
 	future := p.ProvedAt > now+time.Minute.Milliseconds()
@@ -120,9 +120,9 @@ func (r *Proofs) tooOld(now int64, key string, p ledger.Proof, least int64, alar
 		if key != "" {
 			what = "the books of the campaign were"
 		}
-		r.o.Log.Error("the books are not proved any more", "campaign", p.Campaign, "proved_at", p.ProvedAt)
-		r.o.Bus.Alarm("reconciliation", p.Campaign, fmt.Sprintf("%s proved last at %s, which should be less than %s "+
-			"ago: look whether a node with the role operator runs, and what it logs", what, when,
+		r.o.Log.Error("the books are not reconciled any more", "campaign", p.Campaign, "proved_at", p.ProvedAt)
+		r.o.Bus.Alarm("reconciliation", p.Campaign, fmt.Sprintf("%s reconciled last at %s, which should be less than %s "+
+			"ago: check whether a node with the role operator runs, and its log", what, when,
 			time.Duration(limit)*time.Millisecond))
 	}
 	return old

@@ -13,8 +13,8 @@ import (
 	"redrain/payout/reconcile"
 )
 
-// round compares the sums of the live campaigns, and every row of those that were drained and not proved by row since,
-// or in which something is wrong. Its error says what could not be read; the rest was.
+// round compares the sums of the live campaigns. It checks every row of campaigns that were drained and not checked
+// since, or that have findings. Its error names the campaigns that could not be read; the others were checked.
 func (r *Proofs) round(ctx context.Context) error {
 	ids, err := r.o.Campaigns.LiveIDs(ctx)
 	if err != nil {
@@ -25,7 +25,7 @@ func (r *Proofs) round(ctx context.Context) error {
 		return err
 	}
 	r.mu.Lock()
-	byRow = slices.AppendSeq(byRow, maps.Keys(r.faulty)) // the sums alone cannot tell that a fault is gone
+	byRow = slices.AppendSeq(byRow, maps.Keys(r.faulty)) // the sums alone do not show that a fault is gone
 	r.mu.Unlock()
 	ids = append(ids, byRow...)
 	slices.Sort(ids)
@@ -36,7 +36,7 @@ func (r *Proofs) round(ctx context.Context) error {
 		if slices.Contains(byRow, id) {
 			depth = reconcile.Rows
 		}
-		if id == "" { // all books: the night's
+		if id == "" { // all books: checked at night
 			continue
 		}
 		rec, err := r.o.Books.ReconcileWith(ctx, id, r.o.Hot, depth)
@@ -48,7 +48,7 @@ func (r *Proofs) round(ctx context.Context) error {
 	return errors.Join(unread, r.keepProofs(ctx))
 }
 
-// nightly reconciles all books by every row once a day, in UTC, with pauses that keep it to a share of the time.
+// nightly reconciles all books by every row once a day, in UTC, with pauses that limit its share of the time.
 func (r *Proofs) nightly(ctx context.Context) error {
 	last, err := r.o.Kept.LastProofs(ctx)
 	day := func(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.DateOnly) }
@@ -73,8 +73,7 @@ func (r *Proofs) nightly(ctx context.Context) error {
 	return errors.Join(unread, r.keepFull(ctx, books))
 }
 
-// heedEach takes note of each campaign of a reconciliation. What could not be read is added to unread, and changes
-// nothing.
+// heedEach records each campaign of a reconciliation. Campaigns that could not be read are only added to unread.
 func (r *Proofs) heedEach(ctx context.Context, unread *error) reconcile.CampaignProved {
 	return func(id string, rec reconcile.Reconciliation, err error) {
 		switch {
@@ -89,14 +88,14 @@ func (r *Proofs) heedEach(ctx context.Context, unread *error) reconcile.Campaign
 	}
 }
 
-// keepFull notes what a full reconciliation has found, and raises the alarm.
+// keepFull stores the result of a full reconciliation, and raises the alarm.
 func (r *Proofs) keepFull(ctx context.Context, books reconcile.Books) error {
 	r.note(ledger.Proof{TookMS: books.TookMS, Balanced: books.Balanced, Difference: books.Difference},
 		len(books.Findings) == 0, books.Fingerprint, books.Findings, "")
 	return r.keepProofs(ctx)
 }
 
-// keepProofs notes for all nodes what was proved.
+// keepProofs stores the results for all nodes.
 func (r *Proofs) keepProofs(ctx context.Context) error {
 	r.mu.Lock()
 	proved := slices.Collect(maps.Values(r.proved))
@@ -108,8 +107,7 @@ func (r *Proofs) keepProofs(ctx context.Context) error {
 	return r.o.Kept.NoteProofs(ctx, proved)
 }
 
-// note takes note of a proof. It raises the alarm where something has begun not to fit, or does not fit in another way
-// than before.
+// note records a result. It raises the alarm if there are findings and they differ from the last ones.
 func (r *Proofs) note(p ledger.Proof, fits bool, fingerprint string, found []string, difference string) {
 	p.ProvedAt, p.Findings = r.o.Clock(), len(found)
 	r.mu.Lock()
@@ -130,7 +128,7 @@ func (r *Proofs) note(p ledger.Proof, fits bool, fingerprint string, found []str
 	}
 }
 
-// inShort is the first of what was found.
+// inShort returns the first finding.
 func inShort(found []string) string {
 	switch len(found) {
 	case 0:

@@ -198,13 +198,13 @@ func TestProofsThatGrowOldAreAnAlarm(t *testing.T) {
 				}
 			}
 		}
-		const campaign = ": the books of the campaign were proved last at 2000-01-03T"
+		const campaign = ": the books of the campaign were reconciled last at 2000-01-03T"
 		minutes(47 * 60)
 		if expect("too early"); a.Proved().Stale || b.Proved().Stale || b.Proved().Oldest == 0 {
 			t.Errorf("too early: %+v", b.Proved())
 		}
 		minutes(2 * 60) // everything is being proved for two days, and the live campaigns all the time
-		expect("everything is late", ": all books were proved last at never")
+		expect("everything is late", ": all books were reconciled last at never")
 		close(f.stuck)
 		minutes(11)
 		if expect("proved"); a.Proved().Stale || b.Proved().Everything.ProvedAt == 0 {
@@ -227,7 +227,7 @@ func TestProofsThatGrowOldAreAnAlarm(t *testing.T) {
 			f.last["c1"] = ledger.Proof{Campaign: "c1", ProvedAt: time.Now().Add(1000 * time.Hour).UnixMilli()}
 		})
 		testenv.Must(t, errors.Join(a.lookAtAge(t.Context()), b.lookAtAge(t.Context())))
-		expect("proved in the future", "c1: the books of the campaign were proved last at 2000-02-")
+		expect("proved in the future", "c1: the books of the campaign were reconciled last at 2000-02-")
 	})
 }
 

@@ -15,29 +15,29 @@ import (
 	"redrain/rain"
 )
 
-// ErrDrained is a campaign of which nothing has to be in Redis any more.
+// ErrDrained means that a campaign needs no data in Redis any more.
 var ErrDrained = errors.New("the campaign is closed and all of it is in the ledger; there is nothing to rebuild")
 
-// Rebuilder tells Redis again what it has lost of campaigns, from the ledger and the stream. Where the money is
-// decided the order of its steps counts: payout/ledger/posting/epoch.go says why. It may be cut off at any point and
-// run again, and run on several nodes at once.
+// Rebuilder restores lost campaigns in Redis from the ledger and the stream. The order of its steps protects the money:
+// payout/ledger/posting/epoch.go gives the reasons. It may be interrupted at any point and repeated, and run on several
+// nodes at once.
 //
-// A lease lets one node at a time rebuild a campaign. It is no condition of what is right, but of an end: a rebuild
-// that begins takes over from the one under way, and nodes that notice a loss together, and begin anew every few
-// seconds, would take over from each other for as long as a rebuild takes longer than that.
+// A lease lets one node at a time rebuild a campaign. Correctness does not need it, but progress does: a rebuild that
+// begins aborts the one in flight. Nodes that notice a loss together retry every few seconds, and would abort each
+// other for ever if a rebuild takes longer.
 type Rebuilder struct {
 	o RebuilderOptions
 
 	mu      sync.Mutex
-	running map[string]bool // the campaigns that this node rebuilds now
+	running map[string]bool // campaigns that this node rebuilds now
 }
 
-// ErrRebuilding says that the campaign is being rebuilt already.
-var ErrRebuilding = errors.New("another rebuild of the campaign is under way")
+// ErrRebuilding means that another rebuild of the campaign is in flight.
+var ErrRebuilding = errors.New("another rebuild of the campaign is in flight")
 
 const rebuildLease = 5 * time.Second
 
-// RebuilderOptions of a rebuilder. All are needed.
+// RebuilderOptions are the options of a Rebuilder. All are required.
 type RebuilderOptions struct {
 	Node
 
@@ -51,16 +51,16 @@ type RebuilderOptions struct {
 	Restorer  Restorer
 }
 
-// NewRebuilder makes a rebuilder.
+// NewRebuilder returns a rebuilder.
 func NewRebuilder(o RebuilderOptions) *Rebuilder { return &Rebuilder{o: o, running: map[string]bool{}} }
 
-// CampaignReader reads campaigns. [ledger.Campaigns] does.
+// CampaignReader reads campaigns. [ledger.Campaigns] implements it.
 type CampaignReader interface {
 	LiveCampaigns
 	Campaign(ctx context.Context, id string) (*rain.Campaign, error)
 }
 
-// RebuilderLedger says what is somebody's, and keeps the epochs of a shard apart. [posting.Rebuilds] does.
+// RebuilderLedger reads the owned packets, and separates the epochs of a shard. [posting.Rebuilds] implements it.
 type RebuilderLedger interface {
 	Holding(ctx context.Context, c *rain.Campaign, shard int) (posting.Holding, error)
 	EachAssigned(ctx context.Context, c *rain.Campaign, of rain.Numbers, yield func(posting.Assigned) error) error
@@ -71,33 +71,33 @@ type RebuilderLedger interface {
 	Fence(ctx context.Context, campaign string, shard int, attempt int64) (posting.Barrier, error)
 }
 
-// Stream is the wins on their way to the ledger. [pipeline.Settler] reads them.
+// Stream posts the wins in flight to the ledger. [pipeline.Settler] implements it.
 type Stream interface {
-	// CatchUp returns when the ledger has what the stream holds of a shard.
+	// CatchUp returns when the ledger has all of a shard's entries in the stream.
 	CatchUp(ctx context.Context, campaign string, shard int) error
-	// PostNow brings entries into the ledger that do not come through the stream.
+	// PostNow posts entries that do not come through the stream.
 	PostNow(ctx context.Context, entries []rain.Entry) error
 }
 
-// Restorer tells Redis again what it has lost; store.ErrAlive where it has not.
+// Restorer restores lost shards in Redis; store.ErrAlive if a shard is not lost.
 type Restorer interface {
-	// Lost has those shards too that are known to be lost where it fails for others.
+	// Lost returns the lost shards. With an error it returns those found so far.
 	Lost(ctx context.Context, c *rain.Campaign) (shards []int, err error)
 	RestoreAs(ctx context.Context, c *rain.Campaign, shard int,
 		what func(context.Context) (store.Restoration, error)) error
 }
 
-// Rebuilt is what a rebuild has done.
+// Rebuilt is the result of a rebuild.
 type Rebuilt struct {
 	Campaign string `json:"campaign"`
-	Shards   []int  `json:"shards"`  // that were lost, and are there again
+	Shards   []int  `json:"shards"`  // restored shards
 	Packets  int    `json:"packets"` // in their stock
-	Wins     int    `json:"wins"`    // that Redis knows again
+	Wins     int    `json:"wins"`    // restored in Redis
 }
 
-// Rebuild restores every shard that Redis has lost of a campaign, and puts outbox entries aside that cannot be
-// read. It fails with store.ErrAlive where none is lost, with ErrDrained or rain.ErrNotStocked where none has to be
-// there, and with ErrRebuilding while somebody else does it.
+// Rebuild restores the lost shards of a campaign, and dead-letters unreadable outbox entries. It returns store.ErrAlive
+// if no shard is lost. It returns ErrDrained or rain.ErrNotStocked if none has to be in Redis, and ErrRebuilding while
+// another rebuild is in flight.
 func (r *Rebuilder) Rebuild(ctx context.Context, id string) (Rebuilt, error) {
 	done := Rebuilt{Campaign: id, Shards: []int{}}
 	if err := r.rebuildable(ctx, id); err != nil {
@@ -129,7 +129,7 @@ func (r *Rebuilder) Rebuild(ctx context.Context, id string) (Rebuilt, error) {
 	return done, failed
 }
 
-// rebuildable returns the error that says why nothing of a campaign has to be in Redis, or not yet.
+// rebuildable returns nil, or the reason for which a campaign needs no data in Redis.
 func (r *Rebuilder) rebuildable(ctx context.Context, id string) error {
 	c, err := r.o.Campaigns.Campaign(ctx, id)
 	switch {
@@ -143,7 +143,7 @@ func (r *Rebuilder) rebuildable(ctx context.Context, id string) error {
 	return nil
 }
 
-// begin tells whether this node may begin to rebuild a campaign: it does so once at a time.
+// begin reports whether this node may start a rebuild of a campaign: one at a time.
 func (r *Rebuilder) begin(campaign string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -160,7 +160,7 @@ func (r *Rebuilder) end(campaign string) {
 	delete(r.running, campaign)
 }
 
-// rebuild is Rebuild of a campaign that nobody else is known to rebuild.
+// rebuild is Rebuild under the lease of the campaign.
 func (r *Rebuilder) rebuild(ctx context.Context, id string, done *Rebuilt) error {
 	c, err := r.o.Campaigns.Campaign(ctx, id)
 	if err != nil {
@@ -174,29 +174,29 @@ func (r *Rebuilder) rebuild(ctx context.Context, id string, done *Rebuilt) error
 	case len(done.Shards) == 0:
 		return store.ErrAlive
 	}
-	// Also where what follows fails: nodes that knew the campaign to be sold out would else go on to say so.
+	// Also after an error: nodes with a sold-out mark would keep it otherwise.
 	defer r.o.Bus.Restored(id)
 	faults.Point("rebuild.after_restore")
-	// Commands that were given meanwhile could not be applied. One that comes from here on applies itself.
+	// Commands committed meanwhile could not be applied. Later ones apply themselves.
 	if c, err = r.o.Campaigns.Campaign(ctx, id); err != nil {
 		return err
 	}
 	if err := r.o.Service.Enforce(ctx, c); err != nil {
 		return errors.Join(failed, fmt.Errorf("%w: %w", ErrApply, err))
 	}
-	r.o.Log.Info("redis knows the campaign again", "campaign", id, "shards", done.Shards, "packets", done.Packets,
+	r.o.Log.Info("redis has the campaign again", "campaign", id, "shards", done.Shards, "packets", done.Packets,
 		"wins", done.Wins)
 	return failed
 }
 
-// shards restores lost shards one after the other, and adds up in done what was restored. A shard that cannot be
-// restored holds up no other.
+// shards restores lost shards one after the other, and adds them to done. A shard that cannot be restored delays no
+// other.
 func (r *Rebuilder) shards(ctx context.Context, c *rain.Campaign, lost []int, done *Rebuilt) (failed error) {
 	for _, shard := range lost {
 		packets, wins, err := r.shard(ctx, c, shard)
 		switch {
 		case errors.Is(err, store.ErrAlive):
-			continue // another node has been faster
+			continue // another node was faster
 		case err != nil:
 			failed = errors.Join(failed, err)
 			if ctx.Err() != nil {
@@ -211,9 +211,9 @@ func (r *Rebuilder) shards(ctx context.Context, c *rain.Campaign, lost []int, do
 	return failed
 }
 
-// shard restores one shard, and returns how many packets are in its stock and how many wins it knows.
+// shard restores one shard, and returns the numbers of its packets and of its wins.
 func (r *Rebuilder) shard(ctx context.Context, c *rain.Campaign, shard int) (packets, wins int, err error) {
-	r.o.Log.Info("redis does not know a shard; rebuilding it from the stream and the ledger", "campaign", c.ID, "shard",
+	r.o.Log.Info("redis has lost a shard; rebuilding it from the stream and the ledger", "campaign", c.ID, "shard",
 		shard)
 	attempt, err := r.o.Ledger.BeginRebuild(ctx, c.ID, shard)
 	if err == nil {
@@ -223,8 +223,7 @@ func (r *Rebuilder) shard(ctx context.Context, c *rain.Campaign, shard int) (pac
 		return 0, 0, err
 	}
 	err = r.o.Restorer.RestoreAs(ctx, c, shard, func(ctx context.Context) (store.Restoration, error) {
-		// Not before: this node may have hung since it saw the loss, while the shard lived once more and was lost
-		// again.
+		// Only now: this node may have hung since it saw the loss, while the shard was restored and lost again.
 		if err := r.o.Stream.CatchUp(ctx, c.ID, shard); err != nil {
 			return store.Restoration{}, err
 		}
@@ -241,8 +240,8 @@ func (r *Rebuilder) shard(ctx context.Context, c *rain.Campaign, shard int) (pac
 	return packets, wins, err
 }
 
-// restoration reads from the ledger what a fenced shard is. Its stock is its part of the split, without what it has
-// lent, with what it has borrowed, and without what is somebody's. wins counts the wins that are put.
+// restoration reads a fenced shard from the ledger. Its stock is its part of the split, minus lent and owned packets,
+// plus borrowed ones. wins counts the restored wins.
 func (r *Rebuilder) restoration(ctx context.Context, c *rain.Campaign, shard int, wins *int) (store.Restoration,
 	error) {
 	*wins = 0
@@ -280,15 +279,14 @@ func (r *Rebuilder) restoration(ctx context.Context, c *rain.Campaign, shard int
 	}
 	rest := rain.Remaining(holding.Numbers, taken)
 	if what.Stock = rain.Remaining(rest, back); len(back) > 0 && len(what.Stock) == 0 {
-		// A shard that has given back only a part of its stock is not closed any more: closing it again gives back
-		// the others.
+		// A shard that has reclaimed a part of its stock only is restored as open: the next close reclaims the rest.
 		what.Closed, what.Reclaimed = true, rest
 	}
 	return what, nil
 }
 
-// RebuildAll restores what is live: for a Redis that has just begun to exist, the in-process one. A campaign that
-// cannot be restored does not hold up the others.
+// RebuildAll restores all live campaigns, for an in-process Redis that starts without data. A campaign that cannot be
+// restored does not delay the others.
 func (r *Rebuilder) RebuildAll(ctx context.Context) error {
 	live, err := r.o.Campaigns.Live(ctx)
 	if err != nil {
@@ -312,8 +310,8 @@ func (r *Rebuilder) RebuildAll(ctx context.Context) error {
 	return nil
 }
 
-// rebuildSoon is Rebuild that waits for whoever rebuilds the campaign already: at a start mostly a process that was
-// killed, whose lease ends soon.
+// rebuildSoon is Rebuild that waits for another one in flight: after a start usually that of a killed process, whose
+// lease ends soon.
 func (r *Rebuilder) rebuildSoon(ctx context.Context, campaign string) error {
 	for {
 		_, err := r.Rebuild(ctx, campaign)

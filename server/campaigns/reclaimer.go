@@ -21,27 +21,26 @@ import (
 const (
 	reclaimEvery = time.Second
 	reclaimLease = 10 * time.Second
-	// reclaimAtOnce is how many campaigns are worked on at the same time.
+	// reclaimAtOnce is the number of campaigns handled at the same time.
 	reclaimAtOnce = 8
-	// reclaimPage is how many campaigns that are due are held in memory.
+	// reclaimPage is the number of due campaigns held in memory.
 	reclaimPage = 200
-	// reclaimWithin is the time for one campaign: one whose Redis hangs must not hold up the others.
+	// reclaimWithin is the limit for one campaign: one whose Redis hangs must not delay the others.
 	reclaimWithin = timeout.Backend
 )
 
-// Reclaimer ends campaigns: it closes what has expired, and drains what is closed, until everything is in the
-// ledger. What is due stands in the database, so that it catches up after any outage. One node at a time does it,
-// by a lease; that saves work, and is no condition: each step may be done by anybody at any time, because the
-// script closes a shard once and the ledger gives its rest back once.
+// Reclaimer ends campaigns: it closes expired ones, and drains closed ones until everything is in the ledger. It reads
+// the due campaigns from the database, so it catches up after any outage. One node at a time does it, by a lease. The
+// lease only avoids double work: the script closes a shard once, and the ledger returns its rest once.
 type Reclaimer struct {
 	o     ReclaimerOptions
 	lease *cluster.Lease
 
 	mu    sync.Mutex
-	again map[string]again // campaigns that were not done at the last try
+	again map[string]again // campaigns that were not completed at the last try
 }
 
-// ReclaimerLedger knows which campaigns are due, and which of them it has all of. [ledger.Campaigns] does.
+// ReclaimerLedger lists due campaigns, and reports whether it has all of one. [ledger.Campaigns] implements it.
 type ReclaimerLedger interface {
 	Due(ctx context.Context, now int64, after string, limit int) (list []ledger.DueCampaign, next string, err error)
 	Campaign(ctx context.Context, id string) (*rain.Campaign, error)
@@ -50,7 +49,7 @@ type ReclaimerLedger interface {
 	Emptied(ctx context.Context, campaign string) (bool, error)
 }
 
-// ClosedStock is what is left of a campaign in Redis.
+// ClosedStock closes a campaign's shards in Redis, and expires its keys.
 type ClosedStock interface {
 	CloseCampaign(ctx context.Context, c *rain.Campaign) error
 	Expire(ctx context.Context, c *rain.Campaign, ttl time.Duration) error
@@ -61,7 +60,7 @@ type Outbox interface {
 	Pending(ctx context.Context, c *rain.Campaign) (int64, error)
 }
 
-// ReclaimerOptions of a reclaimer. All are needed.
+// ReclaimerOptions are the options of a Reclaimer. All are required.
 type ReclaimerOptions struct {
 	Node
 
@@ -69,28 +68,28 @@ type ReclaimerOptions struct {
 	Ledger  ReclaimerLedger
 	Stock   ClosedStock
 	Outbox  Outbox
-	KeepFor time.Duration // how long a drained campaign stays in Redis
+	KeepFor time.Duration // time for which a drained campaign stays in Redis
 }
 
-// NewReclaimer makes a reclaimer. Its Run must be started.
+// NewReclaimer returns a reclaimer. Its Run must be started.
 func NewReclaimer(o ReclaimerOptions) *Reclaimer {
 	return &Reclaimer{o: o, again: map[string]again{}, lease: o.lease("reclaim", "reclaimer", reclaimLease)}
 }
 
-// again is when a campaign is tried again, and what has been said of it.
+// again is the time of a campaign's next try, and its last alarm.
 type again struct {
 	tries   int
 	at      int64  // Unix ms
-	alarmed string // the code of the last alarm that was raised about it
+	alarmed string // code of the last alarm about it
 }
 
-// Run works, whenever this node holds the lease, until ctx ends. Nothing that fails ends it.
+// Run works while this node has the lease, until ctx ends. A failure does not end it.
 func (r *Reclaimer) Run(ctx context.Context) error {
-	return loop.Run(ctx, loop.Spec{Part: "reclaimer", Work: "looking for campaigns that are due", Every: reclaimEvery,
+	return loop.Run(ctx, loop.Spec{Part: "reclaimer", Work: "read the due campaigns", Every: reclaimEvery,
 		Lease: r.lease, Do: r.sweep, Recoverer: r.o.Recoverer, Log: r.o.Log})
 }
 
-// sweep handles each campaign that is due, some at a time.
+// sweep handles the due campaigns, some at a time.
 func (r *Reclaimer) sweep(ctx context.Context) error {
 	now := r.o.Clock()
 	seen := map[string]bool{}
@@ -108,7 +107,7 @@ func (r *Reclaimer) sweep(ctx context.Context) error {
 			}
 			g.Go(func() error { r.handle(ctx, c); return nil })
 		}
-		_ = g.Wait() // each campaign has its own error, and its own next time
+		_ = g.Wait() // each campaign has its own error and its own next try
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -129,16 +128,16 @@ func (r *Reclaimer) waits(id string, now int64) bool {
 	return now < r.again[id].at
 }
 
-// errWaiting is a campaign of which something is still on its way to the ledger.
-var errWaiting = errors.New("wins or reclaims are on their way to the ledger")
+// errWaiting means that entries of a campaign are in flight to the ledger.
+var errWaiting = errors.New("wins or reclaims are in flight to the ledger")
 
-// errNotCleared is a campaign that Redis has nothing left of, and the ledger not everything.
+// errNotCleared means that Redis has no entries of a campaign left, but the ledger does not have everything.
 var errNotCleared = errors.New(
 	"the campaign is closed and Redis has nothing left of it, but its escrow still holds money: " +
-		"where Redis has lost it, run redrain rebuild; then reconcile it",
+		"if Redis has lost it, run redrain rebuild; then reconcile it",
 )
 
-// handle does for one campaign what is due, and notes when to try again what could not be done.
+// handle ends one due campaign, or schedules the next try.
 func (r *Reclaimer) handle(ctx context.Context, due ledger.DueCampaign) {
 	ctx, cancel := context.WithTimeout(ctx, reclaimWithin)
 	defer cancel()
@@ -159,8 +158,8 @@ func (r *Reclaimer) handle(ctx context.Context, due ledger.DueCampaign) {
 		was.alarmed = "escrow_not_cleared"
 		was.at = r.o.Clock() + wait(was.tries, 60_000)
 	default:
-		if was.tries < 3 { // said a few times; what lasts is said by the outages of its back end
-			r.o.Log.Warn("a campaign that is due could not be ended; trying again later", "campaign", due.ID, "status",
+		if was.tries < 3 { // logged a few times; a lasting failure is logged as an outage of its back end
+			r.o.Log.Warn("end a due campaign; trying again later", "campaign", due.ID, "status",
 				due.Status, "err", err)
 		}
 		was.at = r.o.Clock() + wait(was.tries, 60_000)
@@ -169,10 +168,10 @@ func (r *Reclaimer) handle(ctx context.Context, due ledger.DueCampaign) {
 	r.again[due.ID] = was
 }
 
-// wait is the pause before the next try, in milliseconds: from half a second, doubled each time, up to most.
+// wait returns the pause before the next try, in milliseconds: from half a second, doubled each time, up to most.
 func wait(tries int, most int64) int64 { return min(500<<min(tries, 20), most) }
 
-// end closes a campaign if need be, and drains it as far as it goes.
+// end closes a campaign if needed, and drains it as far as possible.
 func (r *Reclaimer) end(ctx context.Context, due ledger.DueCampaign) error {
 	if due.Status != rain.Closed {
 		r.o.Log.Info("the campaign has expired; closing it", "campaign", due.ID)
@@ -181,7 +180,7 @@ func (r *Reclaimer) end(ctx context.Context, due ledger.DueCampaign) error {
 		}
 		faults.Point("reclaim.after_close")
 	}
-	// A shard that is shut stays shut, and what it has left is on its way to the sponsor.
+	// A closed shard stays closed, and its rest is in flight to the sponsor.
 	c, err := r.o.Ledger.Campaign(ctx, due.ID)
 	if err != nil {
 		return err
@@ -189,8 +188,8 @@ func (r *Reclaimer) end(ctx context.Context, due ledger.DueCampaign) error {
 	return r.drain(ctx, c)
 }
 
-// drain closes the shards, and marks the campaign as drained when nothing of it waits in Redis any more and the
-// ledger has the whole budget. Redis alone cannot say so: one that has forgotten looks empty too.
+// drain closes the shards. It marks the campaign as drained when no entry waits in Redis any more and the ledger has
+// the complete budget. Redis alone does not suffice: one without data looks empty too.
 func (r *Reclaimer) drain(ctx context.Context, c *rain.Campaign) error {
 	err := r.o.Stock.CloseCampaign(ctx, c)
 	lost := errors.Is(err, store.ErrNoState)
@@ -204,7 +203,7 @@ func (r *Reclaimer) drain(ctx context.Context, c *rain.Campaign) error {
 	if waiting > 0 {
 		return errWaiting
 	}
-	// What dead letters ask for may be more than is theirs, and must not pass for a stock that Redis has lost.
+	// Claims of a dead letter may be higher than its money. They must not hide a stock that Redis has lost.
 	is := r.o.Ledger.Cleared
 	if lost {
 		is = r.o.Ledger.Emptied
@@ -216,7 +215,7 @@ func (r *Reclaimer) drain(ctx context.Context, c *rain.Campaign) error {
 	if !cleared {
 		return errNotCleared
 	}
-	// Before it is marked: who dies in between does it again, and nothing stays in Redis for ever.
+	// Expire before marking: after a crash in between both are repeated, and no key stays in Redis for ever.
 	if err := r.o.Stock.Expire(ctx, c, r.o.KeepFor); err != nil {
 		return err
 	}
@@ -225,7 +224,7 @@ func (r *Reclaimer) drain(ctx context.Context, c *rain.Campaign) error {
 		return err
 	}
 	r.o.Known.Put(drained)
-	r.o.Bus.Changed(drained) // rooms that are still open are told so
+	r.o.Bus.Changed(drained) // notifies open rooms
 	r.o.Log.Info("the campaign is closed and everything of it is in the ledger", "campaign", c.ID)
 	return nil
 }

@@ -192,7 +192,7 @@ func TestExpiryWhileTheDatabaseIsDown(t *testing.T) {
 		all[i] = u.create(servertest.EvenSpec(100, 10, 2))
 	}
 	server.Kill()
-	u.now += 2 * rain.DefaultExpiryMS
+	u.now += 2 * rain.DefaultSpec().ExpiresInMS
 	if u.reclaim.lease.Under(t.Context(), u.reclaim.sweep) == nil || u.reclaim.sweep(t.Context()) == nil {
 		t.Error("without the database, neither the lease nor the work under it fails")
 	}

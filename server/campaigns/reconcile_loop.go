@@ -14,49 +14,49 @@ import (
 
 const (
 	keepEvery = time.Second
-	// stockingPatience is how long a campaign may be loading before the loop of some node takes it up: longer than
-	// the largest campaign takes, and loading twice at once does no harm. In milliseconds, like the others.
+	// stockingPatience is the time after which the loop of any node stocks a loading campaign, in milliseconds like the
+	// others. It is longer than the largest campaign takes, and stocking twice at once does no harm.
 	stockingPatience = 60_000
-	// restockEvery is the time between two tries of that.
+	// restockEvery is the interval of tries of that.
 	restockEvery = 30_000
-	// enforceEvery is how often a campaign whose rain is near is applied again, in case that Redis has lost the
-	// last time: a replica that has taken over may be a little behind.
+	// enforceEvery is the interval at which a campaign with a near rain is applied again. A replica that has taken over
+	// may have lost the last time.
 	enforceEvery = 5_000
-	// idleEvery is the same for a campaign without a rain: so it is known in time that Redis has lost one.
+	// idleEvery is the same for a campaign without a rain, so that its loss in Redis is noticed in time.
 	idleEvery = 60_000
-	// nearMS is how long before its start a rain is near.
+	// nearMS is the time before its start from which a rain is near.
 	nearMS = 60_000
 )
 
-// ReconcileLoop finishes what a command or a crash has left half done of a live campaign: it stocks and applies. Each
-// step is idempotent, so the loops of all nodes may do the same at once. What is over is the reclaimer's.
+// ReconcileLoop completes interrupted commands on live campaigns: it stocks and applies. Each step is idempotent, so
+// the loops of all nodes may do the same at once. The reclaimer handles campaigns that are over.
 type ReconcileLoop struct {
 	o ReconcileLoopOptions
 
 	done map[string]kept
 }
 
-// ReconcileLoopOptions of a reconcile loop. All are needed but those that say so.
+// ReconcileLoopOptions are the options of a ReconcileLoop. All are required unless stated otherwise.
 type ReconcileLoopOptions struct {
 	Node
 
 	Service *Service
-	Rebuild func(ctx context.Context, campaign string) (Rebuilt, error) // nil: only an operator has one rebuilt
+	Rebuild func(ctx context.Context, campaign string) (Rebuilt, error) // nil: only operators rebuild campaigns
 }
 
-// NewReconcileLoop makes a reconcile loop. Its Run must be started.
+// NewReconcileLoop returns a reconcile loop. Its Run must be started.
 func NewReconcileLoop(o ReconcileLoopOptions) *ReconcileLoop {
 	return &ReconcileLoop{o: o, done: map[string]kept{}}
 }
 
-// kept is what this loop has last done for a campaign.
+// kept is the loop's last work on a campaign.
 type kept struct {
 	revision int64 // applied
-	at       int64 // when it was applied, or stocking was tried
-	lost     bool  // that Redis has lost the campaign was said
+	at       int64 // time of the last application or stocking
+	lost     bool  // the loss of the campaign was reported
 }
 
-// Run looks after the campaigns once a second until ctx ends.
+// Run handles the campaigns once a second until ctx ends.
 func (l *ReconcileLoop) Run(ctx context.Context) error {
 	return loop.Run(ctx, loop.Spec{Part: "reconcile loop", Work: "the upkeep of the campaigns", Every: keepEvery,
 		Recoverer: l.o.Recoverer, Log: l.o.Log, Do: func(ctx context.Context) error {
@@ -67,7 +67,7 @@ func (l *ReconcileLoop) Run(ctx context.Context) error {
 		}})
 }
 
-// reconcile looks after each campaign, and returns the last error. One that fails, or panics, holds up no other.
+// reconcile handles each campaign, and returns the last error. A campaign that fails or panics delays no other.
 func (l *ReconcileLoop) reconcile(ctx context.Context, live []*rain.Campaign) (failed error) {
 	for _, c := range live {
 		if err := l.o.Recoverer.Try("reconcile loop", func() error { return l.keep(ctx, c) }); err != nil {
@@ -89,7 +89,7 @@ func (l *ReconcileLoop) keep(ctx context.Context, c *rain.Campaign) error {
 	}
 }
 
-// restock takes up a stocking that seems to have been cut off.
+// restock repeats a stocking that was probably interrupted.
 func (l *ReconcileLoop) restock(ctx context.Context, c *rain.Campaign, now int64) error {
 	was := l.done[c.ID]
 	if now-c.CreatedAt < stockingPatience || now-was.at < restockEvery {
@@ -101,8 +101,7 @@ func (l *ReconcileLoop) restock(ctx context.Context, c *rain.Campaign, now int64
 	return err
 }
 
-// enforce applies what is new, and from time to time what should be there already: often while a rain is near or
-// falling.
+// enforce applies new versions, and repeats the last one periodically: often while a rain is near or falling.
 func (l *ReconcileLoop) enforce(ctx context.Context, c *rain.Campaign, now int64) error {
 	was, r := l.done[c.ID], c.Current()
 	every := int64(idleEvery)
@@ -119,14 +118,14 @@ func (l *ReconcileLoop) enforce(ctx context.Context, c *rain.Campaign, now int64
 		l.o.Bus.Alarm("state_lost", c.ID, l.advice(c.ID))
 	}
 	if errors.Is(err, store.ErrNoState) && l.o.Rebuild != nil {
-		// With --confirm stream nobody was told of a win that the stream does not have, so nothing is given up by it.
+		// With --confirm stream every win of a notified player is in the stream, so the rebuild loses none.
 		_, err = l.o.Rebuild(ctx, c.ID)
 		if errors.Is(err, ErrRebuilding) {
-			return nil // and look again in the next round: who rebuilds it may die
+			return nil // and check again in the next round: the rebuilding node may die
 		}
 		if errors.Is(err, store.ErrAlive) || errors.Is(err, store.ErrSuperseded) ||
 			errors.Is(err, posting.ErrRebuildSuperseded) {
-			err = nil // another node has been faster
+			err = nil // another node was faster
 		}
 	}
 	if err != nil {
@@ -137,7 +136,7 @@ func (l *ReconcileLoop) enforce(ctx context.Context, c *rain.Campaign, now int64
 	return nil
 }
 
-// advice is what an operator is told of a campaign that Redis has lost.
+// advice returns the text of the alarm about a campaign that Redis has lost.
 func (l *ReconcileLoop) advice(campaign string) string {
 	if l.o.Rebuild != nil {
 		return "redis has lost the campaign's state and its taps are unavailable; it is being rebuilt"

@@ -8,37 +8,37 @@ import (
 	"redrain/payout/ledger/posting"
 )
 
-// refusedMS is how long a move that was refused is not tried again, and how long its shard lends nothing, in
-// milliseconds. The record stays in Redis until a person has looked at it, and must not keep the mover busy.
+// refusedMS is the time for which a refused move is not retried and its shard lends nothing, in milliseconds. The
+// record stays in Redis until a person has looked at it, and must not keep the mover busy.
 const refusedMS = 60_000
 
-// refusedKept is how long a refusal is remembered that has not been met again, in milliseconds: its record is gone.
+// refusedKept is the time after which a refusal without a repetition is dropped, in milliseconds: its record is gone.
 const refusedKept = 10 * refusedMS
 
-// errTorn is a record of lent stock that no script has written.
+// errTorn means that no script has written a record of lent stock.
 var errTorn = fmt.Errorf("%w: what the shard has of it cannot be read", posting.ErrMoveRefused)
 
-// refusals are the moves of a campaign that cannot be.
+// refusals are the refused moves of a campaign.
 type refusals struct {
 	mu    sync.Mutex
 	moves map[refusedMove]refusal
-	until map[int]int64 // by shard, Unix ms: until then it lends nothing
+	until map[int]int64 // by shard, Unix ms: it lends nothing until then
 }
 
-// refusedMove is a move as its shard has it.
+// refusedMove identifies a move by its lending shard.
 type refusedMove struct {
 	from int
 	move string
 }
 
-// refusal is what was said of a move, and when it is tried again.
+// refusal is the state of a refused move.
 type refusal struct {
 	again   int64 // Unix ms
 	alarmed bool
 }
 
-// note remembers that a move was refused, and tells whether a person should be told now. One that was cut off by a
-// rebuild may have been read before it: that is said when it is still there afterwards.
+// note records a refusal, and reports whether to raise an alarm now. A move that a rebuild has cut off may have been
+// read before the rebuild: the alarm comes only if it is still there afterwards.
 func (r *refusals) note(from int, move string, cutOff bool, now int64) (tell bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -56,7 +56,7 @@ func (r *refusals) note(from int, move string, cutOff bool, now int64) (tell boo
 	return !was.alarmed
 }
 
-// waits tells whether a move was refused just now. What was refused long ago, and is gone since, is forgotten.
+// waits reports whether a move was refused within refusedMS. It drops old refusals.
 func (r *refusals) waits(from int, move string, now int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -69,7 +69,7 @@ func (r *refusals) waits(from int, move string, now int64) bool {
 	return refused && now < one.again
 }
 
-// lenders are the shards that lend nothing now, because what they have lent was refused.
+// lenders returns the shards that lend nothing now, because of refused moves.
 func (r *refusals) lenders(now int64) map[int]bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -80,7 +80,7 @@ func (r *refusals) lenders(now int64) map[int]bool {
 	return none
 }
 
-// refuse takes note of a move that cannot be, and tells a person once. Any other error it returns.
+// refuse records a refused move, and raises the alarm once. It returns any other error.
 func (m *Mover) refuse(campaign string, from int, move string, refusals *refusals, err error) error {
 	cutOff := errors.Is(err, posting.ErrCutOff)
 	if !cutOff && !errors.Is(err, posting.ErrMoveRefused) {
@@ -94,12 +94,12 @@ func (m *Mover) refuse(campaign string, from int, move string, refusals *refusal
 	return nil
 }
 
-// alarm tells a person of a move that the ledger does not bear out.
+// alarm raises the alarm about a move that the ledger refuses.
 func (m *Mover) alarm(campaign string, shard int, move string, err error) {
 	m.refused.Inc()
 	m.o.Log.Error("a move of stock is refused, and nothing is moved by it", "campaign", campaign, "shard", shard,
 		"move", move, "err", err)
-	m.o.Bus.Alarm("move_refused", campaign, fmt.Sprintf("shard %d, move %.64s: %v. Somebody has written to Redis, or "+
-		"it has gone back in time. Nothing is moved by it; the shard lends nothing for a while. What to do: "+
+	m.o.Bus.Alarm("move_refused", campaign, fmt.Sprintf("shard %d, move %.64s: %v. Another program has written to "+
+		"Redis, or it was rolled back. Nothing is moved by it; the shard lends nothing for a while. See "+
 		"docs/use/operate.md, \"A shard's records were altered\"", shard, move, err))
 }

@@ -13,28 +13,28 @@ import (
 	"redrain/server/timeout"
 )
 
-// Service carries out operators' commands. Each is a transition of package rain, committed to the database first,
-// then applied to Redis, then told to the other nodes. Whatever fails after the commit is healed by the reconcile loop.
+// Service executes operators' commands. Each is a transition of package rain: committed to the database, then applied
+// to Redis, then reported to the other nodes. The reconcile loop repeats a step that fails after the commit.
 type Service struct{ o ServiceOptions }
 
-// ServiceLedger keeps campaigns for good. [ledger.Campaigns] does.
+// ServiceLedger stores campaigns. [ledger.Campaigns] implements it.
 type ServiceLedger interface {
-	// CreateCampaign fails with ledger.ErrCampaignExists where its id is taken.
+	// CreateCampaign returns ledger.ErrCampaignExists if its id is taken.
 	CreateCampaign(ctx context.Context, c *rain.Campaign) error
 	Campaign(ctx context.Context, id string) (*rain.Campaign, error)
 	Update(ctx context.Context, id string, change func(*rain.Campaign) error) (*rain.Campaign, error)
 	Abandon(ctx context.Context, id string) (*rain.Campaign, error)
-	Cleared(ctx context.Context, campaign string) (bool, error) // whether it holds nothing of it any more
+	Cleared(ctx context.Context, campaign string) (bool, error) // whether the escrow is empty
 }
 
-// Stock is the packets of a campaign in Redis. Each call can be repeated, and an older version changes nothing.
+// Stock changes a campaign in Redis. Each call can be repeated, and an older version changes nothing.
 type Stock interface {
 	Open(ctx context.Context, c *rain.Campaign, until int64) error
 	Apply(ctx context.Context, c *rain.Campaign) error
 	CloseCampaign(ctx context.Context, c *rain.Campaign) error
 }
 
-// ServiceOptions of a service. All are needed.
+// ServiceOptions are the options of a Service. All are required.
 type ServiceOptions struct {
 	Node
 
@@ -42,13 +42,13 @@ type ServiceOptions struct {
 	Stock  Stock
 }
 
-// NewService makes the campaign service.
+// NewService returns the campaign service.
 func NewService(o ServiceOptions) *Service { return &Service{o} }
 
-// ErrApply is a command that is committed but not yet in force everywhere.
+// ErrApply means that a command is committed but not yet applied to Redis.
 var ErrApply = errors.New("the command is recorded and takes effect as soon as Redis answers")
 
-// ErrUnstocked is a campaign that could not be stocked, and is given up.
+// ErrUnstocked means that a campaign could not be stocked, and was abandoned.
 var ErrUnstocked = errors.New("the campaign could not be stocked; its budget is back at the sponsor")
 
 // Create funds a campaign from its sponsor, stocks every packet and opens it. idemKey may be empty.
@@ -60,15 +60,14 @@ func (s *Service) Create(ctx context.Context, spec rain.Spec, idemKey string) (*
 	if c.Status != rain.Loading {
 		return s.o.Known.Put(c), nil
 	}
-	stocked, err := s.Stock(ledger.WithoutAudit(ctx), c.ID) // the command was the funding; this follows from it
+	stocked, err := s.Stock(ledger.WithoutAudit(ctx), c.ID) // the audit record is that of the funding
 	if err != nil && idemKey == "" && s.giveBack(ctx, c.ID) {
 		return nil, fmt.Errorf("%w: %w", ErrUnstocked, err)
 	}
 	return stocked, err
 }
 
-// fund makes the campaign of a request, or finds the one that an earlier try of the same request has made and was
-// cut off.
+// fund creates the campaign of a request, or finds the one of an earlier, interrupted try.
 func (s *Service) fund(ctx context.Context, spec rain.Spec, idemKey string) (*rain.Campaign, error) {
 	now := s.o.Clock()
 	c := &rain.Campaign{
@@ -88,12 +87,12 @@ func (s *Service) fund(ctx context.Context, spec rain.Spec, idemKey string) (*ra
 			return found, err
 		}
 	}
-	return nil, nil // not reached: there are ids without end
+	return nil, nil // not reached: the sequence is infinite
 }
 
-// giveBack returns the money of a campaign that could not be stocked. Nobody can ask for that campaign again: its
-// id was never told. With an idempotency key it stays, for the request that comes again to finish, or the reconcile
-// loop. It tells whether the money is back.
+// giveBack returns the money of a campaign that could not be stocked, and reports whether it did. No client has the id
+// of that campaign. With an idempotency key the campaign stays: a repeated request, or the reconcile loop, completes
+// it.
 func (s *Service) giveBack(ctx context.Context, id string) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout.Backend)
 	defer cancel()
@@ -105,12 +104,12 @@ func (s *Service) giveBack(ctx context.Context, id string) bool {
 	return err == nil
 }
 
-// stockWithinMS is how long a stocking may take, in milliseconds.
+// stockWithinMS is the limit of a stocking, in milliseconds.
 const stockWithinMS = 10_000
 
-// Stock puts a funded campaign's packets on offer in Redis and opens it. It can be repeated at any time. It begins with
-// what the ledger says now, and its calls are good for some seconds: they must not reach a Redis that has lost the
-// campaign after it was played.
+// Stock loads a funded campaign's packets into Redis and opens it. It can be repeated at any time. It begins with the
+// ledger's current state, and its calls expire after some seconds. They must not reach a Redis that has lost the
+// campaign after its rains.
 func (s *Service) Stock(ctx context.Context, id string) (*rain.Campaign, error) {
 	until := s.o.Clock() + stockWithinMS
 	c, err := s.o.Ledger.Campaign(ctx, id) // a shard is stocked once
@@ -118,7 +117,7 @@ func (s *Service) Stock(ctx context.Context, id string) (*rain.Campaign, error) 
 		return c, err
 	}
 	if err := s.o.Stock.Open(ctx, c, until); err != nil {
-		return nil, fmt.Errorf("%w: stocking campaign %s: %w", ErrApply, c.ID, err)
+		return nil, fmt.Errorf("%w: stock campaign %s: %w", ErrApply, c.ID, err)
 	}
 	return s.update(ctx, c.ID, func(c *rain.Campaign) error { c.Stocked(); return nil })
 }
@@ -133,8 +132,8 @@ func (s *Service) Resume(ctx context.Context, id string) (*rain.Campaign, error)
 	return s.update(ctx, id, (*rain.Campaign).Resume)
 }
 
-// Close ends the campaign and its rain, and sends what is left on its way back to the sponsor. One that is still being
-// stocked is given up.
+// Close ends the campaign and its rain, and starts to return the rest to the sponsor. A campaign that is still loading
+// is abandoned.
 func (s *Service) Close(ctx context.Context, id string) (*rain.Campaign, error) {
 	c, err := s.update(ctx, id, func(c *rain.Campaign) error { return c.Close(s.o.Clock()) })
 	if errors.Is(err, rain.ErrNotStocked) {
@@ -143,7 +142,7 @@ func (s *Service) Close(ctx context.Context, id string) (*rain.Campaign, error) 
 	return c, err
 }
 
-// abandon gives up a campaign that is not stocked. The reconcile loop removes what is in Redis of it.
+// abandon closes a campaign that is not stocked. The reconcile loop removes its data in Redis.
 func (s *Service) abandon(ctx context.Context, id string) (*rain.Campaign, error) {
 	c, err := s.o.Ledger.Abandon(ctx, id)
 	if err != nil {
@@ -170,7 +169,7 @@ func (s *Service) StartRain(ctx context.Context, id string, spec rain.RainSpec,
 			if same, err := madeBy(now-found.EndsAt(), found.Matches(spec)); err != nil {
 				return err
 			} else if same {
-				return ledger.ErrUnchanged // an earlier try of the same request got this far
+				return ledger.ErrUnchanged // an earlier try of the same request has done this
 			}
 		}
 		_, err := c.AddRain(rainID, spec, seed, now)
@@ -196,8 +195,7 @@ func withRain(c *rain.Campaign, rainID string, err error) (*rain.Campaign, *rain
 	return c, r, cmp.Or(err, unknown)
 }
 
-// update commits a transition, then makes it take effect. With ErrApply the campaign is returned too: the command
-// stands.
+// update commits a transition and applies it. With ErrApply the campaign is returned too: the command stands.
 func (s *Service) update(ctx context.Context, id string, change func(*rain.Campaign) error) (*rain.Campaign, error) {
 	c, err := s.o.Ledger.Update(ctx, id, change)
 	if err != nil {
@@ -212,7 +210,7 @@ func (s *Service) update(ctx context.Context, id string, change func(*rain.Campa
 	return c, nil
 }
 
-// Enforce brings Redis up to a campaign's version. It is idempotent, and an older version changes nothing.
+// Enforce applies a campaign's version to Redis. It is idempotent, and an older version changes nothing.
 func (s *Service) Enforce(ctx context.Context, c *rain.Campaign) error {
 	switch c.Status {
 	case rain.Loading:
@@ -225,15 +223,14 @@ func (s *Service) Enforce(ctx context.Context, c *rain.Campaign) error {
 }
 
 const (
-	// reclaimedWithin is how long an operator who closes a campaign waits for the ledger: where everything runs it has
-	// all in some hundredths of a second. What holds it up longer, an outage or wins by the thousands, holds up nobody.
+	// reclaimedWithin is the longest wait of an operator who closes a campaign. The ledger usually has all in some
+	// hundredths of a second; an outage or thousands of wins take longer.
 	reclaimedWithin = 2 * time.Second
-	// The ledger is asked again after these pauses, doubled each time.
+	// The pauses between reads of the ledger, doubled each time.
 	firstLook, lastLook = 5 * time.Millisecond, 100 * time.Millisecond
 )
 
-// CloseAndReclaim is Close for who looks at the sponsor's account next: it answers when the ledger has what is left
-// back there, or after reclaimedWithin.
+// CloseAndReclaim is Close, and waits until the rest is in the sponsor's account, or for reclaimedWithin.
 func (s *Service) CloseAndReclaim(ctx context.Context, id string) (*rain.Campaign, error) {
 	c, err := s.Close(ctx, id)
 	if err != nil {

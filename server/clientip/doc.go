@@ -1,5 +1,5 @@
-// Package clientip finds the address of a client behind proxies, and the key by which limits count it. Only proxies
-// that the operator trusts are believed. They pass on addresses by the PROXY protocol or by X-Forwarded-For:
+// Package clientip finds the address of a client behind proxies, and the key by which limits count it. It accepts
+// addresses from the operator's trusted proxies only, by the PROXY protocol or X-Forwarded-For:
 //
 //	trusted, err := clientip.ParseProxies([]string{"10.0.0.0/8"})
 //	listener = trusted.Listener(listener) // PROXY protocol

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Handler makes a request's RemoteAddr that of the client, where a trusted proxy has passed the request on: of the
-// addresses in X-Forwarded-For the right-most one that is not a trusted proxy's. What stands left of it was written by
-// the client, or by somebody else who is not trusted. What is no address ends the list: the proxy next to it counts.
+// Handler sets RemoteAddr to the client's address if a trusted proxy has forwarded the request. It uses the right-most
+// address in X-Forwarded-For that is not a trusted proxy's: the client can forge those to its left. Parsing stops at
+// the first invalid address; the last trusted proxy is used.
 func (p Proxies) Handler(next http.Handler) http.Handler {
 	if len(p) == 0 {
 		return next
@@ -22,7 +22,7 @@ func (p Proxies) Handler(next http.Handler) http.Handler {
 	})
 }
 
-// client is the client's address in the form of RemoteAddr, with port 0; "" where nobody is believed.
+// client returns the client's address in the form of RemoteAddr, with port 0; "" if no trusted proxy names one.
 func (p Proxies) client(r *http.Request) string {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || !p.Trust(peer.Addr()) {
@@ -45,7 +45,7 @@ func (p Proxies) client(r *http.Request) string {
 	return netip.AddrPortFrom(client, 0).String()
 }
 
-// parseHop reads an address, with or without a port.
+// parseHop parses an address, with or without a port.
 func parseHop(text string) (netip.Addr, bool) {
 	text = strings.TrimSpace(text)
 	if addr, err := netip.ParseAddr(strings.Trim(text, "[]")); err == nil {

@@ -5,16 +5,16 @@ import (
 	"net/netip"
 )
 
-// Burst is how many seconds' worth of a limit per address may come at once: a hall behind one address opens
-// the page in the same moment.
+// Burst is the burst of a limit per address, in seconds of its rate. A hall behind one address opens the page in one
+// moment.
 const Burst = 10
 
-// RequestKey is the Key of a request's client.
+// RequestKey returns the Key of a request's client.
 func RequestKey(r *http.Request) string { return Key(r.RemoteAddr) }
 
-// Key is the text by which limits count the client of a connection. remote is its address, with or without a port. The
-// key is the IPv4 address, also if it is written as an IPv6 one, or the /64 of an IPv6 address, because one client
-// usually has all of it. This machine's own address (::1) stays whole.
+// Key returns the text by which limits count the client at an address, with or without a port. It is the IPv4 address,
+// even if written as IPv6, or the /64 of an IPv6 address, because one client usually has all of it. The loopback
+// address ::1 stays complete.
 func Key(remote string) string {
 	addr, err := netip.ParseAddr(remote)
 	if with, portErr := netip.ParseAddrPort(remote); portErr == nil {
@@ -26,7 +26,7 @@ func Key(remote string) string {
 	return AddrKey(addr)
 }
 
-// AddrKey is the Key of an address.
+// AddrKey returns the Key of an address.
 func AddrKey(addr netip.Addr) string {
 	addr = addr.Unmap().WithZone("")
 	if addr.Is4() || addr.IsLoopback() {

@@ -11,12 +11,12 @@ import (
 	"github.com/pires/go-proxyproto"
 )
 
-// headerWithin is how long a proxy may take to say on whose behalf it calls.
+// headerWithin is the limit of the wait for a proxy's header.
 const headerWithin = 5 * time.Second
 
-// Listener makes a listener whose connections from trusted proxies may begin with a header of the PROXY protocol,
-// version 1 or 2: RemoteAddr is then the client's. A trusted proxy that sends none speaks for itself, as its health
-// checks do. From everybody else a header is what it looks like: no HTTP.
+// Listener returns a listener that accepts a header of the PROXY protocol, version 1 or 2, from trusted proxies.
+// RemoteAddr is then the client's. A trusted proxy that sends none is the client, as in its health checks. From any
+// other address a header is invalid HTTP.
 //
 // https://www.haproxy.org/download/3.0/doc/proxy-protocol.txt
 func (p Proxies) Listener(inner net.Listener) net.Listener { return &listener{inner, p} }
@@ -27,7 +27,7 @@ type listener struct {
 	proxies Proxies
 }
 
-// Accept does not wait for a header: whoever serves the connection does, at its first RemoteAddr or Read.
+// Accept does not wait for a header: the first RemoteAddr or Read of the connection does.
 func (l *listener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if err != nil {
@@ -40,8 +40,9 @@ func (l *listener) Accept() (net.Conn, error) {
 	return &conn{TCPConn: tcp}, nil
 }
 
-// conn is a connection of a trusted proxy. It is a TCP connection in all else, so that who takes it over can use its
-// descriptor: what was read together with the header is gone by then, as net/http reads more than that at once.
+// conn is a connection of a trusted proxy. It is a TCP connection otherwise, so that its descriptor can be used after a
+// takeover. By then the bytes read together with the header are consumed, because net/http reads more than that at
+// once.
 type conn struct {
 	*net.TCPConn
 
@@ -51,16 +52,16 @@ type conn struct {
 	err    error
 }
 
-// Peer is the proxy's address, which is known at once.
+// Peer returns the proxy's address, which is known at once.
 func (c *conn) Peer() net.Addr { return c.TCPConn.RemoteAddr() }
 
-// RemoteAddr is the client's address. net/http asks for it first, on the goroutine that serves the connection.
+// RemoteAddr returns the client's address. net/http asks for it first, on the goroutine that serves the connection.
 func (c *conn) RemoteAddr() net.Addr {
 	c.once.Do(c.readHeader)
 	return c.client
 }
 
-// Read reads what comes after the header.
+// Read reads the bytes after the header.
 func (c *conn) Read(p []byte) (int, error) {
 	c.once.Do(c.readHeader)
 	if c.err != nil {
@@ -79,7 +80,7 @@ func (c *conn) readHeader() {
 	if c.err = c.SetReadDeadline(time.Now().Add(headerWithin)); c.err != nil {
 		return
 	}
-	reader := bufio.NewReaderSize(c.TCPConn, 512) // what net/http reads at once is more
+	reader := bufio.NewReaderSize(c.TCPConn, 512) // net/http reads more than that at once
 	header, err := proxyproto.Read(reader)
 	switch {
 	case errors.Is(err, proxyproto.ErrNoProxyProtocol):

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Proxies are the networks of the proxies that are believed.
+// Proxies are the networks of trusted proxies.
 type Proxies []netip.Prefix
 
-// ParseProxies reads networks ("10.0.0.0/8") and single addresses.
+// ParseProxies parses networks ("10.0.0.0/8") and single addresses.
 func ParseProxies(list []string) (Proxies, error) {
 	var all Proxies
 	for _, text := range list {
@@ -28,7 +28,7 @@ func ParseProxies(list []string) (Proxies, error) {
 	return all, nil
 }
 
-// Trust tells whether an address is one of the proxies'.
+// Trust reports whether an address belongs to a trusted proxy.
 func (p Proxies) Trust(addr netip.Addr) bool {
 	addr = addr.Unmap().WithZone("")
 	for _, network := range p {
@@ -39,7 +39,7 @@ func (p Proxies) Trust(addr netip.Addr) bool {
 	return false
 }
 
-// Trusted is Trust of the other end of a connection.
+// Trusted is Trust for a connection's remote address.
 func (p Proxies) Trusted(remote net.Addr) bool {
 	peer, err := netip.ParseAddrPort(remote.String())
 	return err == nil && p.Trust(peer.Addr())

@@ -13,9 +13,10 @@ import (
 
 // Only nodes that have players of a settlement are notified of it: with hundreds of nodes, each would otherwise receive
 // everything. Players are split into groups, a subject for each, and a node listens to the groups of its players. There
-// are so many groups that the players of one are on few nodes. For few nodes there is another way: see packed.go.
+// are so many groups that the players of one are on few nodes. If few nodes have players, packed.go sends notices
+// otherwise.
 
-// group is the last part of the subject of a player's settlements.
+// group returns the last part of the subject of a player's settlements.
 func group(user string) string {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(user))
@@ -25,13 +26,13 @@ func group(user string) string {
 	return string([]byte{digits[sum>>12], digits[sum>>8&15], digits[sum>>4&15], digits[sum&15]})
 }
 
-// heardAtOnce is how many notices may wait to be handled. What does not fit is lost, as any message of the bus may be.
+// heardAtOnce is the number of notices that may wait. Further ones are lost, as any message of the bus may be.
 const heardAtOnce = 1 << 15
 
-// Audience is the players of this node, as far as they are notified of settlements.
+// Audience subscribes to the settlements of this node's players.
 //
-// NATS may be slow at any time, and its client then blocks its caller. So players are only counted under a lock. One
-// goroutine subscribes to their groups, and asks NATS once for all groups that have come meanwhile.
+// The NATS client blocks its caller while NATS is slow. So callers only count players under a lock. One goroutine
+// subscribes to all new groups at once.
 type Audience struct {
 	bus       *Bus
 	hear      func(campaign string, n Settled)
@@ -40,24 +41,24 @@ type Audience struct {
 	heard     chan *nats.Msg // of all groups: a goroutine for each would cost more than its players' connections
 	groups    *presence.Tracker[struct{}, string]
 
-	// of follow alone
+	// used by follow only
 	subscriptions map[string]*nats.Subscription // by group
 	all           *nats.Subscription            // to the notices to all nodes; nil without players
 }
 
-// NewAudience makes an audience without players. hear is called with each notice and must not wait. Run must be
+// NewAudience returns an audience without players. hear is called with each notice and must not wait. Run must be
 // started, once.
 func NewAudience(bus *Bus, recoverer *loop.Recoverer, hear func(campaign string, n Settled)) *Audience {
 	a := &Audience{bus: bus, hear: hear, recoverer: recoverer, log: bus.log, heard: make(chan *nats.Msg, heardAtOnce),
 		subscriptions: map[string]*nats.Subscription{}}
 	a.groups = presence.NewTracker(presence.Options[struct{}, string]{
-		Part: "audience", Work: "listening for settlements of players who have come; the next welcome has them",
+		Part: "audience", Work: "subscribe to settlements of new players; their next welcome has them",
 		Flush: a.follow, Recoverer: recoverer, Log: bus.log,
 	})
 	return a
 }
 
-// Run hands on what is heard until ctx ends.
+// Run passes received notices on until ctx ends.
 func (a *Audience) Run(ctx context.Context) error {
 	return a.groups.Run(ctx, loop.Spec{Part: "audience", Do: a.handle, Recoverer: a.recoverer, Log: a.log})
 }
@@ -77,14 +78,14 @@ func (a *Audience) handle(ctx context.Context) error {
 	}
 }
 
-// Join lets a player hear what is settled from now on. When it returns, the servers of NATS know it. If NATS is away,
-// the player hears as soon as it is back, and comes in all the same. This holds for each player of a group: one who
-// comes while the first one's subscription is in flight waits for it as well.
+// Join subscribes to a player's settlements. When it returns, the servers of NATS have the subscription. If NATS is
+// away, Join returns all the same, and notices arrive once it is back. A player whose group is just being subscribed to
+// waits for that as well.
 func (a *Audience) Join(ctx context.Context, user string) {
 	a.groups.Enter(ctx, struct{}{}, group(user))
 }
 
-// Leave ends what Join began.
+// Leave undoes Join.
 func (a *Audience) Leave(user string) { a.groups.Leave(struct{}{}, group(user), presence.Left) }
 
 // follow subscribes to groups that have players now, and unsubscribes from those that have none any more. It waits for
@@ -112,21 +113,21 @@ func (a *Audience) listen(group string, isWanted bool) {
 	}
 }
 
-// listenTo subscribes to a subject or unsubscribes from it, unless that was done. It returns the subscription; nil for
-// none.
+// listenTo subscribes to a subject or unsubscribes from it, unless that was done already. It returns the subscription;
+// nil for none.
 func (a *Audience) listenTo(is *nats.Subscription, subject string, isWanted bool) *nats.Subscription {
 	if isWanted == (is != nil) {
 		return is
 	}
 	if !isWanted {
 		if err := is.Unsubscribe(); err != nil {
-			a.log.Debug("settlements are still listened to", "subject", subject, "err", err)
+			a.log.Debug("unsubscribe from settlements", "subject", subject, "err", err)
 		}
 		return nil
 	}
 	sub, err := a.bus.nc.ChanSubscribe(subject, a.heard)
 	if err != nil { // the connection is closed for good: this process ends
-		a.log.Debug("settlements are not listened to", "subject", subject, "err", err)
+		a.log.Debug("subscribe to settlements", "subject", subject, "err", err)
 		return nil
 	}
 	return sub

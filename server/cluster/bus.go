@@ -18,20 +18,19 @@ import (
 	"redrain/server/presence"
 )
 
-// Bus carries what nodes tell each other, over NATS core. A message may be lost: each has something slower behind it
-// that heals (the registry's refresh, the claims in the next welcome, the script's own "sold out"). Each is sealed: see
-// sealed.go.
+// Bus carries notices between nodes, over NATS core. A notice may be lost: each has a slower fallback (the registry's
+// refresh, the claims in the next welcome, the script's own "sold out"). Each is sealed: see sealed.go.
 type Bus struct {
 	nc       *nats.Conn
 	o        BusOptions
-	node     string // a name that tells this node from others where that counts
+	node     string // this node's unique name
 	log      *slog.Logger
 	doubtful chan doubtful
 	refused  refusals
 	few      fewness
 }
 
-// NewBus is the bus of the nodes that share a namespace. Its Run must be started.
+// NewBus returns the bus of the nodes that share a namespace. Its Run must be started.
 func NewBus(nc *nats.Conn, o BusOptions) *Bus {
 	if o.RefreshSeals == nil {
 		o.RefreshSeals = func(context.Context) error { return nil }
@@ -61,7 +60,7 @@ const (
 	topicVerdict  = "verdict"
 )
 
-// noCampaign stands in a subject for what is of no campaign: a subject has no empty part.
+// noCampaign stands for "no campaign" in a subject, whose parts must not be empty.
 const noCampaign = "none"
 
 func (b *Bus) subject(topic, campaign string) string {
@@ -80,36 +79,36 @@ func (b *Bus) send(subject string, notice []byte) error {
 	return b.nc.Publish(subject, b.sealed(subject, notice))
 }
 
-// Changed tells the other nodes that a campaign has a newer version.
+// Changed notifies the other nodes of a newer version of a campaign.
 func (b *Bus) Changed(camp *rain.Campaign) {
 	if err := b.publish(topicChanged, camp.ID, changedNotice{Revision: camp.Revision}); err != nil {
-		b.log.Warn("other nodes hear of the change only at their next refresh", "campaign", camp.ID, "err", err)
+		b.log.Warn("notify other nodes of a change; they see it at their next refresh", "campaign", camp.ID, "err", err)
 	}
 }
 
-// SoldOut tells every node that nothing is left for a lane of a campaign, nor on its way between its shards.
+// SoldOut notifies all nodes that a lane of a campaign has no stock left, nor in flight between its shards.
 func (b *Bus) SoldOut(campaign string, lane rain.Lane) {
 	b.hint(topicSoldOut, campaign, soldOutNotice{Lane: lane})
 }
 
-// Dry tells who moves stock that a shard has nothing left for taps that wait on this node.
+// Dry notifies the mover that a shard is empty while taps wait on this node.
 func (b *Bus) Dry(campaign string, shard, taps int) {
 	b.hint(topicDry, campaign, DryShard{Shard: shard, Node: b.node, Taps: taps})
 }
 
-// Restocked tells every node that stock has come to a shard.
+// Restocked notifies all nodes that stock has come to a shard.
 func (b *Bus) Restocked(campaign string, shard int) {
 	b.hint(topicStocked, campaign, stockedNotice{Shard: shard})
 }
 
-// hint tells something that others find out by themselves, only later.
+// hint publishes a notice that other nodes can do without: they find out later.
 func (b *Bus) hint(topic, campaign string, notice any) {
 	if err := b.publish(topic, campaign, notice); err != nil {
-		b.log.Debug("other nodes will find out themselves", "topic", topic, "campaign", campaign, "err", err)
+		b.log.Debug("publish a hint; other nodes find out later", "topic", topic, "campaign", campaign, "err", err)
 	}
 }
 
-// Restored tells every node that Redis has the campaign's stock again, after it was lost.
+// Restored notifies all nodes that Redis has the campaign's stock again after a loss.
 func (b *Bus) Restored(campaign string) {
 	if err := b.publish(topicRestored, campaign, struct{}{}); err != nil {
 		b.log.Warn("nodes that knew the campaign to be sold out ask again only when its figures are told, or in the "+
@@ -117,7 +116,7 @@ func (b *Bus) Restored(campaign string) {
 	}
 }
 
-// Alarm tells every node's operators of something that needs a person.
+// Alarm sends an alarm to the operators on all nodes.
 func (b *Bus) Alarm(code, campaign, message string) {
 	b.log.Error("alarm", "code", code, "campaign", campaign, "message", message)
 	topic := campaign
@@ -129,11 +128,11 @@ func (b *Bus) Alarm(code, campaign, message string) {
 	}
 }
 
-// wonAtOnce is how many winners of a batch are shown: a room shows no more.
+// wonAtOnce is the number of a batch's winners that are shown: a room shows no more.
 const wonAtOnce = 10
 
-// Settled tells the nodes on which players are which of their claims of a campaign have been settled, and every
-// node of the newest winners. A player's claims are in one notice.
+// Settled notifies the players' nodes of settled claims of a campaign, and all nodes of the newest winners. A player's
+// claims are in one notice.
 func (b *Bus) Settled(ctx context.Context, campaign string, settlements []posting.Settlement) error {
 	var failed error
 	if b.fewNodes(ctx) {
@@ -151,7 +150,7 @@ func (b *Bus) Settled(ctx context.Context, campaign string, settlements []postin
 	return failed
 }
 
-// grouped are the notices of settlements, by the players' groups.
+// grouped returns the notices of settlements by the players' groups.
 func grouped(campaign string, settlements []posting.Settlement) map[string]*Settled {
 	groups := make(map[string]*Settled, len(settlements))
 	for _, i := range byPlayer(settlements) {
@@ -170,7 +169,7 @@ func claimOf(s *posting.Settlement) SettledClaim {
 	}
 }
 
-// newest are the last of those whose wins are new.
+// newest returns the last settlements with new wins.
 func newest(settlements []posting.Settlement) (won Won) {
 	for _, s := range slices.Backward(settlements) {
 		if s.New {
@@ -184,25 +183,25 @@ func newest(settlements []posting.Settlement) (won Won) {
 	return won
 }
 
-// Figures tells every node a campaign's figures, which one has added up for all.
+// Figures sends all nodes a campaign's figures, which one node has added up.
 func (b *Bus) Figures(campaign string, n Figures) { b.hint(topicFigures, campaign, n) }
 
-// Withdrawn tells every node that a withdrawal has ended.
+// Withdrawn notifies all nodes that a withdrawal has ended.
 func (b *Bus) Withdrawn(n Withdrawn) error { return b.publish(topicMoney, noCampaign, n) }
 
-// Sanctioned tells every node that something was done about a player, which the ledger has.
+// Sanctioned notifies all nodes that the ledger has a new sanction.
 func (b *Bus) Sanctioned() { b.hint(topicSanction, noCampaign, struct{}{}) }
 
-// Listed tells every node that a list of players or addresses has changed, which the ledger has.
+// Listed notifies all nodes that the ledger has a changed list of players or addresses.
 func (b *Bus) Listed() { b.hint(topicLists, noCampaign, struct{}{}) }
 
-// Judged tells every node that there is a new verdict about a player, which the ledger has.
+// Judged notifies all nodes that the ledger has a new verdict about a player.
 func (b *Bus) Judged() { b.hint(topicVerdict, noCampaign, struct{}{}) }
 
-// OnNodes tells a node what concerns it of a player who is on several.
+// OnNodes notifies a node about a player who is on several nodes.
 func (b *Bus) OnNodes(node string, n presence.Notice) { b.hint(topicPlayer, node, n) }
 
-// Listener is what a node does when another, or itself, has told something.
+// Listener holds a node's functions for the notices of all nodes, including itself.
 type Listener struct {
 	Changed func(campaign string, revision int64)
 	Won     func(campaign string, n Won)
@@ -219,12 +218,12 @@ type Listener struct {
 	Listed     func()
 	Judged     func()
 
-	Node    string // whose notices OnNodes gets; "": nobody's
+	Node    string // the node whose notices OnNodes gets; "": none
 	OnNodes func(n presence.Notice)
 }
 
 // Listen subscribes; the subscriptions end with the connection. The listener is called on the goroutines of NATS, so it
-// must not wait. A recoverer that is nil logs what panics there.
+// must not wait. With a nil recoverer, panics there are logged only.
 func (b *Bus) Listen(recoverer *loop.Recoverer, l Listener) error {
 	for _, err := range []error{
 		subscribe(b, recoverer, topicChanged, func(campaign string, n changedNotice) {
@@ -247,7 +246,7 @@ func (b *Bus) Listen(recoverer *loop.Recoverer, l Listener) error {
 		subscribe(b, recoverer, topicAlarm, func(_ string, n Alarm) { l.Alarm(n) }),
 	} {
 		if err != nil {
-			return fmt.Errorf("subscribing to the other nodes: %w", err)
+			return fmt.Errorf("subscribe to the other nodes: %w", err)
 		}
 	}
 	return nil
@@ -270,22 +269,22 @@ func subscribeTo[T any](b *Bus, recoverer *loop.Recoverer, topic, of string, han
 	return err
 }
 
-// decode reads what a notice says. Where it cannot be read the log says so.
+// decode parses a notice. If that fails, it logs the error.
 func decode[T any](b *Bus, subject string, data []byte) (notice T, ok bool) {
 	err := json.Unmarshal(data, &notice)
 	return notice, b.readable(subject, err)
 }
 
-// readable tells whether a notice could be read.
+// readable reports whether a notice was parsed, and logs an error.
 func (b *Bus) readable(subject string, err error) bool {
 	if err != nil {
 		b.refused.unreadable.Inc()
-		b.log.Warn("a message between nodes cannot be read; are all of one version?", "subject", subject, "err", err)
+		b.log.Warn("decode a message of another node; check that all nodes have one version", "subject", subject, "err", err)
 	}
 	return err == nil
 }
 
-// IsUnavailable tells whether an error says that NATS cannot be reached for now.
+// IsUnavailable reports whether an error means that NATS cannot be reached for now.
 func IsUnavailable(err error) bool {
 	return slices.ContainsFunc([]error{nats.ErrConnectionClosed, nats.ErrTimeout, nats.ErrNoResponders},
 		func(known error) bool { return errors.Is(err, known) })

@@ -6,24 +6,24 @@ import (
 	"redrain/rain"
 )
 
-// Known is the newest version of each campaign that this node has seen. What it hands out is shared and must not be
-// changed.
+// Known caches the newest version of each campaign that this node has seen. The returned campaigns are shared and must
+// not be changed. Its methods are safe for concurrent use.
 type Known struct {
 	mu   sync.RWMutex
 	byID map[string]*rain.Campaign
 }
 
-// NewKnown knows no campaign yet.
+// NewKnown returns an empty cache.
 func NewKnown() *Known { return &Known{byID: map[string]*rain.Campaign{}} }
 
-// Cached is what this node knows of a campaign without asking; nil where nothing.
+// Cached returns a campaign from the cache; nil if it is not there.
 func (k *Known) Cached(id string) *rain.Campaign {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
 	return k.byID[id]
 }
 
-// Live is every campaign that may still have something in Redis. It is a pipeline.Lister.
+// Live returns the campaigns that may still have data in Redis. It implements pipeline.Lister.
 func (k *Known) Live() []*rain.Campaign {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
@@ -36,7 +36,8 @@ func (k *Known) Live() []*rain.Campaign {
 	return live
 }
 
-// Store takes a version of a campaign, and returns the newest known and whether that is the one given.
+// Store caches a version of a campaign unless it is older. It returns the newest version and whether that is the given
+// one.
 func (k *Known) Store(c *rain.Campaign) (newest *rain.Campaign, isNew bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -47,7 +48,7 @@ func (k *Known) Store(c *rain.Campaign) (newest *rain.Campaign, isNew bool) {
 	return c, true
 }
 
-// forget drops the campaigns that may go, and returns their ids.
+// forget drops the campaigns for which may returns true, and returns their ids.
 func (k *Known) forget(may func(*rain.Campaign) bool) (gone []string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"redrain/payout/ledger"
 )
 
-// Leases say which node does what one of them is to do at a time. [ledger.Leases] does.
+// Leases grants leases to nodes. [ledger.Leases] implements it.
 type Leases interface {
 	Lease(ctx context.Context, name, holder string, ttl time.Duration) (ledger.Tenure, error)
 	Fenced(ctx context.Context, name string, term int64) context.Context
@@ -21,21 +21,20 @@ type Leases interface {
 type LeaseOptions struct {
 	Leases    Leases
 	Name      string
-	Part      string // who works under it, for the recoverer
+	Part      string // the name of the work, for the recoverer
 	Node      string
-	TTL       time.Duration // how long a dead node keeps the others from the work; it is renewed each quarter of that
+	TTL       time.Duration // life without a renewal, which comes each quarter of it
 	Recoverer *loop.Recoverer
-	// Alarm hears of a lease that was dated so far ahead that it would have kept everybody from the work; nil = it is
-	// logged only.
+	// Alarm is called if a lease was dated so far ahead that no node could have taken it over; nil: it is logged only.
 	Alarm func(code, campaign, message string)
 	Log   *slog.Logger
 }
 
-// Lease is the right of one node at a time to do something. A node that was frozen may go on with what another has
-// taken over, so what is done to Redis, NATS and players may be done twice; the ledger refuses it.
+// Lease is the right of one node at a time to do some work. A node that was frozen may go on although another has the
+// lease now. So effects on Redis, NATS and players may come twice; the ledger refuses the late ones.
 type Lease struct{ o LeaseOptions }
 
-// NewLease makes a lease, which nobody has taken yet.
+// NewLease returns a lease that this node has not taken yet.
 func NewLease(o LeaseOptions) *Lease { return &Lease{o} }
 
 // Take takes the lease, or renews it. Held is false with an error.
@@ -44,7 +43,7 @@ func (l *Lease) Take(ctx context.Context) (held bool, err error) {
 	return term > 0, err
 }
 
-// take is Take, and tells the number of this node's term; 0 where it is another's.
+// take takes or renews the lease. It returns the number of this node's term; 0 if another node has the lease.
 func (l *Lease) take(ctx context.Context) (term int64, err error) {
 	err = l.o.Recoverer.Try(l.o.Part, func() error {
 		t, err := l.o.Leases.Lease(ctx, l.o.Name, l.o.Node, l.o.TTL)
@@ -52,7 +51,7 @@ func (l *Lease) take(ctx context.Context) (term int64, err error) {
 			return err
 		}
 		if t.Stray != "" {
-			l.stray(t.Stray)
+			l.alarmFuture(t.Stray)
 		}
 		term = t.Term
 		return nil
@@ -60,13 +59,13 @@ func (l *Lease) take(ctx context.Context) (term int64, err error) {
 	return term, err
 }
 
-// stray says that a lease was dated into the future.
-func (l *Lease) stray(holder string) {
+// alarmFuture raises the alarm that a lease was dated into the future.
+func (l *Lease) alarmFuture(holder string) {
 	l.o.Log.Error("a lease was dated into the future, by hand or by a wrong clock; it was taken over", "lease",
 		l.o.Name, "holder", holder)
 	if l.o.Alarm != nil {
 		l.o.Alarm("lease_dated", "", "the lease \""+l.o.Name+"\" of node "+holder+" was dated into the future, by "+
-			"hand or by a wrong clock; it was taken over: look who writes to the database, and at the nodes' clocks")
+			"hand or by a wrong clock; it was taken over: check the writers to the database, and the nodes' clocks")
 	}
 }
 
@@ -75,12 +74,12 @@ func (l *Lease) Release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	if err := l.o.Leases.ReleaseLease(ctx, l.o.Name, l.o.Node); err != nil {
-		l.o.Log.Debug("a lease ends by its time", "lease", l.o.Name, "err", err)
+		l.o.Log.Debug("release a lease; it expires by itself", "lease", l.o.Name, "err", err)
 	}
 }
 
-// Under does some work if this node has the lease or gets it, and renews it meanwhile. The work's context ends when the
-// lease is lost, and with it the work changes nothing in the ledger once another node has the lease.
+// Under runs do if this node has the lease or gets it, and renews it meanwhile. The context of do ends when the lease
+// is lost. Transactions with that context fail once another node has the lease.
 func (l *Lease) Under(ctx context.Context, do func(context.Context) error) error {
 	term, err := l.take(ctx)
 	if term == 0 {
@@ -90,10 +89,10 @@ func (l *Lease) Under(ctx context.Context, do func(context.Context) error) error
 	var renewing sync.WaitGroup
 	renewing.Go(func() { l.keep(work, term, cancel) })
 	defer renewing.Wait()
-	defer cancel() // first: also where do panics, nobody renews the lease any more
+	defer cancel() // first, so that a panic of do ends the renewal
 	err = do(l.o.Leases.Fenced(work, l.o.Name, term))
 	if work.Err() != nil && ctx.Err() == nil {
-		return nil // keep has said it; another node goes on
+		return nil // keep has logged it; another node goes on
 	}
 	return err
 }
@@ -114,7 +113,7 @@ func (l *Lease) keep(ctx context.Context, term int64, lost context.CancelFunc) {
 		if is == term {
 			until = before.Add(l.o.TTL)
 		} else if err == nil || time.Now().After(until) {
-			l.o.Log.Warn("another node goes on", "lease", l.o.Name, "err", err)
+			l.o.Log.Warn("lost a lease; another node goes on", "lease", l.o.Name, "err", err)
 			lost()
 			return
 		}

@@ -11,14 +11,14 @@ import (
 	"redrain/server/timeout"
 )
 
-// RefreshEvery is how often a node reads what it mirrors without a hint from another node. It heals a lost hint.
+// RefreshEvery is the interval at which a node refreshes its mirrors without a hint from another node.
 const RefreshEvery = 2 * time.Second
 
-// MirrorOptions are the settings of a Mirror. All are needed but those that say so.
+// MirrorOptions are the settings of a Mirror. All are required unless stated otherwise.
 type MirrorOptions[R any] struct {
 	Part string // names the mirror in metrics, alarms and the log
-	Work string // what Read does, for the log of an outage
-	// Read brings this node's copy up to date, and returns what is new.
+	Work string // the description of Read, for the log of an outage
+	// Read updates this node's copy, and returns the new elements.
 	Read func(ctx context.Context) ([]R, error)
 	// Follow is called with each new element in order, once the copy has it, but not for Load. After an error it is
 	// called again with the same element. An element that makes it panic is dropped.
@@ -27,20 +27,20 @@ type MirrorOptions[R any] struct {
 	Log       *slog.Logger
 }
 
-// Mirror keeps a copy of something small that every node needs: bans, verdicts, lists. It reads the changes when
-// another node hints at one, and every two seconds. Its Run must be started. A nil Mirror ignores hints.
+// Mirror keeps a copy of a small table that every node needs: bans, verdicts, lists. It reads the changes after a hint
+// from another node, and every two seconds. Its Run must be started. A nil Mirror ignores hints.
 type Mirror[R any] struct {
 	o    MirrorOptions[R]
 	wake loop.Wake
 
 	mu    sync.Mutex // one Refresh at a time
-	fresh []R        // is not followed yet
+	fresh []R        // not followed yet
 }
 
-// NewMirror makes a mirror of which nothing was read yet. Load it before players are let in.
+// NewMirror returns an empty mirror. Load it before players are admitted.
 func NewMirror[R any](o MirrorOptions[R]) *Mirror[R] { return &Mirror[R]{o: o, wake: loop.NewWake()} }
 
-// Load reads everything, and follows nothing: no player was let in yet.
+// Load reads everything, and follows nothing: no player was admitted yet.
 func (m *Mirror[R]) Load(ctx context.Context) error {
 	_, err := m.read(ctx)
 	return err
@@ -52,7 +52,7 @@ func (m *Mirror[R]) read(ctx context.Context) ([]R, error) {
 	return m.o.Read(ctx)
 }
 
-// Refresh reads what is new, and has it followed.
+// Refresh reads the new elements and follows them.
 func (m *Mirror[R]) Refresh(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -69,7 +69,7 @@ func (m *Mirror[R]) Refresh(ctx context.Context) error {
 	return err
 }
 
-// Announced is the hint that another node has something new. It does not wait: Run reads it.
+// Announced records a hint that there is a new element. It does not wait: Run reads it.
 func (m *Mirror[R]) Announced() {
 	if m != nil {
 		m.wake.Signal()

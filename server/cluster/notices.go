@@ -6,24 +6,24 @@ import (
 	"redrain/rain"
 )
 
-// Settled tells that claims of one campaign are in the ledger, of players of one group.
+// Settled reports claims of one campaign that are in the ledger, of players of one group.
 type Settled struct {
 	Campaign string
 	Claims   []SettledClaim
 }
 
-// Won tells who has won of late, for all to see: under a masked id.
+// Won lists the newest winners for all players, under masked ids.
 type Won struct {
 	Winners []Winner `json:"winners"` // the newest last
 }
 
-// Winner is somebody who has won.
+// Winner is a player who has won.
 type Winner struct {
 	User   string     `json:"user"`
 	Amount rain.Money `json:"amount"`
 }
 
-// SettledClaim is a claim that the ledger has, and the balance of its player after it.
+// SettledClaim is a claim in the ledger, and the player's balance after it.
 type SettledClaim struct {
 	Claim   string
 	User    string
@@ -33,13 +33,13 @@ type SettledClaim struct {
 	Balance rain.Money
 }
 
-// Figures are what a room is shown once a second, from the node that has added them up.
+// Figures are the figures that a room is shown once a second, from the node that has added them up.
 type Figures struct {
 	Node string    `json:"node"`
 	Room wire.Room `json:"room"`
-	// InStock are the lanes of which something is left; none where a shard is unknown.
+	// InStock lists the lanes with stock; none if a shard is unknown.
 	InStock []rain.Lane `json:"in_stock,omitempty"`
-	// Nameless are players whom the room is shown without a name. A node where one of them is may know it.
+	// Nameless lists players who are shown without a name. Their own node may have it.
 	Nameless []string `json:"nameless,omitempty"`
 }
 
@@ -47,17 +47,17 @@ type changedNotice struct {
 	Revision int64 `json:"revision"`
 }
 
-// Withdrawn tells that a player's withdrawal has ended, or waits for its player.
+// Withdrawn reports that a player's withdrawal has ended, or waits for its player.
 type Withdrawn struct {
 	Withdrawal wire.Withdrawal `json:"withdrawal"`
 	Balance    rain.Money      `json:"balance"`
 }
 
-// DryShard tells that a shard has nothing left for taps that wait.
+// DryShard reports that a shard is empty while taps wait.
 type DryShard struct {
 	Shard int    `json:"shard"`
-	Node  string `json:"node"` // that tells it
-	Taps  int    `json:"taps"` // that wait there
+	Node  string `json:"node"` // the sender
+	Taps  int    `json:"taps"` // that wait on it
 }
 
 type soldOutNotice struct {
@@ -68,7 +68,7 @@ type stockedNotice struct {
 	Shard int `json:"shard"`
 }
 
-// Alarm is something that an operator must look at.
+// Alarm is an event that needs an operator.
 type Alarm struct {
 	Code     string `json:"code"`
 	Campaign string `json:"campaign"`
@@ -82,7 +82,7 @@ func WithdrawalView(w ledger.Withdrawal) wire.Withdrawal {
 		CreatedAt: w.CreatedAt, FinishedAt: w.FinishedAt, Reference: w.Reference,
 	}
 	if v.State == string(ledger.WithdrawalFailed) {
-		v.Reason = w.LastError // that of a pending one may show what is inside
+		v.Reason = w.LastError // that of a pending one may disclose internals
 	}
 	if w.State == ledger.WithdrawalAction {
 		v.Action = &wire.Action{URL: w.Action.URL, Data: w.Action.Data, ExpiresAt: w.Action.Until}

@@ -11,54 +11,54 @@ import (
 	"redrain/server/timeout"
 )
 
-// Notifier tells players what has become money. It is pipeline.Notifier: the settlement worker calls it after COMMIT,
-// and again for each copy of an entry. Each node sees to it that a player is told once.
+// Notifier notifies players of settlements. It implements pipeline.Notifier: the settler calls it after COMMIT, and
+// again for each copy of an entry. Each node notifies a player once.
 type Notifier struct {
 	ranking Ranking
 	bus     *Bus
 	log     *slog.Logger
 }
 
-// Ranking keeps who has won most of a campaign.
+// Ranking stores the players who have won most of a campaign.
 type Ranking interface {
 	Rank(ctx context.Context, winners []store.Winners) error
 }
 
-// NewNotifier makes a notifier that tells over a bus. All is needed.
+// NewNotifier returns a notifier on a bus. All arguments are required.
 func NewNotifier(ranking Ranking, bus *Bus, log *slog.Logger) *Notifier {
 	return &Notifier{ranking: ranking, bus: bus, log: log}
 }
 
-// Settled tells every node. A failure costs the player a message, not the money: the claims in the next welcome
-// have it.
+// Settled notifies the nodes of settlements. A failure costs a player the message, not the money: the next welcome has
+// the claims.
 func (n *Notifier) Settled(ctx context.Context, settlements []posting.Settlement) {
 	ctx, cancel := context.WithTimeout(ctx, timeout.Backend)
 	defer cancel()
-	n.tell(ctx, settlements)
+	n.notify(ctx, settlements)
 	n.rank(ctx, settlements)
 }
 
-// tell tells the nodes, campaign by campaign.
-func (n *Notifier) tell(ctx context.Context, settlements []posting.Settlement) {
+// notify notifies the nodes, campaign by campaign.
+func (n *Notifier) notify(ctx context.Context, settlements []posting.Settlement) {
 	byCampaign := map[string][]posting.Settlement{}
 	for _, s := range settlements {
 		byCampaign[s.Campaign] = append(byCampaign[s.Campaign], s)
 	}
 	for campaign, group := range byCampaign {
 		if err := n.bus.Settled(ctx, campaign, group); err != nil {
-			n.log.Warn("players were not told of a settlement; their next welcome does", "campaign", campaign, "err",
+			n.log.Warn("notify players of a settlement; their next welcome has it", "campaign", campaign, "err",
 				err)
 		}
 	}
 }
 
-// Retried tells every node what an operator's retry of dead letters has settled.
+// Retried notifies the nodes of claims that an operator's retry of dead letters has settled.
 func (n *Notifier) Retried(ctx context.Context, settled []posting.Settlement) {
 	n.Settled(context.WithoutCancel(ctx), settled)
 }
 
-// rank puts the players among those who have won most in their campaigns. What fails costs them their place until
-// they win again.
+// rank adds the players' wins to their campaigns' rankings. After a failure a player's rank is stale until the next
+// win.
 func (n *Notifier) rank(ctx context.Context, settlements []posting.Settlement) {
 	type shard struct {
 		campaign string
@@ -78,6 +78,6 @@ func (n *Notifier) rank(ctx context.Context, settlements []posting.Settlement) {
 			Totals: slices.Compact(list)})
 	}
 	if err := n.ranking.Rank(ctx, winners); err != nil {
-		n.log.Warn("who has won most is not up to date", "err", err)
+		n.log.Warn("update the ranking", "err", err)
 	}
 }

@@ -11,33 +11,33 @@ import (
 	"redrain/payout/ledger/posting"
 )
 
-// A notice for each group of players costs its message, its seals and NATS more than its content. So if few nodes have
-// players, each receives all settlements, in notices of many players, and skips those of others. The nodes are counted
-// in Redis. A wrong count costs work and loses nothing: a node listens to both.
+// A notice for each group costs more for its message, its seal and NATS than for its content. So if few nodes have
+// players, each receives all settlements, packed into large notices, and skips those of other nodes' players. The nodes
+// are counted in Redis. A wrong count loses nothing: a node subscribes to both kinds.
 
-// Nodes lists the nodes that have players and are alive. [store.Connections] does.
+// Nodes lists the nodes that have players and are alive. [store.Connections] implements it.
 type Nodes interface {
 	Nodes(ctx context.Context) ([]string, error)
 }
 
 const (
-	// mostNodes is how many nodes hear of all settlements at most. To pass over a player takes far less than a notice
-	// of their own.
+	// mostNodes is the largest number of nodes that receive all settlements. Skipping a player costs far less than a
+	// separate notice.
 	mostNodes = 8
-	// packedClaims is how many claims are in a notice, more or less: a player's are not parted.
+	// packedClaims is the approximate number of claims in a notice. A player's claims stay together.
 	packedClaims = 256
-	// countEvery is how long a count of the nodes is good.
+	// countEvery is the time for which a count of the nodes is valid.
 	countEvery = 5 * time.Second
 )
 
-// fewness is whether few nodes have players, as far as is known.
+// fewness caches whether few nodes have players.
 type fewness struct {
 	mu    sync.Mutex
 	is    bool
 	until time.Time
 }
 
-// fewNodes tells whether few nodes have players. Where that cannot be said they are many.
+// fewNodes reports whether few nodes have players. If Redis does not answer, it returns false.
 func (b *Bus) fewNodes(ctx context.Context) bool {
 	if b.o.Nodes == nil {
 		return false
@@ -52,7 +52,7 @@ func (b *Bus) fewNodes(ctx context.Context) bool {
 	return b.few.is
 }
 
-// byPlayer is an order of settlements in which those of a player follow each other, as they came.
+// byPlayer returns the indexes of settlements, sorted stably by player.
 func byPlayer(settlements []posting.Settlement) []int {
 	order := make([]int, len(settlements))
 	for i := range order {
@@ -62,7 +62,7 @@ func byPlayer(settlements []posting.Settlement) []int {
 	return order
 }
 
-// packed are the notices of settlements to all nodes.
+// packed returns the notices of settlements to all nodes.
 func packed(campaign string, settlements []posting.Settlement) iter.Seq[*Settled] {
 	order := byPlayer(settlements)
 	return func(yield func(*Settled) bool) {

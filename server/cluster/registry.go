@@ -15,27 +15,27 @@ import (
 	"redrain/server/timeout"
 )
 
-// Source is where campaigns are kept for good.
+// Source is the database of campaigns.
 type Source interface {
 	Campaign(ctx context.Context, id string) (*rain.Campaign, error)
 	Live(ctx context.Context) ([]*rain.Campaign, error)
 }
 
-// RegistryOptions of a registry. All are needed but those that say so.
+// RegistryOptions are the options of a Registry. All are required unless stated otherwise.
 type RegistryOptions struct {
 	Source Source
 	Known  *Known
-	// Changed are called with each newer version of a campaign, one after the other. None: nobody is told.
+	// Changed are called in order with each newer version of a campaign. May be empty.
 	Changed []func(*rain.Campaign)
-	// InUse tells whether somebody on this node looks at a campaign, which is then kept. Nil: nobody does.
+	// InUse reports whether a campaign has connections on this node; it is then kept. Nil: none has.
 	InUse func(campaign string) bool
-	// Forgotten is called with what is not kept any more. Nil: nobody is told.
+	// Forgotten is called with each campaign that is dropped from the cache. May be nil.
 	Forgotten func(campaign string)
 	Recoverer *loop.Recoverer // nil: panics are logged only
 	Log       *slog.Logger
 }
 
-// Registry keeps the campaigns that this node knows fresh from the database, and tells who must follow a change.
+// Registry refreshes this node's cache of campaigns from the database, and calls the followers of a change.
 type Registry struct {
 	*Known
 
@@ -43,11 +43,11 @@ type Registry struct {
 	load singleflight.Group
 
 	heard     sync.Mutex
-	announced map[string]int64 // campaign → the newest revision that another node has announced
+	announced map[string]int64 // by campaign: the newest revision that another node has announced
 	wake      loop.Wake
 }
 
-// NewRegistry makes a registry. Its Run must be started.
+// NewRegistry returns a registry without campaigns. Its Run must be started.
 func NewRegistry(o RegistryOptions) *Registry {
 	if o.InUse == nil {
 		o.InUse = func(string) bool { return false }
@@ -60,7 +60,7 @@ func NewRegistry(o RegistryOptions) *Registry {
 	}
 }
 
-// Get finds a campaign, here or in the database; posting.ErrUnknownCampaign where there is none.
+// Get returns a campaign from the cache or the database. It returns posting.ErrUnknownCampaign if there is none.
 func (r *Registry) Get(ctx context.Context, id string) (*rain.Campaign, error) {
 	if c := r.Cached(id); c != nil {
 		return c, nil
@@ -71,7 +71,7 @@ func (r *Registry) Get(ctx context.Context, id string) (*rain.Campaign, error) {
 // Reload reads a campaign from the database. Many callers at once make one query.
 func (r *Registry) Reload(ctx context.Context, id string) (*rain.Campaign, error) {
 	got := r.load.DoChan(id, func() (any, error) {
-		// What panics in here would end the process: no caller of DoChan could catch it.
+		// A panic in here would end the process: no caller of DoChan could recover it.
 		var c *rain.Campaign
 		err := r.o.Recoverer.Try("campaigns", func() (err error) { c, err = r.read(ctx, id); return err })
 		return c, err
@@ -83,11 +83,11 @@ func (r *Registry) Reload(ctx context.Context, id string) (*rain.Campaign, error
 		if res.Err != nil {
 			return nil, res.Err
 		}
-		return res.Val.(*rain.Campaign), nil //nolint:forcetypeassert // as the function above returns it
+		return res.Val.(*rain.Campaign), nil //nolint:forcetypeassert // the function above returns no other type
 	}
 }
 
-// read reads a campaign. Its context is not the first caller's: the others would fail with it when it goes away.
+// read reads a campaign. It does not use the first caller's context: the other callers would fail with it.
 func (r *Registry) read(ctx context.Context, id string) (*rain.Campaign, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout.Backend)
 	defer cancel()
@@ -98,7 +98,7 @@ func (r *Registry) read(ctx context.Context, id string) (*rain.Campaign, error) 
 	return r.Put(c), nil
 }
 
-// Put takes a version of a campaign, tells of it if it is newer, and returns the newest known.
+// Put caches a version of a campaign, calls the followers if it is newer, and returns the newest version.
 func (r *Registry) Put(c *rain.Campaign) *rain.Campaign {
 	newest, isNew := r.Store(c)
 	if isNew {
@@ -109,7 +109,7 @@ func (r *Registry) Put(c *rain.Campaign) *rain.Campaign {
 	return newest
 }
 
-// Announce notes that there is a newer version of a campaign somewhere. It does not wait: Run reads the campaign.
+// Announce records that another node has a newer version of a campaign. It does not wait: Run reads the campaign.
 func (r *Registry) Announce(campaign string, revision int64) {
 	if c := r.Cached(campaign); c != nil && c.Revision >= revision {
 		return
@@ -120,16 +120,15 @@ func (r *Registry) Announce(campaign string, revision int64) {
 	r.wake.Signal()
 }
 
-// Run keeps the registry fresh until ctx ends: it reads what is announced, and from time to time everything.
+// Run refreshes the registry until ctx ends: it reads announced campaigns at once, and all from time to time.
 func (r *Registry) Run(ctx context.Context) error {
 	return loop.Run(ctx, loop.Spec{
-		Part: "campaigns", Work: "reading the campaigns; going on with those that are known", Every: RefreshEvery,
+		Part: "campaigns", Work: "read the campaigns; continuing with the cached ones", Every: RefreshEvery,
 		Wake: r.wake, Do: r.refresh, Woken: r.readAnnounced, Recoverer: r.o.Recoverer, Log: r.o.Log,
 	})
 }
 
-// readAnnounced reads the campaigns of which another node has announced a newer version. What fails is left to the
-// next refresh.
+// readAnnounced reads the campaigns with an announced newer version. If a read fails, the next refresh repeats it.
 func (r *Registry) readAnnounced(ctx context.Context) error {
 	r.heard.Lock()
 	announced := r.announced
@@ -165,8 +164,8 @@ func (r *Registry) refresh(ctx context.Context) error {
 		if found[c.ID] {
 			continue
 		}
-		// It has been drained meanwhile; one last look brings that version. Where its row makes no sense any more, what
-		// this node has of it stays, and the proof of the books raises the alarm.
+		// It was drained meanwhile, so it is read once more. If its row is invalid, the cached version stays, and the
+		// reconciliation raises the alarm.
 		if _, err := r.Reload(ctx, c.ID); err != nil && !noSense(err) {
 			return err
 		}
@@ -175,12 +174,12 @@ func (r *Registry) refresh(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// noSense tells whether there is no campaign, or none that can be believed. The database works.
+// noSense reports whether the database has answered, and the campaign is missing or invalid.
 func noSense(err error) bool {
 	return errors.Is(err, posting.ErrUnknownCampaign) || errors.Is(err, posting.ErrUnreadableCampaign)
 }
 
-// forgetDrained keeps the memory of a node that has seen many campaigns small.
+// forgetDrained drops drained campaigns from the cache.
 func (r *Registry) forgetDrained() {
 	for _, id := range r.forget(func(c *rain.Campaign) bool { return c.Drained && !r.o.InUse(c.ID) }) {
 		r.o.Forgotten(id)

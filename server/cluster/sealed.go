@@ -18,9 +18,8 @@ import (
 	"redrain/server/timeout"
 )
 
-// Whoever can write to NATS must not be able to make nodes tell players something. So every notice is sealed, as one,
-// over its subject, the time and what it says: a notice about one campaign is none about another, "restocked" is not
-// "sold out", and an old one is not told again.
+// A writer to NATS without the keys must not be able to send messages to players. So each notice has a seal over its
+// subject, its time and its content. A notice cannot be used for another campaign or topic, nor replayed later.
 
 // Sealer seals notices, and checks their seals; seal.Ring is one.
 type Sealer interface {
@@ -29,15 +28,15 @@ type Sealer interface {
 }
 
 const (
-	// noticeWithin is how old a notice may be. It is far more than nodes' clocks differ and than NATS takes.
+	// noticeWithin is the greatest age of a notice. It is far more than the nodes' clocks differ and than NATS takes.
 	noticeWithin = time.Minute
-	// doubtfulAtOnce is how many notices whose seal is not known may wait for newer keys.
+	// doubtfulAtOnce is the number of notices with an unknown seal that may wait for newer keys.
 	doubtfulAtOnce = 256
-	// doubtEvery is the least time between two looks at such notices: each look asks the database.
+	// doubtEvery is the least time between two checks of such notices: each check reads the database.
 	doubtEvery = time.Second
 )
 
-// doubtful is a notice that is not what a node of this installation has just sent, as far as is known.
+// doubtful is a notice without a valid seal of a cached key.
 type doubtful struct {
 	m      *nats.Msg
 	handle func(notice []byte)
@@ -48,12 +47,12 @@ var (
 	errNoticeOld  = errors.New("it is older than a minute, or from another time: it was sent again, or clocks differ")
 )
 
-// refusals counts what is not believed, by the reason.
+// refusals counts rejected notices by the reason.
 type refusals struct{ seal, old, unchecked, unreadable prometheus.Counter }
 
 func newRefusals(reg prometheus.Registerer) refusals {
 	refused := promauto.With(reg).NewCounterVec(prometheus.CounterOpts{
-		Name: "redrain_notices_refused_total", Help: "Notices between nodes that were not believed: seal, no node of " +
+		Name: "redrain_notices_refused_total", Help: "Notices between nodes that were rejected: seal, no node of " +
 			"this installation has sent it; old, older than a minute; unchecked, its key could not be read; " +
 			"unreadable, of another version.",
 	}, []string{"reason"})
@@ -61,7 +60,7 @@ func newRefusals(reg prometheus.Registerer) refusals {
 		refused.WithLabelValues("unchecked"), refused.WithLabelValues("unreadable")}
 }
 
-// sealed is a notice as it travels: the seal, the time and what it says, a line each.
+// sealed returns a notice as it is sent: lines with the seal, the time and the content.
 func (b *Bus) sealed(subject string, notice []byte) []byte {
 	text := make([]byte, 0, len(subject)+len(notice)+16)
 	text = append(append(text, subject...), '\n')
@@ -71,7 +70,7 @@ func (b *Bus) sealed(subject string, notice []byte) []byte {
 	return append(message, text[len(subject):]...)
 }
 
-// open is the reverse of sealed: what a notice says, if a node of this installation has just sent it.
+// open is the inverse of sealed. It returns the content if the seal is valid and the notice is new.
 func (b *Bus) open(m *nats.Msg) (notice []byte, err error) {
 	seal, rest, found := bytes.Cut(m.Data, []byte("\n"))
 	if !found || !b.o.Sealer.CheckNotice(seal, append(append([]byte(m.Subject), '\n'), rest...)) {
@@ -85,8 +84,8 @@ func (b *Bus) open(m *nats.Msg) (notice []byte, err error) {
 	return notice, nil
 }
 
-// receive has what a message says handled, if it is believed. One whose seal is wrong may be sealed with a key that is
-// newer than what is known here: it waits for Run, which reads the keys.
+// receive handles a message with a valid seal. A message with an invalid one may have a newer key than this node has:
+// it waits for Run, which reads the keys.
 func (b *Bus) receive(m *nats.Msg, handle func(notice []byte)) {
 	notice, err := b.open(m)
 	if err == nil {
@@ -96,11 +95,11 @@ func (b *Bus) receive(m *nats.Msg, handle func(notice []byte)) {
 	select {
 	case b.doubtful <- doubtful{m, handle}:
 	default:
-		b.refused.seal.Inc() // a flood, which the alarm tells of
+		b.refused.seal.Inc() // a flood, of which the alarm reports
 	}
 }
 
-// Run looks at the notices that are not believed until ctx ends.
+// Run checks the doubtful notices until ctx ends.
 func (b *Bus) Run(ctx context.Context) error {
 	for {
 		select {
@@ -113,7 +112,7 @@ func (b *Bus) Run(ctx context.Context) error {
 	}
 }
 
-// lookAgain reads the keys anew, once for all notices that wait, and then believes or refuses each.
+// lookAgain reads the keys once for all waiting notices, and then accepts or rejects each.
 func (b *Bus) lookAgain(ctx context.Context, first doubtful) {
 	ctx, cancel := context.WithTimeout(ctx, timeout.Backend)
 	defer cancel()
@@ -140,7 +139,7 @@ func (b *Bus) lookAgain(ctx context.Context, first doubtful) {
 		d = <-b.doubtful
 	}
 	if unread != nil {
-		b.o.Log.Debug("notices of other nodes may be sealed with a newer key, which cannot be read", "err", unread)
+		b.o.Log.Debug("read newer keys for the seals of notices between nodes", "err", unread)
 	}
 	if old > 0 {
 		b.o.Log.Warn("notices between nodes are not believed", "count", old, "last", last, "err", errNoticeOld)
@@ -151,16 +150,15 @@ func (b *Bus) lookAgain(ctx context.Context, first doubtful) {
 	}
 }
 
-// BusOptions of a bus. All are needed but those that say so.
+// BusOptions are the options of a Bus. All are required unless stated otherwise.
 type BusOptions struct {
 	Namespace string
 	Sealer    Sealer
-	// RefreshSeals reads the keys that are valid now, because the seal of a notice is not known. Nil: there are no
-	// others.
+	// RefreshSeals reads the current keys when a notice has an unknown seal. Nil: the keys never change.
 	RefreshSeals func(ctx context.Context) error
-	// Forged hears of notices that no node of this installation has sent. Nil: the log tells of them only.
+	// Forged is called with notices that no node of this installation has sent. Nil: they are logged only.
 	Forged     func(count int, reason string)
-	Nodes      Nodes      // nil: settlements are told group by group, however few nodes there are
+	Nodes      Nodes      // nil: settlements are always sent by groups
 	Clock      rain.Clock // the cluster's time
 	Registerer prometheus.Registerer
 	Log        *slog.Logger

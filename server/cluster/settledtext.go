@@ -8,11 +8,11 @@ import (
 	"redrain/rain"
 )
 
-// Notices of settlements are the many ones: one for each player and batch. So they are lines of text, which cost a
-// fraction of JSON to write and to read: the campaign, and then for each claim packet, amount, balance, drop and
-// player. Only the player may have spaces, and nothing of it has line breaks.
+// Notices of settlements are frequent: one for each player and batch. So they are lines of text, which cost a fraction
+// of JSON. The first line is the campaign, each further one a claim: packet, amount, balance, drop and player. Only the
+// player may have spaces, and no field has line breaks.
 
-// text writes the notice.
+// text encodes the notice.
 func (n *Settled) text() []byte {
 	size := len(n.Campaign)
 	for i := range n.Claims {
@@ -30,9 +30,9 @@ func (n *Settled) text() []byte {
 	return b
 }
 
-var errSettledText = errors.New("it is no notice of a settlement")
+var errSettledText = errors.New("invalid settlement notice")
 
-// readSettled is the reverse of text. A claim's id follows from campaign and packet.
+// readSettled is the inverse of text. A claim's id follows from campaign and packet.
 func readSettled(data []byte) (n Settled, err error) {
 	campaign, lines, found := strings.Cut(string(data), "\n")
 	if !found {

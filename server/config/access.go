@@ -42,7 +42,7 @@ func (c *Config) validateGuests(fault func(string, ...any)) {
 	}
 }
 
-// Exempt are the networks of --address-exempt, which Validate has checked.
+// Exempt returns the networks of --address-exempt, which Validate has checked.
 func (c *Config) Exempt() []netip.Prefix {
 	networks, _ := admission.ParseExempt(c.AddressExempt)
 	return networks
@@ -79,7 +79,7 @@ func (c *Config) validateOIDC(fault func(string, ...any)) {
 	}
 }
 
-// RolesByClaim are the roles for each value of the claim. It returns nil if the values are the roles' names.
+// RolesByClaim returns the roles for each value of the claim. It returns nil if the values are the roles' names.
 func (c *Config) RolesByClaim() (map[string][]auth.Role, error) {
 	if len(c.OIDCRoles) == 0 {
 		return nil, nil

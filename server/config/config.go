@@ -36,10 +36,9 @@ const (
 
 // Config is every setting of `redrain serve`. Its zero value is not usable; start from Default.
 //
-// Each field is a flag of the command line, a variable of the environment and a key of the file. Its tags are the only
-// place that describes it: name, default, oneof and range (the accepted values), zero (the meaning of 0) and main (a
-// setting that nearly every installation needs). The help, docs/use/settings.md, docs/use/redrain.yaml and the README's
-// table are made from them.
+// Each field is a flag of the command line, a variable of the environment and a key of the file. Only its tags describe
+// it. They are name, default, oneof and range (accepted values), zero (meaning of 0) and main (for nearly every
+// installation). The help, docs/use/settings.md, docs/use/redrain.yaml and the README's table are made from them.
 type Config struct {
 	Redis     string `group:"backends" main:"" placeholder:"ADDR" help:"Redis: one address, several separated by commas for a Cluster, or a redis:// or rediss:// URL."`
 	NATS      string `group:"backends" main:"" name:"nats" placeholder:"URL" help:"NATS with JetStream, such as nats://host:4222; several separated by commas."`
@@ -142,20 +141,20 @@ type RiskLimits struct {
 	Sessions int `name:"sessions" default:"10" range:"1.." help:"Players with the same sid in their tokens that count as a farm."`
 }
 
-// Default is the configuration with every setting at its default.
+// Default returns the configuration with every setting at its default.
 func Default() Config {
 	var c Config
 	if err := kong.ApplyDefaults(&c); err != nil {
-		panic("config: the tags are wrong: " + err.Error()) // a mistake of ours that every test would meet
+		panic("config: the tags are wrong: " + err.Error()) // a programming error that every test would meet
 	}
 	return c
 }
 
-// InProcess tells whether every back end is in-process.
+// InProcess reports whether every back end is in-process.
 func (c *Config) InProcess() bool { return c.Redis == "" && c.NATS == "" && c.MySQL == "" }
 
-// ConfirmMode is where a win is stored before its player is notified. With --data-dir it defaults to the stream, which
-// survives the process on disk; the in-process Redis does not.
+// ConfirmMode returns the store that has a win before its player is notified. With --data-dir it defaults to the
+// stream, which survives the process on disk; the in-process Redis does not.
 func (c *Config) ConfirmMode() string {
 	switch {
 	case c.Confirm != "":
@@ -167,16 +166,16 @@ func (c *Config) ConfirmMode() string {
 	}
 }
 
-// Has tells whether this process has a role.
+// Has reports whether this process has a role.
 func (c *Config) Has(role string) bool { return slices.Contains(c.Roles, role) }
 
-// GuestsAllowed tells whether anyone may play under a generated name.
+// GuestsAllowed reports whether anyone may play under a generated name.
 func (c *Config) GuestsAllowed() bool { return c.orInProcess(c.Guests) }
 
-// GuestsMayWithdraw tells whether guests may withdraw.
+// GuestsMayWithdraw reports whether guests may withdraw.
 func (c *Config) GuestsMayWithdraw() bool { return c.orInProcess(c.GuestsWithdraw) }
 
-// NamesShown tells whether winners are shown by the names of their tokens.
+// NamesShown reports whether winners are shown by the names of their tokens.
 func (c *Config) NamesShown() bool { return c.orInProcess(c.ShowNames) }
 
 func (c *Config) orInProcess(set *bool) bool {
@@ -186,7 +185,7 @@ func (c *Config) orInProcess(set *bool) bool {
 	return c.InProcess()
 }
 
-// SettleWait is the age at which a win is posted.
+// SettleWait returns the age at which a win is posted.
 func (c *Config) SettleWait() time.Duration {
 	if c.Risk != RiskHold {
 		return 0

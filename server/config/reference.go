@@ -21,7 +21,7 @@ every setting.
 ` + "`go generate ./server/config`" + ` writes this page.
 `
 
-// Reference is the page about all settings, in Markdown.
+// Reference returns the page about all settings, in Markdown.
 func Reference() string {
 	var b strings.Builder
 	b.WriteString(introduction)
@@ -35,7 +35,7 @@ func Reference() string {
 	return b.String()
 }
 
-// MainTable is the table of the settings that nearly every installation needs, in Markdown.
+// MainTable returns the table of the settings that nearly every installation needs, in Markdown.
 func MainTable() string {
 	return table(func(f *kong.Flag) bool { return f.Tag.Has("main") })
 }
@@ -59,8 +59,7 @@ func code(text string) string {
 	return "`" + text + "`"
 }
 
-// Sample is a file of --config with every setting, all of them commented out. It stays valid without the # before a
-// setting.
+// Sample returns a file for --config with every setting commented out. It stays valid without the # before a setting.
 func Sample() string {
 	var b strings.Builder
 	b.WriteString("# Settings of redrain serve. Lines that begin with # have no effect. Values are the defaults.\n" +
@@ -76,7 +75,7 @@ func Sample() string {
 	return b.String()
 }
 
-// sampleValue is a setting's default, or the zero value with the placeholder as a comment.
+// sampleValue returns a setting's default, or the zero value with the placeholder as a comment.
 func sampleValue(f *kong.Flag) string {
 	value, kind := f.Default, f.Target.Type()
 	if kind.Kind() == reflect.Pointer {

@@ -21,18 +21,18 @@ var Groups = []kong.Group{
 	{Key: "process", Title: "This process"},
 }
 
-// flags are the settings as flags of the command line, in their order.
+// flags returns the settings as flags of the command line, in their order.
 func (c *Config) flags() []*kong.Flag {
 	return slices.DeleteFunc(kong.Must(c, kong.NoDefaultHelp(), kong.ExplicitGroups(Groups)).Model.Flags,
 		func(f *kong.Flag) bool { return f.Name == "help" })
 }
 
-// EnvName is the environment variable of a flag: --tap-rate is REDRAIN_TAP_RATE.
+// EnvName returns the environment variable of a flag: --tap-rate is REDRAIN_TAP_RATE.
 func EnvName(flag string) string {
 	return "REDRAIN_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// Help is the description of a flag with its accepted values.
+// Help returns the description of a flag with its accepted values.
 func Help(v *kong.Value) string {
 	text := v.Help
 	if v.Tag.Has("range") || v.Tag.Has("oneof") && v.Tag.Get("oneof") != v.Default {
@@ -43,7 +43,7 @@ func Help(v *kong.Value) string {
 	return text
 }
 
-// accepted says which values a flag takes: "0s to 5s", "one of off, watch or hold", "1s or more, or 0 (never)".
+// accepted returns a flag's accepted values: "0s to 5s", "one of off, watch or hold", "1s or more, or 0 (never)".
 func accepted(v *kong.Value) string {
 	if v.Tag.Has("oneof") {
 		kinds := strings.Split(v.Tag.Get("oneof"), ",")

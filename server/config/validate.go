@@ -174,7 +174,7 @@ func (c *Config) validatePublic(fault func(string, ...any)) {
 }
 
 // validateWeChat checks the addresses that the player's page loads in WeChat's browser. They are https only: a script
-// over plain http can be replaced on its way.
+// over plain http can be replaced in flight.
 func (c *Config) validateWeChat(fault func(string, ...any)) {
 	for _, asked := range []struct{ flag, address string }{
 		{"--wechat-sign-url", c.WeChatSign}, {"--wechat-sdk-url", c.WeChatSDK},
@@ -197,7 +197,7 @@ func (c *Config) validateVerifyFiles(fault func(string, ...any)) {
 	for _, path := range c.VerifyFiles {
 		name := filepath.Base(path)
 		if !verifyName.MatchString(name) {
-			fault("--verify-files %q: a name is of letters, digits, _, - and dots, and ends with .txt", name)
+			fault("--verify-files %q: a name has letters, digits, _, - and dots, and ends with .txt", name)
 		} else if taken[name] {
 			fault("--verify-files %q: there is another file of this name", name)
 		}
@@ -238,7 +238,7 @@ func (c *Config) validateProvider(fault func(string, ...any)) {
 		fault("--payout-name: give a name of at most %d bytes", maxPayoutName)
 	}
 	if c.WithdrawPerDay > 0 && c.WithdrawPerDay < c.WithdrawMin {
-		fault("--withdraw-per-day %d: it is less than --withdraw-min %d, so nobody could withdraw", c.WithdrawPerDay,
+		fault("--withdraw-per-day %d: it is less than --withdraw-min %d, so no player could withdraw", c.WithdrawPerDay,
 			c.WithdrawMin)
 	}
 }

@@ -24,7 +24,7 @@ type arrival struct {
 
 func newArrivals() *arrivals { return &arrivals{coming: map[string]map[*arrival]struct{}{}} }
 
-// expect begins an arrival, before anything is read for the welcome. It ends with arrive, or with giveUp.
+// expect begins an arrival. Call it before anything is read for the welcome, and end it with arrive or giveUp.
 func (a *arrivals) expect(user string) *arrival {
 	c := &arrival{user: user}
 	a.mu.Lock()

@@ -41,7 +41,7 @@ type budget struct {
 	messages *rate.Limiter // messages, and their bytes; nil: no limit
 	control  *rate.Limiter // WebSocket's own frames; nil until there is one
 	welcomes *rate.Limiter // nil until there is one
-	dropped  int           // in all: a client that keeps to the protocol never has one dropped
+	dropped  int           // in all: 0 for a client that follows the protocol
 	told     time.Time     // time of the player's last notification
 }
 
@@ -60,9 +60,9 @@ func perSecondAndBurst(tapRate int) (perSecond, burst int) {
 	return perSecond, max(leastBurst, budgetSeconds*perSecond)
 }
 
-// Replies returns the number of messages that must be able to wait for a player. A node answers all messages that the
-// budget of a tap rate admits at once. The answers may be ready before the first one could be written, and news comes
-// beside them. A player with no limit gets as much as with a high one.
+// Replies returns the number of messages that must be able to wait for a player. The budget of a tap rate admits a
+// burst, and all its answers may be ready before the first one is written. Unrequested messages come on top. A player
+// without a limit gets as much as with a high one.
 func Replies(tapRate int) int {
 	if tapRate == 0 {
 		tapRate = highRate

@@ -64,8 +64,8 @@ func New(o Options) *Gateway {
 		WriteBufferSize:  4096,
 		WriteBufferPool:  &sync.Pool{},
 		HandshakeTimeout: 5 * time.Second,
-		// Refused after the upgrade, with a close code that a page can see; a browser hides the status of a refused
-		// upgrade.
+		// A wrong origin is refused after the upgrade, because a page sees the close code but not the status of a
+		// refused upgrade.
 		CheckOrigin: func(*http.Request) bool { return true },
 		Error: func(w http.ResponseWriter, _ *http.Request, status int, reason error) {
 			o.Problem(w, status, "bad_handshake", reason.Error())

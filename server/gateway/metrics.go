@@ -34,15 +34,15 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}),
 		full: count("redrain_full_refusals_total", "Connections refused because the node had no seat left."),
 		tooSoon: count("redrain_arrivals_refused_total",
-			"Connections asked to come back a little later, because more came than the node takes in a second."),
+			"Connections refused for now because more arrived than the node accepts in a second."),
 		turnedAway: count("redrain_not_admitted_total", "Hellos answered with a place in the waiting room."),
 		refused: count("redrain_hello_refusals_total",
-			"Hellos with a bad token, or of a campaign that there is not."),
+			"Hellos with a bad token or an unknown campaign."),
 		dropped: count("redrain_over_budget_total",
-			"Messages and WebSocket pings of players that were dropped: they were more than a player needs."),
+			"Messages and WebSocket pings of players that were dropped because they were beyond the player's budget."),
 		several: auto.NewGauge(prometheus.GaugeOpts{
 			Name: "redrain_players_on_several_nodes",
-			Help: "Players of this node who have connections to others as well, and share their tap rate among them.",
+			Help: "Players of this node who are connected to other nodes too, so that the nodes share their tap rate.",
 		}),
 	}
 	taps := auto.NewCounterVec(prometheus.CounterOpts{

@@ -56,8 +56,8 @@ type Audience interface {
 
 // Door admits players to the rooms of campaigns with a limited capacity. [admission.Door] implements it.
 type Door interface {
-	// Enter returns a player's turn. Leave is called for each connection that it has admitted; left is true if the
-	// player has left for good.
+	// Enter returns whether a player is admitted, else the queue position. Leave is called for each admitted
+	// connection; left is true if the player has left for good.
 	Enter(ctx context.Context, c *rain.Campaign, user string) (store.Turn, error)
 	Leave(campaign, user string, left bool)
 }

@@ -119,7 +119,7 @@ func (s *session) greet(req wire.Request) {
 		s.endHello(ctx, req.ID, req.Campaign, err)
 		return
 	}
-	s.hand = s.g.o.Risk.Hand(risk.Who{User: user, Address: s.addr, Session: grant.Session, Issued: grant.Issued})
+	s.hand = s.g.o.Risk.Hand(risk.Player{User: user, Address: s.addr, Session: grant.Session, Issued: grant.Issued})
 	s.user = user
 	s.g.o.Connections.Come(ctx, user, s.n, s.since)
 }

@@ -37,7 +37,7 @@ type session struct {
 	bound   atomic.Pointer[string] // the campaign whose room the player is in, or is joining
 	since   int64                  // of the hello, Unix ms
 	user    string
-	watches bool            // watches: does not play, and is not counted as a player
+	watches bool            // does not play, and is not counted as a player
 	asking  *risk.Caller    // the player of the hello, until the risk system was asked; nil: no check
 	hand    *risk.Hand      // the tap profile; nil: none
 	listens string          // the player whose settlements are received, "" before hello

@@ -21,32 +21,32 @@ const (
 	secondMS = 1_000
 	lease    = 5 * time.Second
 	renew    = lease / 4
-	// atOnce is how many campaigns' figures are gathered at a time: each waits for Redis and the database.
+	// atOnce is the number of campaigns whose figures are gathered at a time: each waits for Redis and the database.
 	atOnce = 16
-	// thinEvery is the time between two looks at what has aged.
+	// thinEvery is the interval at which old rows are thinned.
 	thinEvery = time.Minute
 
-	// leadMS is how long before a rain its seconds are written: what is scheduled for next week is of no interest yet.
+	// leadMS is the time before a rain from which its seconds are written.
 	leadMS = 30 * secondMS
 
 	hourMS = 60 * 60 * secondMS
 	dayMS  = 24 * hourMS
-	// widest is the span of the oldest rows, and keptMS how long those are kept.
+	// widest is the span of the oldest rows, and keptMS the age at which those are removed.
 	widest, keptMS = 60 * secondMS, 400 * dayMS
 )
 
-// ages say from which age on rows are thinned, and how wide they are then.
+// ages lists the ages from which rows are thinned, and their spans before and after.
 var ages = []struct{ from, spanMS, widerMS int64 }{
 	{hourMS, secondMS, 10 * secondMS},
 	{dayMS, 10 * secondMS, widest},
 }
 
-// Stats gathers a campaign's figures over all nodes. [live.Figures] does.
+// Stats gathers a campaign's figures over all nodes. [live.Figures] implements it.
 type Stats interface {
 	Stats(ctx context.Context, c *rain.Campaign) (live.Stats, error)
 }
 
-// RecorderOptions of a recorder. All are needed but those that say so.
+// RecorderOptions are the options of a Recorder. All are required unless stated otherwise.
 type RecorderOptions struct {
 	Table      *Table
 	Stats      Stats
@@ -60,14 +60,14 @@ type RecorderOptions struct {
 	Registerer prometheus.Registerer // nil: no metrics
 }
 
-// Recorder writes a row a second for each campaign that rains, while this node has the lease.
+// Recorder writes a row a second for each raining campaign while this node has the lease.
 type Recorder struct {
 	o     RecorderOptions
 	lease *cluster.Lease
 	rows  prometheus.Counter
 }
 
-// NewRecorder makes a recorder. Its Run must be started.
+// NewRecorder returns a recorder. Its Run must be started.
 func NewRecorder(o RecorderOptions) *Recorder {
 	return &Recorder{o: o,
 		lease: cluster.NewLease(cluster.LeaseOptions{Leases: o.Leases, Name: "history", Part: "history", Node: o.Node,
@@ -77,22 +77,22 @@ func NewRecorder(o RecorderOptions) *Recorder {
 		})}
 }
 
-// Run records until ctx ends. Nothing that fails ends it.
+// Run records until ctx ends. A failure does not end it.
 func (r *Recorder) Run(ctx context.Context) error {
-	return loop.Run(ctx, loop.Spec{Part: "history", Work: "taking the lease of the history", Every: renew,
+	return loop.Run(ctx, loop.Spec{Part: "history", Work: "take the lease of the history", Every: renew,
 		Lease: r.lease, Do: r.record, Recoverer: r.o.Recoverer, Log: r.o.Log})
 }
 
-// record writes, and thins what has aged, as long as this node has the lease.
+// record writes rows and thins old ones while this node has the lease.
 func (r *Recorder) record(ctx context.Context) error {
 	return loop.Run(ctx,
-		loop.Spec{Part: "history", Work: "writing figures; the charts have a hole", Every: live.ReportEvery,
+		loop.Spec{Part: "history", Work: "write figures; the charts have a gap", Every: live.ReportEvery,
 			Do: r.second, Recoverer: r.o.Recoverer, Log: r.o.Log},
-		loop.Spec{Part: "history", Work: "thinning old figures", Every: thinEvery, Do: r.thin,
+		loop.Spec{Part: "history", Work: "thin old figures", Every: thinEvery, Do: r.thin,
 			Recoverer: r.o.Recoverer, Log: r.o.Log})
 }
 
-// second writes the rows of this second. A campaign whose figures cannot be read in time has a hole.
+// second writes the rows of this second. If a campaign's figures cannot be read in time, it has a gap.
 func (r *Recorder) second(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, live.ReportEvery)
 	defer cancel()
@@ -122,7 +122,7 @@ func (r *Recorder) second(ctx context.Context) error {
 			return nil
 		})
 	}
-	_ = gathering.Wait() // each has said what failed
+	_ = gathering.Wait() // each has logged its error
 	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), live.ReportEvery)
 	defer cancel()
 	if err := r.o.Table.Add(writing, rows); err != nil {
@@ -132,7 +132,7 @@ func (r *Recorder) second(ctx context.Context) error {
 	return failed
 }
 
-// thin makes fewer rows of those that have aged.
+// thin thins the old rows.
 func (r *Recorder) thin(ctx context.Context) error {
 	now := r.o.Clock()
 	for _, age := range ages {
@@ -146,7 +146,7 @@ func (r *Recorder) thin(ctx context.Context) error {
 	return r.until(ctx, func() (bool, error) { return r.o.Table.Forget(ctx, now-keptMS) })
 }
 
-// until repeats a step as long as there may be more to do.
+// until repeats a step while it reports more work.
 func (r *Recorder) until(ctx context.Context, step func() (more bool, err error)) error {
 	for ctx.Err() == nil {
 		if more, err := step(); err != nil || !more {

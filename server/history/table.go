@@ -9,10 +9,10 @@ import (
 	"redrain/server/live"
 )
 
-// Table is the rows in the database.
+// Table holds the rows in the database.
 type Table struct{ db *sqldb.DB }
 
-// NewTable is the table of a database that is migrated.
+// NewTable returns the table of a migrated database.
 func NewTable(db *sqldb.DB) *Table { return &Table{db} }
 
 var figures = sqldb.NewTable("figure", func(r *Row) []any {
@@ -21,7 +21,7 @@ var figures = sqldb.NewTable("figure", func(r *Row) []any {
 		"paid", &r.Paid, "stock", &r.Stock, "empty", &r.Empty, "late", &r.Late}
 })
 
-// Add writes the newest rows, by campaign. A row that is there already stays as it is.
+// Add writes the newest rows, by campaign. An existing row is not changed.
 func (t *Table) Add(ctx context.Context, rows map[string]Row) error {
 	all := make([]Row, 0, len(rows))
 	for campaign, r := range rows {
@@ -33,10 +33,11 @@ func (t *Table) Add(ctx context.Context, rows map[string]Row) error {
 	}
 	return sqldb.Wrap(t.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		return figures.Insert(ctx, tx, sqldb.Merge{Key: figures.Columns()[:2]}, all...)
-	}), "writing the figures of a second")
+	}), "write the figures of a second")
 }
 
-// Read is a campaign's rows from a time to another, both Unix ms, in spans of at least spanMS, in the order of time.
+// Read returns a campaign's rows from one time to another, both Unix ms, in spans of at least spanMS, in the order of
+// time.
 func (t *Table) Read(ctx context.Context, campaign string, from, to, spanMS int64) ([]Row, error) {
 	thin := thinner{spanMS: spanMS}
 	err := t.db.Each(ctx, func(scan sqldb.Scan) error {
@@ -44,13 +45,13 @@ func (t *Table) Read(ctx context.Context, campaign string, from, to, spanMS int6
 		thin.add(r)
 		return err
 	}, figures.Select("WHERE campaign_id = ? AND at >= ? AND at < ? ORDER BY at"), campaign, from, to)
-	return thin.rows, sqldb.Wrap(err, "reading the figures of campaign %s", campaign)
+	return thin.rows, sqldb.Wrap(err, "read the figures of campaign %s", campaign)
 }
 
-// thinAtOnce is how many rows one step of thinning takes out, at most.
+// thinAtOnce is the most rows that one step of thinning replaces.
 const thinAtOnce = 3_000
 
-// Thin makes rows of one span that began before a time into rows of a wider one, some of one campaign, and says
+// Thin merges some rows of one campaign that have a span and began before a time into rows of a wider span. It reports
 // whether there may be more. The wider span is a multiple of the narrower.
 func (t *Table) Thin(ctx context.Context, spanMS, widerMS, before int64) (more bool, err error) {
 	before -= before % widerMS
@@ -66,7 +67,7 @@ func (t *Table) Thin(ctx context.Context, spanMS, widerMS, before int64) (more b
 		if err != nil {
 			return err
 		}
-		if len(old) == thinAtOnce { // its last span may be cut: the next step takes it
+		if len(old) == thinAtOnce { // its last span may be incomplete: the next step takes it
 			old = wholeSpans(old, widerMS)
 		}
 		thin := thinner{spanMS: widerMS}
@@ -83,7 +84,7 @@ func (t *Table) Thin(ctx context.Context, spanMS, widerMS, before int64) (more b
 	return more, sqldb.Wrap(err, "thinning old figures")
 }
 
-// wholeSpans leaves out the rows of the last of the wider spans.
+// wholeSpans removes the rows of the last wider span.
 func wholeSpans(rows []Row, widerMS int64) []Row {
 	last := rows[len(rows)-1].At / widerMS
 	n := len(rows)
@@ -93,7 +94,7 @@ func wholeSpans(rows []Row, widerMS int64) []Row {
 	return rows[:n]
 }
 
-// Forget removes rows that began before a time, some, and says whether there may be more.
+// Forget removes some rows that began before a time, and reports whether there may be more.
 func (t *Table) Forget(ctx context.Context, before int64) (more bool, err error) {
 	var campaign string
 	more, err = t.db.First(ctx, []any{&campaign}, "SELECT campaign_id FROM figure WHERE span_ms = ? AND at < ? "+
@@ -101,32 +102,31 @@ func (t *Table) Forget(ctx context.Context, before int64) (more bool, err error)
 	if err == nil && more {
 		_, err = t.db.Exec(ctx, "DELETE FROM figure WHERE campaign_id = ? AND at < ?", campaign, before)
 	}
-	return more, sqldb.Wrap(err, "removing old figures")
+	return more, sqldb.Wrap(err, "remove old figures")
 }
 
-// Row is what a campaign's figures were in a span of time. Counts are those at its end; what rises and falls is the
-// highest of it.
+// Row holds a campaign's figures of a span of time. Counters have the value at its end; gauges have their maximum.
 type Row struct {
 	Campaign string
 
-	At     int64 // when the span begins, Unix ms
+	At     int64 // start of the span, Unix ms
 	SpanMS int64
 
 	Online  int64 // players in the room
 	Waiting int64 // players in the waiting room
 	Grabs   int64 // taps a second
-	P50     int64 // within which half of the taps were answered, µs; 0 where nobody tapped
-	P99     int64 // the same of 99 of 100
+	P50     int64 // time within which half of the taps were answered, µs; 0 without taps
+	P99     int64 // the same for 99 of 100
 
 	Taps  int64 // since the campaign began
 	Won   int64 // packets
 	Paid  int64 // packets
-	Stock int64 // packets that are left
+	Stock int64 // packets left
 	Empty int64 // taps
 	Late  int64 // taps
 }
 
-// rowOf is the row of a second.
+// rowOf returns the row of a second.
 func rowOf(at int64, s live.Stats) Row {
 	return Row{
 		At: at - at%secondMS, SpanMS: secondMS,
@@ -155,13 +155,13 @@ func (r *Row) merge(later Row) {
 	r.Empty, r.Late = later.Empty, later.Late
 }
 
-// thinner makes of rows in the order of time fewer rows, of wider spans.
+// thinner merges rows in the order of time into rows of wider spans.
 type thinner struct {
 	spanMS int64
 	rows   []Row
 }
 
-// add takes the next row in. A row that is as wide as the spans already stays as it is.
+// add merges the next row. A row that is already as wide as the spans is not changed.
 func (t *thinner) add(r Row) {
 	if r.SpanMS < t.spanMS {
 		r.At -= r.At % t.spanMS

@@ -9,26 +9,26 @@ import (
 	"redrain/grab/outcome"
 )
 
-// Counts is what this node has counted of each campaign since it started.
+// Counts holds this node's counts of each campaign since its start.
 type Counts struct {
 	mu   sync.RWMutex
 	byID map[string]*CampaignCount
 }
 
-// CampaignCount is one campaign's share.
+// CampaignCount holds the counts of one campaign.
 type CampaignCount struct {
 	outcomes [outcome.Count]atomic.Int64 // taps answered with a result
 	took     latency
 
-	// The reporter's own.
+	// used by the reporter only
 	last   int64 // taps at the last report
 	recent latencyWindow
 }
 
-// NewCounts has counted nothing yet.
+// NewCounts returns empty counts.
 func NewCounts() *Counts { return &Counts{byID: map[string]*CampaignCount{}} }
 
-// Of is the campaign's count, made where there was none.
+// Of returns the campaign's counts, and creates them if they are missing.
 func (c *Counts) Of(campaign string) *CampaignCount {
 	c.mu.RLock()
 	got := c.byID[campaign]
@@ -44,7 +44,7 @@ func (c *Counts) Of(campaign string) *CampaignCount {
 	return c.byID[campaign]
 }
 
-// campaigns are those that have been counted.
+// campaigns returns the counts of all campaigns.
 func (c *Counts) campaigns() map[string]*CampaignCount {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -53,23 +53,23 @@ func (c *Counts) campaigns() map[string]*CampaignCount {
 	return all
 }
 
-// forget drops what need not be reported any more.
+// forget drops a campaign that need not be reported any more.
 func (c *Counts) forget(campaign string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.byID, campaign)
 }
 
-// Tap counts an answered tap, and how long it took on this server. The time counts whatever the answer was: where a
-// back end does not answer, the time is what there is to see.
+// Tap counts an answered tap and its time on this server. The time of a failed tap counts too: it shows a back end that
+// does not answer.
 func (c *CampaignCount) Tap(o outcome.Outcome, took time.Duration) {
-	if o != outcome.Unavailable { // which is no result of the game: nothing was decided
+	if o != outcome.Unavailable { // nothing was decided
 		c.outcomes[o].Add(1)
 	}
 	c.took.add(took)
 }
 
-// taps are the taps so far, by outcome and in all.
+// taps returns the taps so far, by outcome and in all.
 func (c *CampaignCount) taps() (byOutcome outcome.Counts, sum int64) {
 	byOutcome = make(outcome.Counts, outcome.Count)
 	for _, o := range outcome.All() {

@@ -1,4 +1,3 @@
-// Package live is what this node shows of the campaigns while they run: Schedule tells the rooms the phases of their
-// rain and sends its waves, Counts counts taps and how long they took, and Figures reports them and adds up what all
-// nodes have reported.
+// Package live shows running campaigns to this node's rooms. Schedule sends the phases and waves of a rain. Counts
+// counts taps and their times. Figures reports the counts, and adds up the reports of all nodes.
 package live

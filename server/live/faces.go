@@ -7,19 +7,19 @@ import (
 	"redrain/server/cluster"
 )
 
-// shownAvatars is how many of a list have their pictures' addresses in the room's message: those of the podium, and the
-// newest. Everybody gets the message once a second, and an address is as long as the rest of an entry three times over.
+// shownAvatars is the number of players of a list whose avatar addresses are in the room's message: the podium, and the
+// newest. All members get the message once a second, and an address is three times as long as the rest of an entry.
 const shownAvatars = 3
 
-// Names knows how players are shown. [names.Book] does.
+// Names provides display profiles. [names.Book] implements it.
 type Names interface {
-	// Faces are those of players that any node has told.
+	// Faces returns the profiles of players that any node has published.
 	Faces(ctx context.Context, users []string) (map[string]wire.Face, error)
-	// Called hears whose names are wanted, and tells those that this node knows. It does not wait.
+	// Called publishes those of the wanted profiles that this node has. It does not wait.
 	Called(users []string)
 }
 
-// faces are those of some players, and the players of whom none is known.
+// faces returns the profiles of some players, and the players without one.
 func (f *Figures) faces(ctx context.Context, lists ...[]cluster.Winner) (map[string]wire.Face, []string) {
 	if f.o.Names == nil {
 		return nil, nil
@@ -36,7 +36,7 @@ func (f *Figures) faces(ctx context.Context, lists ...[]cluster.Winner) (map[str
 	}
 	faces, err := f.o.Names.Faces(ctx, all)
 	if err != nil {
-		f.o.Log.Debug("players' names could not be read; the room is shown masked ids", "err", err)
+		f.o.Log.Debug("read players' names; the room is shown masked ids", "err", err)
 		return nil, nil
 	}
 	for _, user := range all {
@@ -47,7 +47,7 @@ func (f *Figures) faces(ctx context.Context, lists ...[]cluster.Winner) (map[str
 	return faces, nameless
 }
 
-// called tells Names whose are wanted.
+// called passes the wanted profiles to Names.
 func (f *Figures) called(users []string) {
 	if f.o.Names != nil && len(users) > 0 {
 		f.o.Names.Called(users)
@@ -62,7 +62,7 @@ func users(winners []cluster.Winner) []string {
 	return list
 }
 
-// shown is what a room may know of players.
+// shown returns players as a room is shown them.
 func shown(winners []cluster.Winner, faces map[string]wire.Face) []wire.Winner {
 	list := make([]wire.Winner, len(winners))
 	for i, w := range winners {

@@ -18,12 +18,11 @@ import (
 )
 
 const (
-	// ReportEvery is the time between two reports of a node, and between two figures that a room or an operator is
-	// shown.
+	// ReportEvery is the interval of a node's reports, and of the figures that a room or an operator gets.
 	ReportEvery = time.Second
-	// staleReport is the age from which a node's report no longer counts as somebody being online, in milliseconds.
+	// staleReport is the age from which the players of a node's report no longer count as online, in milliseconds.
 	staleReport = 5_000
-	// shownWinners is how many of the newest winners a room is shown.
+	// shownWinners is the number of the newest winners that a room is shown.
 	shownWinners = 10
 )
 
@@ -33,85 +32,85 @@ type Stats struct {
 	Taps            int64      `json:"taps"`
 	Won             int        `json:"won"`
 	Stock           int        `json:"stock"`
-	StockGuests     *int       `json:"stock_guests,omitempty"` // of the stock, where guests have a part of their own
+	StockGuests     *int       `json:"stock_guests,omitempty"` // of the stock, if guests have a separate part
 	Paid            int64      `json:"paid"`
 	AmountWon       rain.Money `json:"amount_won"`
 	AmountPaid      rain.Money `json:"amount_paid"`
 	AmountLeft      rain.Money `json:"amount_left"`
-	AmountReclaimed rain.Money `json:"amount_reclaimed"` // what nobody won and is back at the sponsor
-	UnknownShards   int        `json:"unknown_shards"`   // that Redis does not tell of: what they have is left
+	AmountReclaimed rain.Money `json:"amount_reclaimed"` // returned to the sponsor
+	UnknownShards   int        `json:"unknown_shards"`   // shards that Redis does not answer for
 	GrabsPerSecond  float64    `json:"grabs_per_second"`
 	Waiting         int64      `json:"waiting"` // players in the waiting room
-	Seated          int64      `json:"seated"`  // players with a seat, where there is a waiting room
+	Seated          int64      `json:"seated"`  // players with a slot, if there is a waiting room
 
-	// Outcomes are the taps by what came of them; they sum to Taps. Every outcome is there, also those that have
-	// not come.
+	// Outcomes are the taps by outcome; they add up to Taps. Every outcome is present, also with 0 taps.
 	Outcomes outcome.Counts `json:"outcomes"`
-	// TapP50MS and TapP99MS are the times within which half and 99 of 100 taps were answered, in the last seconds,
-	// from the socket to the result being handed to the socket; nil where nobody has tapped.
+	// TapP50MS and TapP99MS are the times within which half and 99 of 100 taps of the last seconds were answered. A
+	// time runs from the socket until the result is passed to it. They are nil without taps.
 	TapP50MS *float64 `json:"tap_p50_ms"`
 	TapP99MS *float64 `json:"tap_p99_ms"`
-	Outbox   int64    `json:"outbox"` // wins that are neither in the ledger nor dead letters: on their way
+	Outbox   int64    `json:"outbox"` // wins in flight: neither in the ledger nor dead letters
 	Dead     int64    `json:"dead"`   // dead letters that wait for a person
 }
 
-// Running is whether a campaign's figures may still move: from the countdown until a little after the rain's end.
+// Running reports whether a campaign's figures may still change: from the countdown until a little after the rain's
+// end.
 func Running(c *rain.Campaign, now int64) bool {
 	const afterMS = 10_000
 	r := c.Current()
 	return r != nil && now < r.EndsAt()+afterMS
 }
 
-// Figures reports what this node counts, and tells its rooms what all nodes count together, once a second.
+// Figures reports this node's counts, and sends its rooms the sums of all nodes, once a second.
 type Figures struct {
 	o FiguresOptions
 
 	mu      sync.Mutex
 	winners map[string][]cluster.Winner // newest first
-	others  map[string]int64            // by campaign, when another node has last told its figures, Unix ms
+	others  map[string]int64            // by campaign: time of the last figures from another node, Unix ms
 }
 
-// Sums are what Redis counts of a campaign; store.ErrNoState where it has lost it.
+// Sums reads Redis's counts of a campaign; store.ErrNoState if Redis has lost it.
 type Sums interface {
 	Levels(ctx context.Context, c *rain.Campaign) (store.Levels, error)
 }
 
-// Reports are what the nodes have counted of a campaign, by their names. A report with a lower revision than the one
-// that is there changes nothing.
+// Reports stores the nodes' counts of a campaign by the nodes' names. A report with a lower revision than the stored
+// one changes nothing.
 type Reports interface {
 	Report(ctx context.Context, campaign, node string, revision int64, r store.NodeReport) error
 	Reports(ctx context.Context, campaign string) (map[string]store.NodeReport, error)
-	// TakeTelling makes a node the one that adds up the reports for all.
+	// TakeTelling tries to make a node the one that adds up the reports for all.
 	TakeTelling(ctx context.Context, campaign, node string, ttl time.Duration) (bool, error)
 }
 
-// Ranking tells who has won most of a campaign, the first first.
+// Ranking reads the players who have won most of a campaign, the highest first.
 type Ranking interface {
 	Top(ctx context.Context, c *rain.Campaign) ([]store.Ranked, error)
 }
 
-// Paid counts what has become money, and what went back to the sponsor. [ledger.Campaigns] does.
+// Paid counts paid and reclaimed packets. [ledger.Campaigns] implements it.
 type Paid interface {
 	Paid(ctx context.Context, campaign string) (packets int64, amount rain.Money, err error)
 	GivenBack(ctx context.Context, campaign string) (packets int64, amount rain.Money, err error)
 }
 
-// Dead counts what waits for a person. [ledger.DeadLetters] does.
+// Dead counts dead letters. [ledger.DeadLetters] implements it.
 type Dead interface {
 	Dead(ctx context.Context, campaign string) (letters, wins int64, err error)
 }
 
-// Door counts who waits for a campaign's room, and who has a seat in it. [admission.Door] does.
+// Door counts the players who wait for a campaign's room, and those with a slot. [admission.Door] implements it.
 type Door interface {
 	Counts(ctx context.Context, c *rain.Campaign) (waiting, seated int64, err error)
 }
 
-// Bus tells the other nodes. [cluster.Bus] does.
+// Bus sends figures to the other nodes. [cluster.Bus] implements it.
 type Bus interface {
 	Figures(campaign string, n cluster.Figures)
 }
 
-// FiguresOptions of figures. All are needed but those that say so.
+// FiguresOptions are the options of Figures. All are required unless stated otherwise.
 type FiguresOptions struct {
 	Node    string // this node's name in the reports
 	Sums    Sums
@@ -125,15 +124,15 @@ type FiguresOptions struct {
 	Counts  *Counts
 	Bus     Bus
 	Names   Names // nil: players are shown under masked ids only
-	// InStock hears of each lane of a campaign that is seen to have stock; nil: nobody does.
+	// InStock is called with each lane of a campaign that has stock. May be nil.
 	InStock   func(campaign string, lane rain.Lane)
-	KeepFor   time.Duration   // how long a drained campaign stays in Redis
+	KeepFor   time.Duration   // time for which a drained campaign stays in Redis
 	Recoverer *loop.Recoverer // nil: panics are logged only
 	Clock     rain.Clock
 	Log       *slog.Logger
 }
 
-// NewFigures makes the figures of a node. Their Run must be started.
+// NewFigures returns the figures of a node. Their Run must be started.
 func NewFigures(o FiguresOptions) *Figures {
 	if o.InStock == nil {
 		o.InStock = func(string, rain.Lane) {}
@@ -141,7 +140,7 @@ func NewFigures(o FiguresOptions) *Figures {
 	return &Figures{o: o, winners: map[string][]cluster.Winner{}, others: map[string]int64{}}
 }
 
-// Won remembers winners, to be shown in their room.
+// Won stores winners to be shown in their room.
 func (f *Figures) Won(campaign string, n cluster.Won) {
 	if f.o.Lobby.Room(campaign) == nil {
 		return
@@ -169,16 +168,16 @@ func (f *Figures) forget(campaign string) {
 	delete(f.others, campaign)
 }
 
-// Run reports and tells until ctx ends.
+// Run reports counts and sends figures until ctx ends.
 func (f *Figures) Run(ctx context.Context) error {
 	err := loop.Run(ctx, loop.Spec{Part: "figures", Every: ReportEvery, Recoverer: f.o.Recoverer, Log: f.o.Log,
 		Do: loop.Plain(func(ctx context.Context) {
 			f.reportAll(ctx)
 			for _, rm := range f.o.Lobby.Rooms() {
-				f.tell(ctx, rm)
+				f.publish(ctx, rm)
 			}
 		})})
-	// The last second's taps, and that nobody is here any more. A Redis that hangs must not hold up the end.
+	// Report the last second's taps, and no players. A Redis that hangs must not delay the shutdown.
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), ReportEvery)
 	defer cancel()
 	f.o.Recoverer.Do("figures", func() { f.reportAll(last) })
@@ -194,8 +193,8 @@ func (f *Figures) reportAll(ctx context.Context) {
 	}
 }
 
-// report writes this node's counts of a campaign. A campaign whose room has emptied is reported once more and then
-// forgotten; its taps stay in the report.
+// report writes this node's counts of a campaign. When the room is empty, it reports once more and drops the counts;
+// the report keeps the taps.
 func (f *Figures) report(ctx context.Context, campaign string, count *CampaignCount) {
 	ctx, cancel := context.WithTimeout(ctx, ReportEvery)
 	defer cancel()
@@ -208,7 +207,7 @@ func (f *Figures) report(ctx context.Context, campaign string, count *CampaignCo
 	now := f.o.Clock()
 	outcomes, taps := count.taps()
 	if c != nil && c.Drained && taps == 0 {
-		return // somebody looks at what is over; an earlier report of this node has its taps
+		return // the room of a finished campaign; an earlier report of this node has its taps
 	}
 	report := store.NodeReport{
 		T: now, Online: online, Guests: guests, Taps: taps,
@@ -216,10 +215,10 @@ func (f *Figures) report(ctx context.Context, campaign string, count *CampaignCo
 		Outcomes:       outcomes, Latency: count.recent.turn(&count.took),
 	}
 	if c != nil && c.Drained {
-		report.Keep = f.o.KeepFor // or it would stay for ever, after everything else of the campaign has gone
+		report.Keep = f.o.KeepFor // or it would stay for ever, after the campaign's other keys
 	}
 	if err := f.o.Reports.Report(ctx, campaign, f.o.Node, now, report); err != nil {
-		f.o.Log.Debug("this node's figures could not be reported", "campaign", campaign, "err", err)
+		f.o.Log.Debug("report this node's figures", "campaign", campaign, "err", err)
 		return
 	}
 	count.last = taps
@@ -229,13 +228,13 @@ func (f *Figures) report(ctx context.Context, campaign string, count *CampaignCo
 	}
 }
 
-// sum adds up what a room is shown.
+// sum adds up a room's figures.
 func (f *Figures) sum(ctx context.Context, campaign string) (cluster.Figures, bool) {
 	c := f.o.Known.Cached(campaign)
 	if c == nil {
 		return cluster.Figures{}, false
 	}
-	// All at once: a master that does not answer takes the whole time, and the others' figures are there by then.
+	// All at once: a master that does not answer uses up the time limit, and the other figures have arrived by then.
 	var levels store.Levels
 	var err error
 	var reading sync.WaitGroup
@@ -244,20 +243,20 @@ func (f *Figures) sum(ctx context.Context, campaign string) (cluster.Figures, bo
 	top, unranked := f.o.Ranking.Top(ctx, c)
 	reading.Wait()
 	if err != nil {
-		f.o.Log.Debug("the room's figures could not be read", "campaign", c.ID, "err", err)
+		f.o.Log.Debug("read the room's figures", "campaign", c.ID, "err", err)
 		return cluster.Figures{}, false
 	}
 	if failed != nil {
-		f.o.Log.Debug("the nodes' figures could not be read", "campaign", c.ID, "err", failed)
+		f.o.Log.Debug("read the nodes' figures", "campaign", c.ID, "err", failed)
 		return cluster.Figures{}, false
 	}
 	if unranked != nil {
-		f.o.Log.Debug("who has won most could not be read; the room is told the rest", "campaign", c.ID, "err",
+		f.o.Log.Debug("read the ranking; the room gets the other figures", "campaign", c.ID, "err",
 			unranked)
 	}
 	waiting, _, uncounted := f.o.Door.Counts(ctx, c)
 	if uncounted != nil {
-		f.o.Log.Debug("who waits could not be counted; the room is told the rest", "campaign", c.ID, "err", uncounted)
+		f.o.Log.Debug("count the waiting players; the room gets the other figures", "campaign", c.ID, "err", uncounted)
 	}
 	newest, best := f.newest(c.ID), make([]cluster.Winner, len(top))
 	for i, r := range top {
@@ -271,7 +270,7 @@ func (f *Figures) sum(ctx context.Context, campaign string) (cluster.Figures, bo
 	}, Nameless: nameless}, true
 }
 
-// inStock are the lanes of which something is left; none where that is not known of every shard.
+// inStock returns the lanes with stock; none if a shard is unknown.
 func inStock(levels store.Levels) (lanes []rain.Lane) {
 	for lane, left := range levels.ByLane {
 		if left > 0 && levels.Unknown == 0 {
@@ -281,7 +280,7 @@ func inStock(levels store.Levels) (lanes []rain.Lane) {
 	return lanes
 }
 
-// ofGuests is what of the stock is the guests'; nil where guests and players share it.
+// ofGuests returns the guests' part of the stock; nil if guests and players share it.
 func ofGuests(c *rain.Campaign, levels store.Levels) *int {
 	if c.Layout().Lanes() == 1 {
 		return nil
@@ -289,7 +288,7 @@ func ofGuests(c *rain.Campaign, levels store.Levels) *int {
 	return &levels.ByLane[rain.LaneGuests]
 }
 
-// nodesSum is what all nodes have reported of a campaign.
+// nodesSum is the sum of all nodes' reports of a campaign.
 type nodesSum struct {
 	online, taps int64
 	perSecond    float64
@@ -297,7 +296,7 @@ type nodesSum struct {
 	latency      latencyCounts
 }
 
-// reported adds up what all nodes have reported of a campaign. Of a node that has gone only the taps count.
+// reported adds up the nodes' reports of a campaign. Of a node that has stopped only the taps count.
 func (f *Figures) reported(ctx context.Context, campaign string) (nodesSum, error) {
 	sum := nodesSum{outcomes: make(outcome.Counts, outcome.Count)}
 	for _, o := range outcome.Decided() {
@@ -325,10 +324,10 @@ func (f *Figures) reported(ctx context.Context, campaign string) (nodesSum, erro
 	return sum, nil
 }
 
-// levels reads what a campaign has left. Before it is stocked, and a while after it is drained, Redis knows nothing of
-// it: gone.
+// levels reads a campaign's stock. It returns gone before the stocking, and some time after the draining: Redis has no
+// data then.
 func (f *Figures) levels(ctx context.Context, c *rain.Campaign) (levels store.Levels, gone bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, ReportEvery) // what is not read by then is unknown
+	ctx, cancel := context.WithTimeout(ctx, ReportEvery) // shards not read by then are unknown
 	defer cancel()
 	levels, err = f.o.Sums.Levels(ctx, c)
 	if c.Status != rain.Loading && !c.Drained {
@@ -367,7 +366,7 @@ func (f *Figures) Stats(ctx context.Context, c *rain.Campaign) (Stats, error) {
 		return Stats{}, err
 	}
 	if gone && c.Drained {
-		// All that was won is in the ledger: it is paid, or a dead letter holds it in the escrow.
+		// All wins are in the ledger: paid, or in the escrow for a dead letter.
 		levels.Won, levels.AmountWon = int(paid+deadWins), amount
 		if deadWins > 0 {
 			levels.AmountWon = c.Budget - back
@@ -379,8 +378,7 @@ func (f *Figures) Stats(ctx context.Context, c *rain.Campaign) (Stats, error) {
 		Won: levels.Won, AmountWon: levels.AmountWon, Stock: levels.Stock, StockGuests: ofGuests(c, levels),
 		AmountLeft: levels.AmountLeft, AmountReclaimed: back, Paid: paid, AmountPaid: amount,
 		UnknownShards: levels.Unknown, Waiting: waiting, Seated: seated,
-		// The ledger was asked after Redis and may be ahead of it; and of a campaign that is long over Redis knows
-		// nothing any more.
+		// The ledger was read after Redis and may be ahead of it. Redis has no data of a campaign that is long over.
 		Outbox: max(0, int64(levels.Won)-paid-deadWins), Dead: dead,
 	}, nil
 }

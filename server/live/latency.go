@@ -6,37 +6,36 @@ import (
 	"time"
 )
 
-// The buckets into which the times of taps are sorted: each microsecond below eight has one, and from there on each
-// power of two has eight of the same width. So a bucket is an eighth of its times wide, at most, wherever they are.
-// Nodes add each other's buckets up (store.NodeReport.Latency): to change them is to have wrong percentiles while an
-// update rolls through.
+// The buckets for the times of taps: one for each microsecond below eight, then eight of equal width for each power of
+// two. So a bucket's width is at most an eighth of its times. Nodes add up each other's buckets
+// (store.NodeReport.Latency): a change makes percentiles wrong during a rolling update.
 const (
 	perDoubling = 8
-	// latencyBuckets reach beyond two minutes; what takes longer is in the last.
+	// latencyBuckets reach beyond two minutes; longer times are in the last one.
 	latencyBuckets = 208
-	// latencySeconds is over how many reports, one a second, a node adds up the times of its taps.
+	// latencySeconds is the number of reports, one a second, over which a node adds up the times of its taps.
 	latencySeconds = 5
 )
 
-// latencyCounts is how many taps there were in each bucket.
+// latencyCounts holds the number of taps in each bucket.
 type latencyCounts [latencyBuckets]int64
 
-// latency counts the times of taps since its node started. Any goroutine may add.
+// latency counts the times of taps since the node's start. It is safe for concurrent use.
 type latency struct{ buckets [latencyBuckets]atomic.Int64 }
 
 func (l *latency) add(took time.Duration) { l.buckets[latencyBucket(took)].Add(1) }
 
-// latencyBucket is the number of the bucket of a time.
+// latencyBucket returns the number of a time's bucket.
 func latencyBucket(took time.Duration) int {
 	us := max(took.Microseconds(), 0)
 	if us < perDoubling {
 		return int(us)
 	}
-	shift := bits.Len64(uint64(us)) - bits.Len64(perDoubling) // us>>shift is perDoubling to twice that
+	shift := bits.Len64(uint64(us)) - bits.Len64(perDoubling) // us>>shift is from perDoubling to twice that
 	return min(shift*perDoubling+int(us>>shift), latencyBuckets-1)
 }
 
-// bucketFrom is the shortest time of a bucket, in microseconds.
+// bucketFrom returns the shortest time of a bucket, in microseconds.
 func bucketFrom(bucket int) float64 {
 	if bucket < 2*perDoubling {
 		return float64(bucket)
@@ -45,14 +44,13 @@ func bucketFrom(bucket int) float64 {
 	return float64((bucket%perDoubling + perDoubling) << shift)
 }
 
-// latencyWindow makes of the counts since the start those of the last seconds. It is its reporter's own.
+// latencyWindow computes the counts of the last seconds from those since the start. It is not safe for concurrent use.
 type latencyWindow struct {
 	past [latencySeconds]latencyCounts // a ring: the counts at the last reports
-	next int                           // the oldest of them
+	next int                           // index of the oldest
 }
 
-// turn is called once a second. It returns what has been counted in the last latencySeconds, by bucket, without the
-// empty ones.
+// turn is called once a second. It returns the counts of the last latencySeconds by bucket, without empty ones.
 func (w *latencyWindow) turn(l *latency) map[int]int64 {
 	oldest := &w.past[w.next]
 	w.next = (w.next + 1) % latencySeconds
@@ -67,8 +65,8 @@ func (w *latencyWindow) turn(l *latency) map[int]int64 {
 	return fresh
 }
 
-// percentile is the time, in milliseconds, within which a share of the taps was answered; nil where there was none.
-// Within its bucket it is taken to lie where it would if the bucket's taps were spread evenly.
+// percentile returns the time, in milliseconds, within which a share of the taps was answered; nil without taps. It
+// interpolates linearly within a bucket.
 func (c *latencyCounts) percentile(share float64) *float64 {
 	var total int64
 	for _, n := range c {

@@ -11,18 +11,18 @@ import (
 	"redrain/room"
 )
 
-// waveLeadMS is how long before its moment a wave is sent. It is short, because a wave says which of its drops are
-// decoys, and who reads it early has more time to choose. Pages draw as smoothly: a drop begins above the screen and
-// is seen some 150 ms after its moment, with a fall of four seconds, so a wave may take that long on its way.
+// waveLeadMS is the time before its moment at which a wave is sent. It is short, because a wave names its decoys, and
+// an early reader has more time to choose. A drop begins above the screen and is visible some 150 ms after its moment,
+// with a fall of four seconds. So a wave may take that long to the page.
 const waveLeadMS = 50
 
-// Known is the campaigns that this node knows. [cluster.Known] is that.
+// Known holds the campaigns that this node has. [cluster.Known] implements it.
 type Known interface {
-	Cached(id string) *rain.Campaign // nil where this node does not know it; not to be changed
+	Cached(id string) *rain.Campaign // nil if this node does not have it; not to be changed
 }
 
-// Schedule tells the rooms of this node what becomes of their campaign and its rain, and sends the waves. Each
-// node computes them for itself; nothing about a falling rain travels between nodes.
+// Schedule sends the rooms of this node the changes of their campaign and its rain, and the waves. Each node computes
+// them; a falling rain needs no messages between nodes.
 type Schedule struct {
 	clock     rain.Clock
 	known     Known
@@ -34,12 +34,12 @@ type Schedule struct {
 	stopped bool
 }
 
-// NewSchedule makes the schedule of this node. recoverer hears of what panics; nil: that is logged only.
+// NewSchedule returns the schedule of this node. With a nil recoverer, panics are logged only.
 func NewSchedule(clock rain.Clock, known Known, recoverer *loop.Recoverer) *Schedule {
 	return &Schedule{clock: clock, known: known, recoverer: recoverer, byRoom: map[string]*roomSchedule{}}
 }
 
-// Open begins to serve a room; it is called when the first member has come.
+// Open starts to serve a room; it is called for the first member.
 func (m *Schedule) Open(rm *room.Room) {
 	campaign := rm.Campaign()
 	m.mu.Lock()
@@ -49,8 +49,8 @@ func (m *Schedule) Open(rm *room.Room) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &roomSchedule{room: rm, maker: m, changed: loop.NewWake(), cancel: cancel}
-	// Here and not in its goroutine: what changes from now on is told. What changed before it, who opens the room
-	// looks up themselves after they have joined (session.enter).
+	// Read here and not in the goroutine, so that later changes are sent. The first member reads earlier changes after
+	// joining (session.enter).
 	if c := m.known.Cached(campaign); c != nil {
 		s.begin(c)
 	}
@@ -58,7 +58,7 @@ func (m *Schedule) Open(rm *room.Room) {
 	m.wg.Go(func() { s.run(ctx) })
 }
 
-// Empty ends the service of a room; it is called when the last member has gone.
+// Empty stops serving a room; it is called after the last member has left.
 func (m *Schedule) Empty(rm *room.Room) {
 	campaign := rm.Campaign()
 	m.mu.Lock()
@@ -69,7 +69,7 @@ func (m *Schedule) Empty(rm *room.Room) {
 	}
 }
 
-// Changed makes a room's schedule look at the new version of its campaign.
+// Changed passes a new version of a campaign to its room's schedule.
 func (m *Schedule) Changed(c *rain.Campaign) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -97,19 +97,19 @@ type roomSchedule struct {
 	changed loop.Wake
 	cancel  context.CancelFunc
 
-	told RainState     // what the room has been told last of the rain
-	seen wire.Campaign // and of the campaign
+	told RainState     // the last state of the rain that the room got
+	seen wire.Campaign // the last version of the campaign that it got
 	next int64         // the next wave to send
 }
 
-// RainState is what a rain message says that can change.
+// RainState holds the fields of a rain message that can change.
 type RainState struct {
 	rain  string
 	phase rain.Phase
 	ends  int64
 }
 
-// RainStateOf is what there is to say of a campaign's rain at a time, Unix ms; the zero value where it has none.
+// RainStateOf returns the state of a campaign's rain at a time, Unix ms; the zero value without a rain.
 func RainStateOf(c *rain.Campaign, now int64) RainState {
 	r := c.Current()
 	if r == nil {
@@ -130,7 +130,7 @@ func (s *roomSchedule) run(ctx context.Context) {
 		}
 		c := s.maker.known.Cached(s.room.Campaign())
 		if c == nil {
-			continue // told again when it is known
+			continue // served again when it is known
 		}
 		next := time.Second // after a panic
 		s.maker.recoverer.Do("rain schedule", func() {
@@ -142,8 +142,7 @@ func (s *roomSchedule) run(ctx context.Context) {
 	}
 }
 
-// begin takes up a rain where it is. Who joins is told by the welcome what is in the air, so the schedule sends only
-// what comes from here on.
+// begin joins a rain at its current wave. The welcome has the drops in the air, so the schedule sends only later waves.
 func (s *roomSchedule) begin(c *rain.Campaign) {
 	now := s.maker.clock()
 	s.told, s.seen = RainStateOf(c, now), wire.CampaignOf(c, now)
@@ -155,7 +154,7 @@ func (s *roomSchedule) begin(c *rain.Campaign) {
 	}
 }
 
-// step sends what is due.
+// step sends the messages that are due.
 func (s *roomSchedule) step(c *rain.Campaign, now int64) {
 	rm, r := s.room, c.Current()
 	if is := wire.CampaignOf(c, now); is != s.seen {
@@ -185,7 +184,7 @@ func (s *roomSchedule) step(c *rain.Campaign, now int64) {
 	}
 }
 
-// wait is how long nothing is due, in milliseconds. A change of the campaign cuts it short.
+// wait returns the time until the next message is due, in milliseconds. A change of the campaign ends the wait early.
 func (s *roomSchedule) wait(c *rain.Campaign, now int64) int64 {
 	const idle = 60_000
 	r := c.Current()
@@ -202,7 +201,7 @@ func (s *roomSchedule) wait(c *rain.Campaign, now int64) int64 {
 	return min(max(at-now, 1), idle)
 }
 
-// firstInAir is the first wave that has something in the air at a time, or is yet to come.
+// firstInAir returns the first wave with a drop in the air at a time, or else the next one.
 func firstInAir(r *rain.Rain, now int64) int64 {
 	n := r.FirstWave
 	for r.Has(n) && r.WaveAt(n)+r.FallMS <= now {
@@ -211,7 +210,7 @@ func firstInAir(r *rain.Rain, now int64) int64 {
 	return n
 }
 
-// InAir is what somebody who joins now must be shown at once: the waves that were sent to the others already.
+// InAir returns the waves for a joining player: those in the air, which the others already have.
 func InAir(c *rain.Campaign, now int64) [][]byte {
 	r := c.Current()
 	if r == nil || c.Status != rain.Open || now >= r.EndsAt() {

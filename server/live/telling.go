@@ -9,11 +9,12 @@ import (
 )
 
 const (
-	// tellingFor is how long a node that adds up the figures for all keeps that when it falls silent.
+	// tellingFor is the life of the right to add up the figures for all nodes, without a renewal.
 	tellingFor = 2 * ReportEvery
-	// heardMS is how long the figures that another node has told are new enough, in milliseconds.
+	// heardMS is the age up to which another node's figures are new enough, in milliseconds.
 	heardMS = 1_500
-	// silentMS is after which silence a node adds up the figures for its own players, in milliseconds: NATS is away.
+	// silentMS is the silence after which a node adds up the figures for its own players, in milliseconds: NATS is
+	// away.
 	silentMS = 4_000
 )
 
@@ -41,9 +42,9 @@ func (f *Figures) show(rm *room.Room, n cluster.Figures) {
 	rm.Broadcast(room.Rain, wire.Encode(n.Room))
 }
 
-// tell adds up a campaign's figures, shows them to its room and tells the other nodes, unless another node does so:
-// with hundreds of nodes each would else read the reports of all.
-func (f *Figures) tell(ctx context.Context, rm *room.Room) {
+// publish adds up a campaign's figures, and sends them to its room and to the other nodes, unless another node does so.
+// Otherwise each of hundreds of nodes would read the reports of all.
+func (f *Figures) publish(ctx context.Context, rm *room.Room) {
 	ctx, cancel := context.WithTimeout(ctx, ReportEvery)
 	defer cancel()
 	campaign := rm.Campaign()
@@ -55,7 +56,7 @@ func (f *Figures) tell(ctx context.Context, rm *room.Room) {
 	}
 	mine, err := f.o.Reports.TakeTelling(ctx, campaign, f.o.Node, tellingFor)
 	if err != nil {
-		f.o.Log.Debug("it cannot be said who tells the figures", "campaign", campaign, "err", err)
+		f.o.Log.Debug("take the right to add up the figures", "campaign", campaign, "err", err)
 	}
 	if !mine && silent < silentMS {
 		return

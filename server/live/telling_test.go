@@ -27,7 +27,7 @@ func TestOneNodeTellsTheFigures(t *testing.T) {
 		rm := f.lobby.Room("c")
 		second := func() (shown []string) {
 			before := len(ear.Of(wire.TypeRoom))
-			f.tell(t.Context(), rm)
+			f.publish(t.Context(), rm)
 			<-time.After(ReportEvery) // of the bubble
 			synctest.Wait()
 			for _, h := range ear.Of(wire.TypeRoom)[before:] {
@@ -96,7 +96,7 @@ func TestFiguresTellOfStock(t *testing.T) {
 			{store.Levels{Won: 7, Stock: 3, ByLane: [rain.LaneCount]int{2, 1}, Unknown: 1}, nil},
 		} {
 			s.levels, s.told, heard = is.levels, nil, nil
-			f.tell(t.Context(), f.lobby.Room("c"))
+			f.publish(t.Context(), f.lobby.Room("c"))
 			if len(s.told) != 1 || !slices.Equal(s.told[0].InStock, is.lanes) || !slices.Equal(heard, is.lanes) {
 				t.Errorf("%+v: heard of %v, the others are told %+v", is.levels, heard, s.told)
 			}

@@ -19,15 +19,15 @@ import (
 	"github.com/altcha-org/altcha-lib-go"
 )
 
-// Errors of Check. Any other is a fault of a back end, and nothing was decided.
+// Errors of Check. Any other error comes from a back end, and nothing was decided.
 var (
-	// ErrProofMissing: the proof is needed, or the one that came is for less than what is asked for by now.
+	// ErrProofMissing means that a proof is required, or that the proof is for too easy a challenge.
 	ErrProofMissing = errors.New("a proof is needed: do what the challenge asks for")
-	// ErrProofFailed: the proof is wrong, old, somebody else's, or has been used.
+	// ErrProofFailed means that the proof is wrong, expired, of another address, or used.
 	ErrProofFailed = errors.New("the proof is wrong, too old, or used: ask for a new challenge")
 )
 
-// The kinds of challenges, as --guest-challenge has them.
+// The kinds of challenges, as in --guest-challenge.
 const (
 	ChallengeNone      = "none"
 	ChallengeWork      = "work"
@@ -35,14 +35,14 @@ const (
 	ChallengeHCaptcha  = "hcaptcha"
 )
 
-// Challenge is what a client has to do, as it is sent to it.
+// Challenge is a challenge in the form that is sent to the client.
 type Challenge struct {
 	Kind string `json:"kind"` // one of the constants above
-	// Work is a challenge of ALTCHA's proof of work, version 1 (https://altcha.org/docs/proof-of-work): find the number
-	// from 0 to maxNumber that, in decimal behind the salt, hashes to the challenge. The proof is the widget's payload:
-	// base64 of {algorithm, challenge, number, salt, signature}.
+	// Work is a challenge of ALTCHA's proof of work, version 1 (https://altcha.org/docs/proof-of-work). The client
+	// finds the number from 0 to maxNumber for which the salt and the decimal number hash to the challenge. The proof
+	// is the widget's payload: base64 of {algorithm, challenge, number, salt, signature}.
 	Work *altcha.Challenge `json:"work,omitempty"`
-	// SiteKey and Script are what a widget of Turnstile or hCaptcha is made with; the proof is its response.
+	// SiteKey and Script are the parameters of the widget of Turnstile or hCaptcha; the proof is its response.
 	SiteKey string `json:"site_key,omitempty"`
 	Script  string `json:"script,omitempty"`
 }
@@ -53,12 +53,12 @@ const (
 	mostResponse     = 4096     // bytes of a proof; Turnstile's have at most 2,048 characters
 )
 
-// Service is a service that tells people from programs.
+// Service is a CAPTCHA service.
 type Service struct {
 	Kind     string // KindTurnstile or KindHCaptcha
 	Script   string // its widget's script
 	Endpoint string // where proofs are verified
-	// Sources are what a page of ours has to allow its widget, in the words of a Content-Security-Policy.
+	// Sources are the origins that the page's Content-Security-Policy has to allow for the widget.
 	Sources []string
 }
 
@@ -78,31 +78,31 @@ var HCaptcha = Service{
 	Sources:  []string{"https://hcaptcha.com", "https://*.hcaptcha.com"},
 }
 
-// Siteverify asks a Service about each proof. The services see to it that a proof counts once.
+// Siteverify verifies each proof with a Service, which accepts a proof once.
 type Siteverify struct {
 	service         Service
 	siteKey, secret string
 	client          *http.Client
 }
 
-// NewSiteverify makes a Siteverify with the two keys that the service has given for the site.
+// NewSiteverify returns a Siteverify with the two keys that the service has issued for the site.
 func NewSiteverify(s Service, siteKey, secret string, transport http.RoundTripper) *Siteverify {
 	return &Siteverify{service: s, siteKey: siteKey, secret: secret, client: &http.Client{
 		Transport: transport, Timeout: siteverifyWithin,
-		// The secret goes to the endpoint and nowhere else.
+		// The secret is sent to the endpoint only.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
 
-// Offer tells what the page makes the widget with.
+// Offer returns the parameters of the widget.
 func (s *Siteverify) Offer(context.Context, string) (Challenge, error) {
 	return Challenge{Kind: s.service.Kind, SiteKey: s.siteKey, Script: s.service.Script}, nil
 }
 
-// errSiteverify is an answer that says nothing about the proof. Its cause may be ours, a wrong secret for instance.
+// errSiteverify means that the answer does not decide about the proof. The cause may be a wrong secret.
 var errSiteverify = errors.New("the challenge's service did not answer as it should")
 
-// Check asks the service about the proof of an address.
+// Check verifies the proof of an address with the service.
 func (s *Siteverify) Check(ctx context.Context, address, proof string) error {
 	switch {
 	case proof == "":
@@ -111,7 +111,7 @@ func (s *Siteverify) Check(ctx context.Context, address, proof string) error {
 		return ErrProofFailed
 	}
 	form := url.Values{"secret": {s.secret}, "response": {proof}, "sitekey": {s.siteKey}}
-	if !strings.HasSuffix(address, "::") { // a whole network of IPv6 is no address
+	if !strings.HasSuffix(address, "::") { // the /64 of an IPv6 client is not an address
 		form.Set("remoteip", address)
 	}
 	ctx, cancel := context.WithTimeout(ctx, siteverifyWithin)
@@ -130,7 +130,7 @@ func (s *Siteverify) Check(ctx context.Context, address, proof string) error {
 		Success *bool    `json:"success"`
 		Codes   []string `json:"error-codes"` //nolint:tagliatelle // the services' name
 	}
-	// Turnstile refuses a proof with 200, hCaptcha a bad request with 400; both say why.
+	// Turnstile refuses a proof with 200, hCaptcha a bad request with 400; both give the reason.
 	if err := json.NewDecoder(io.LimitReader(answer.Body, mostSiteverify)).Decode(&said); err != nil {
 		return fmt.Errorf("%w: status %d: %w", errSiteverify, answer.StatusCode, err)
 	}
@@ -146,7 +146,7 @@ func (s *Siteverify) Check(ctx context.Context, address, proof string) error {
 	}
 }
 
-// ours tells whether the service finds fault with us and not with the proof.
+// ours reports whether the error codes are about our request and not about the proof.
 func ours(codes []string) bool {
 	for _, c := range codes {
 		switch c {
@@ -159,43 +159,43 @@ func ours(codes []string) bool {
 }
 
 const (
-	// workFor is how long a challenge can be answered. An old phone needs some seconds, and a person may look away.
+	// workFor is the life of a challenge. An old phone needs some seconds, and a person may look away.
 	workFor = 10 * time.Minute
-	// An address that has made many guests within the hour works more for each: once more the usual work for every
-	// tenMore of them. A farm of 500 guests does thirty times the work of as many homes; the last of a hall of 300
-	// people behind one address waits some seconds.
+	// An address that has created many guests within the hour works more for each: the usual work once more for every
+	// tenMore guests. A farm of 500 guests does thirty times the work of 500 homes. The last of 300 people in a hall
+	// with one address waits some seconds.
 	tenMore   = 10
-	loadBurst = 1000 // guests of an address that are counted
+	loadBurst = 1000 // counted guests of an address
 	loadRate  = loadBurst / 3600.0
-	// What is asked for may have doubled while somebody worked.
+	// The required work may double while a client works.
 	patience = 2
 )
 
 // Buckets are token buckets that all nodes share.
 type Buckets interface {
-	// Allow takes one token from a bucket into which rate tokens flow per second, and which holds burst of them.
+	// Allow takes one token from a bucket with a rate, in tokens per second, and a burst.
 	Allow(ctx context.Context, name, key string, rate, burst float64) (bool, time.Duration, error)
-	// Left tells how many whole tokens such a bucket holds.
+	// Left returns the number of complete tokens in such a bucket.
 	Left(ctx context.Context, name, key string, rate, burst float64) (int64, error)
 }
 
-// Work is a proof of work: ALTCHA's, which has clients for many languages. The nodes share its key and the Buckets,
-// so one may check what another has asked for.
+// Work is ALTCHA's proof of work, which has clients for many languages. The nodes share its key and the Buckets, so any
+// node can check any proof.
 type Work struct {
 	key   string
 	usual int64
 	nodes Buckets
 }
 
-// NewWork makes a Work. The usual work of the first guest of an address is half as many hashes as usual says. secret
-// is what the nodes share and nobody else knows.
+// NewWork returns a Work. The average work of the first guest of an address is usual/2 hashes. The nodes share the
+// secret.
 func NewWork(secret string, usual int64, nodes Buckets) *Work {
 	mac := hmac.New(sha256.New, []byte(secret))
 	_, _ = mac.Write([]byte("redrain: guests' proof of work"))
 	return &Work{key: hex.EncodeToString(mac.Sum(nil)), usual: usual, nodes: nodes}
 }
 
-// Offer makes a challenge for an address.
+// Offer returns a new challenge for an address.
 func (w *Work) Offer(ctx context.Context, address string) (Challenge, error) {
 	most, err := w.most(ctx, address)
 	if err != nil {
@@ -212,7 +212,7 @@ func (w *Work) Offer(ctx context.Context, address string) (Challenge, error) {
 	return Challenge{Kind: ChallengeWork, Work: &c}, nil
 }
 
-// most is the largest number that an address has to try by now.
+// most returns the largest number that an address has to try at present.
 func (w *Work) most(ctx context.Context, address string) (int64, error) {
 	left, err := w.nodes.Left(ctx, "guestwork", address, loadRate, loadBurst)
 	if err != nil {
@@ -222,14 +222,14 @@ func (w *Work) most(ctx context.Context, address string) (int64, error) {
 	return w.usual + w.usual*made/tenMore, nil
 }
 
-// of hides an address in a salt, which its owner can read anyway, but others may log.
+// of hashes an address for a salt, because the salt may be logged.
 func (w *Work) of(address string) string {
 	mac := hmac.New(sha256.New, []byte(w.key))
 	_, _ = mac.Write([]byte(address))
 	return hex.EncodeToString(mac.Sum(nil)[:8])
 }
 
-// Check takes the proof of an address. It counts for one guest.
+// Check checks the proof of an address, which is valid for one guest.
 func (w *Work) Check(ctx context.Context, address, proof string) error {
 	if proof == "" {
 		return ErrProofMissing
@@ -251,7 +251,7 @@ func (w *Work) Check(ctx context.Context, address, proof string) error {
 		return err
 	}
 	if worked, err := strconv.ParseInt(said.Get("most"), 10, 64); err != nil || worked < most/patience {
-		return ErrProofMissing // who collects cheap challenges for later finds them worth nothing
+		return ErrProofMissing // cheap challenges cannot be collected for later
 	}
 	// The bucket is full again when the proof has expired.
 	first, _, err := w.nodes.Allow(ctx, "guestproof", p.Challenge, 1/(2*workFor.Seconds()), 1)

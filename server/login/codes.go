@@ -14,37 +14,38 @@ import (
 	"time"
 )
 
-// Life is how long a code can be used.
+// Life is the life of a code.
 const Life = 2 * time.Minute
 
 // codeLen is the length of a code, in letters and digits.
 const codeLen = 26
 
-// ErrNoCode is returned for a code that was used, has expired, or was never given.
+// ErrNoCode means that a code was used, has expired, or never existed.
 var ErrNoCode = errors.New("the code was used before or has expired")
 
-// Pass is what a code is exchanged for.
+// Pass is the login for which a code is exchanged.
 type Pass struct {
 	User  string `json:"user"`
 	Token string `json:"token"`
-	Until int64  `json:"until"` // Unix ms: when the token expires
+	Until int64  `json:"until"` // expiry of the token, Unix ms
 }
 
-// Store keeps what it cannot read, for all nodes. [store.Logins] does.
+// Store keeps encrypted values for all nodes. [store.Logins] implements it.
 type Store interface {
-	// Keep keeps a value under a name for so long.
+	// Keep stores a value under a name for its life.
 	Keep(ctx context.Context, name string, value []byte, life time.Duration) error
-	// Take returns the value and removes it, in one step: of several who take it one gets it, and the others nil.
+	// Take returns the value and removes it, atomically. If several callers take it, one gets it, and the others get
+	// nil.
 	Take(ctx context.Context, name string) ([]byte, error)
 }
 
-// Codes makes codes and takes them back. It is safe for concurrent use.
+// Codes issues and redeems codes. It is safe for concurrent use.
 type Codes struct{ store Store }
 
-// NewCodes makes a Codes.
+// NewCodes returns Codes on a store.
 func NewCodes(store Store) *Codes { return &Codes{store} }
 
-// Make makes a code for a pass, which can be used for life.
+// Make issues a code for a pass, with a life.
 func (c *Codes) Make(ctx context.Context, pass Pass, life time.Duration) (code string, err error) {
 	code = rand.Text() // 130 bits
 	name, box, err := unfold(code)
@@ -55,15 +56,14 @@ func (c *Codes) Make(ctx context.Context, pass Pass, life time.Duration) (code s
 	if err != nil {
 		return "", fmt.Errorf("write a pass: %w", err)
 	}
-	sealed := box.Seal(nil, nil, text, []byte(name)) //nolint:gosec // this cipher makes its nonces itself
+	sealed := box.Seal(nil, nil, text, []byte(name)) //nolint:gosec // this cipher generates its nonces
 	if err := c.store.Keep(ctx, name, sealed, life); err != nil {
 		return "", fmt.Errorf("keep a login code: %w", err)
 	}
 	return code, nil
 }
 
-// Take exchanges a code for its pass; ErrNoCode where it is worth nothing. A code that was taken is gone, also where
-// the answer is lost on its way.
+// Take exchanges a code for its pass, or returns ErrNoCode. A code works once, even if the answer is lost in flight.
 func (c *Codes) Take(ctx context.Context, code string) (Pass, error) {
 	if len(code) != codeLen {
 		return Pass{}, ErrNoCode
@@ -82,12 +82,12 @@ func (c *Codes) Take(ctx context.Context, code string) (Pass, error) {
 	text, err := box.Open(nil, nil, sealed, []byte(name))
 	var pass Pass
 	if err != nil || json.Unmarshal(text, &pass) != nil {
-		return Pass{}, ErrNoCode // somebody has written it who has no code
+		return Pass{}, ErrNoCode // written by a party without the code
 	}
 	return pass, nil
 }
 
-// unfold makes of a code the name that its pass is kept under, and what the pass is sealed with. Neither tells the
+// unfold derives from a code the name of its pass in the store, and the cipher of the pass. Neither discloses the
 // other, or the code.
 func unfold(code string) (name string, box cipher.AEAD, err error) {
 	const keyLen, nameLen = 32, 16

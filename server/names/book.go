@@ -15,63 +15,64 @@ import (
 )
 
 const (
-	// waiting is how many names may wait to be told. More are not told: whoever is shown on is asked for again.
+	// waiting is the number of names that may wait to be published. Further ones are dropped, and requested again while
+	// their players are shown.
 	waiting = 1024
-	// atOnce is how many names are told in one go.
+	// atOnce is the number of names published in one call.
 	atOnce = 200
-	// within is how long telling and reading may take.
+	// within is the limit of publishing and of reading.
 	within = time.Second
-	// toldFor is for how long at most a name that was told is not told again.
-	toldFor = time.Minute
+	// publishedFor is the longest time for which a published name is not published again.
+	publishedFor = time.Minute
 )
 
-// Store keeps the names that all nodes tell. [store.Names] does.
+// Store keeps the names that nodes have published. [store.Names] implements it.
 type Store interface {
 	Tell(ctx context.Context, named []store.Named) error
 	Read(ctx context.Context, users []string) ([]store.Named, error)
 }
 
-// Options of a book. All are needed but those that say so.
+// Options of a Book. All are required unless stated otherwise.
 type Options struct {
 	Store      Store
-	Hosts      Hosts                               // where pictures may come from; nil: there are none
-	Here       func(user string) (wire.Face, bool) // how a player of this node is shown
+	Hosts      Hosts                               // hosts of avatars; nil: no avatars
+	Here       func(user string) (wire.Face, bool) // the display profile of a player of this node
 	Banned     func(user string) bool              // players who are shown under a masked id only
 	Recoverer  *loop.Recoverer                     // nil: panics are logged only
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
 }
 
-// Book tells how players are shown. Its Run must be started.
+// Book publishes and reads display profiles. Its Run must be started.
 type Book struct {
 	o    Options
 	lost prometheus.Counter
 	wake loop.Wake
 
-	mu      sync.Mutex
-	pending []store.Named
-	told    map[store.Named]bool // are pending, or were told since
-	since   time.Time
+	mu        sync.Mutex
+	pending   []store.Named
+	published map[store.Named]bool // pending, or published since
+	since     time.Time
 }
 
-// New makes a book.
+// New returns an empty book.
 func New(o Options) *Book {
-	b := &Book{o: o, wake: loop.NewWake(), told: map[store.Named]bool{}, since: time.Now(),
+	b := &Book{o: o, wake: loop.NewWake(), published: map[store.Named]bool{}, since: time.Now(),
 		lost: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "redrain_names_lost_total",
-			Help: "Names of players that could not be told to the other nodes; they are shown under masked ids " +
+			Help: "Names of players that could not be sent to the other nodes; they are shown under masked ids " +
 				"meanwhile.",
 		})}
 	o.Registerer.MustRegister(b.lost)
 	return b
 }
 
-// Face is how the player of a token is shown.
+// Face returns the display profile of a token's player.
 func (b *Book) Face(g auth.Grant) wire.Face {
 	return wire.Face{Name: Clean(g.Name), Avatar: b.o.Hosts.Avatar(g.Picture)}
 }
 
-// Called tells all nodes the names of those of the players who are here. It does not wait.
+// Called publishes the names of those of the players who are on this node. It does not wait.
 func (b *Book) Called(users []string) {
 	for _, user := range users {
 		face, here := b.o.Here(user)
@@ -83,25 +84,24 @@ func (b *Book) Called(users []string) {
 	b.wake.Signal()
 }
 
-// add notes a name that is to be told, unless it was told lately.
+// add queues a name to be published, unless that was done lately.
 func (b *Book) add(one store.Named) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if time.Since(b.since) > toldFor {
-		b.told, b.since = map[store.Named]bool{}, time.Now()
+	if time.Since(b.since) > publishedFor {
+		b.published, b.since = map[store.Named]bool{}, time.Now()
 	}
 	switch {
-	case b.told[one]:
+	case b.published[one]:
 	case len(b.pending) == waiting:
 		b.lost.Inc()
 	default:
-		b.told[one] = true
+		b.published[one] = true
 		b.pending = append(b.pending, one)
 	}
 }
 
-// Faces are those that any node has told. What stands there was not necessarily written by a node, so it is checked
-// again.
+// Faces returns the published profiles. They are checked again, because another writer to Redis may have changed them.
 func (b *Book) Faces(ctx context.Context, users []string) (map[string]wire.Face, error) {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -120,26 +120,26 @@ func (b *Book) Faces(ctx context.Context, users []string) (map[string]wire.Face,
 	return faces, nil
 }
 
-// Name is what a player is called, as far as this node or any other knows; "" where nobody does.
+// Name returns a player's name if this node or any other has it, else "".
 func (b *Book) Name(ctx context.Context, user string) string {
 	if face, here := b.o.Here(user); here && face.Name != "" {
 		return face.Name
 	}
 	faces, err := b.Faces(ctx, []string{user})
 	if err != nil {
-		b.o.Log.Debug("a player's name could not be read", "err", err)
+		b.o.Log.Debug("read a player's name", "err", err)
 	}
 	return faces[user].Name
 }
 
-// Run tells names until ctx ends.
+// Run publishes names until ctx ends.
 func (b *Book) Run(ctx context.Context) error {
-	return loop.Run(ctx, loop.Spec{Part: "names", Wake: b.wake, Do: b.tell, Recoverer: b.o.Recoverer, Log: b.o.Log,
-		Work: "telling other nodes how players are shown; they are shown under masked ids"})
+	return loop.Run(ctx, loop.Spec{Part: "names", Wake: b.wake, Do: b.publish, Recoverer: b.o.Recoverer, Log: b.o.Log,
+		Work: "publish players' names; they are shown under masked ids"})
 }
 
-// tell sends the waiting names, some at a time, until it fails. The rest are sent when their players are named again.
-func (b *Book) tell(ctx context.Context) error {
+// publish publishes the waiting names in batches until one fails. The rest are published when they are requested again.
+func (b *Book) publish(ctx context.Context) error {
 	b.mu.Lock()
 	rest := b.pending
 	b.pending = nil
@@ -161,12 +161,12 @@ func (b *Book) tellSome(ctx context.Context, some []store.Named) error {
 	return b.o.Store.Tell(ctx, some)
 }
 
-// lose counts names that could not be told.
+// lose counts names that could not be published.
 func (b *Book) lose(rest []store.Named) {
 	b.lost.Add(float64(len(rest)))
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, one := range rest {
-		delete(b.told, one)
+		delete(b.published, one)
 	}
 }

@@ -89,7 +89,7 @@ func TestABookTellsWhoIsCalled(t *testing.T) {
 		if _, err := b.Faces(ctx, []string{"a"}); err == nil {
 			t.Error("no error where nothing could be read")
 		}
-		<-time.After(toldFor + 1) // of the bubble
+		<-time.After(publishedFor + 1) // of the bubble
 		call(2, "a")
 		s.away = nil
 		call(3, "a")
@@ -147,7 +147,7 @@ func TestManyNamesAreToldInParts(t *testing.T) {
 	for i := range 2*atOnce + 1 {
 		b.Called([]string{strconv.Itoa(i)})
 	}
-	if err := b.tell(t.Context()); err != nil || s.told != 2*atOnce+1 || s.most != atOnce {
+	if err := b.publish(t.Context()); err != nil || s.told != 2*atOnce+1 || s.most != atOnce {
 		t.Errorf("%d names were told, %d at once (%v)", s.told, s.most, err)
 	}
 }
@@ -167,7 +167,7 @@ func TestLostNamesAreToldAgain(t *testing.T) {
 			b.Called([]string{strconv.Itoa(i)})
 		}
 		var none *loop.Recoverer
-		err := none.Try("names", func() error { return b.tell(t.Context()) })
+		err := none.Try("names", func() error { return b.publish(t.Context()) })
 		lost := testutil.ToFloat64(b.lost)
 		isWell := away == nil
 		if (s.told == many) != isWell || (err == nil) != isWell || lost != many*float64(min(i+1, 2)) {

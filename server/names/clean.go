@@ -5,24 +5,24 @@ import (
 	"unicode"
 )
 
-// MaxName is how many characters of a name are shown.
+// MaxName is the number of shown characters of a name.
 const MaxName = 32
 
-// marksInRow is how many combining marks a letter may have: more climb over the lines around it.
+// marksInRow is the number of combining marks in a row. More would overlap the lines around them.
 const marksInRow = 2
 
-// blank are letters and symbols that look like nothing.
+// blank are invisible characters.
 var blank = &unicode.RangeTable{R16: []unicode.Range16{
 	{Lo: 0x115F, Hi: 0x1160, Stride: 1}, // fillers of Hangul
 	{Lo: 0x17B4, Hi: 0x17B5, Stride: 1}, // inherent vowels of Khmer
-	{Lo: 0x2800, Hi: 0x2800, Stride: 1}, // a Braille letter without dots
+	{Lo: 0x2800, Hi: 0x2800, Stride: 1}, // Braille without dots
 	{Lo: 0x3164, Hi: 0x3164, Stride: 1}, // a filler of Hangul
 	{Lo: 0xFFA0, Hi: 0xFFA0, Stride: 1}, // the same, of half the width
-	{Lo: 0xFFFC, Hi: 0xFFFD, Stride: 1}, // stand for what cannot be shown
+	{Lo: 0xFFFC, Hi: 0xFFFD, Stride: 1}, // replacement characters
 }}
 
-// Clean is what of a name is shown. Somebody with a strange name may play all the same, so nothing is refused: what is
-// invisible, turns the direction of the line or breaks it goes, and what is too long is cut. "" where nothing is left.
+// Clean returns a name as it is shown. No name is refused: invisible characters, line breaks and changes of direction
+// are removed, and a long name is cut. It returns "" if nothing is left.
 func Clean(name string) string {
 	var b strings.Builder
 	chars, marks, space := 0, 0, false

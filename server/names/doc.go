@@ -1,12 +1,11 @@
-// Package names knows how players are shown to each other: by the name and the picture of their tokens, checked, where
-// the operator wants that; see ADR 67.
+// Package names shares the players' display profiles: the checked name and avatar of their tokens, if the operator
+// enables that; see ADR 67.
 //
-// The gateway knows its players' tokens. A name goes to Redis (store.Names) when its player is to be shown and not
-// before: each node hears who has won last, and for whom the node that adds up a room's figures has no name, and
-// tells those of its own players. So a tap, a win and an arrival cost nothing for it, and what is kept is as much as
-// is shown.
+// The gateway has its players' tokens. A name is written to Redis (store.Names) only when its player is to be shown.
+// Each node receives the newest winners, and the players whose names a room's figures lack, and publishes the names of
+// its own players. So taps, wins and arrivals cost nothing, and only shown names are stored.
 //
-//	book.go    Book: what is told, and read
-//	clean.go   what a name may have in it
-//	hosts.go   where pictures may come from
+//	book.go    Book: publishes and reads profiles
+//	clean.go   the characters of a name
+//	hosts.go   the hosts of avatars
 package names

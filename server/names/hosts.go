@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// maxAvatar is how long an address may be, in bytes: WeChat's are some 140.
+// maxAvatar is the longest address, in bytes. WeChat's have some 140.
 const maxAvatar = 200
 
-// hostPattern is a name of the DNS, or all names below one.
+// hostPattern matches a DNS name, or all names below one.
 var hostPattern = regexp.MustCompile(`^(\*\.)?([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,62}$`)
 
-// Hosts are where pictures may come from: names such as img.example.com, or *.example.com for all below it.
+// Hosts are the hosts of avatars: img.example.com, or *.example.com for all names below it.
 type Hosts []string
 
-// Check returns what is wrong with them.
+// Check returns an error for the first invalid host.
 func (h Hosts) Check() error {
 	for _, host := range h {
 		if !hostPattern.MatchString(host) {
@@ -27,7 +27,7 @@ func (h Hosts) Check() error {
 	return nil
 }
 
-// Sources are the same as a Content-Security-Policy names them.
+// Sources returns the hosts as sources of a Content-Security-Policy.
 func (h Hosts) Sources() []string {
 	sources := make([]string, len(h))
 	for i, host := range h {
@@ -36,7 +36,7 @@ func (h Hosts) Sources() []string {
 	return sources
 }
 
-// Avatar is the address of a picture as it may be shown, "" where it may not.
+// Avatar returns the address of an avatar as it may be shown, or "".
 func (h Hosts) Avatar(address string) string {
 	if len(address) > maxAvatar {
 		return ""

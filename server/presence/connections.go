@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// hereEvery is how often a node with players reports that it is alive, and reads which others are.
+	// hereEvery is the interval at which a node with players reports that it is alive, and reads the other live nodes.
 	hereEvery = 5 * time.Second
-	// keepEvery is how often a node writes all connections again. It is far less than Redis keeps them.
+	// keepEvery is the interval at which a node writes all connections again. It is far less than Redis keeps them.
 	keepEvery = 2 * time.Minute
 )
 
@@ -29,19 +29,19 @@ type Store interface {
 	Nodes(ctx context.Context) ([]string, error)
 }
 
-// Notice notifies a node of what another has found out about a player who is on both.
+// Notice informs a node about a player who is also on the sending node.
 type Notice struct {
 	User  string   `json:"user"`
 	Nodes int      `json:"nodes"`         // on which the player is
 	End   []uint64 `json:"end,omitempty"` // the node's connections of the player that are too many
 }
 
-// ConnectionsOptions are the settings of Connections. All are needed but those that say so.
+// ConnectionsOptions are the settings of Connections. All are required unless stated otherwise.
 type ConnectionsOptions struct {
 	Store Store
 	Node  string
 	Most  int // connections that a player may have; 0: no limit
-	// End ends a connection of this node, Among reports on how many nodes a player of this node is, Notify sends a
+	// End ends a connection of this node. Among gets the number of nodes of a player of this node. Notify sends a
 	// notice to another node. None of them may wait.
 	End        func(user string, n uint64)
 	Among      func(user string, nodes int)
@@ -51,7 +51,7 @@ type ConnectionsOptions struct {
 	Registerer prometheus.Registerer
 }
 
-// Connections are those of this node's players. Their Run must be started, once.
+// Connections tracks the connections of this node's players. Its Run must be started, once.
 type Connections struct {
 	o     ConnectionsOptions
 	ended prometheus.Counter
@@ -60,7 +60,7 @@ type Connections struct {
 	mu     sync.Mutex
 	hereAt time.Time // when this node has last reported that it is alive
 
-	// of Flush alone
+	// used by Flush only
 	nodes  map[string]bool // whether a node is alive
 	readAt time.Time       // when nodes was read
 }
@@ -71,7 +71,7 @@ type connection struct {
 	since int64 // Unix ms
 }
 
-// NewConnections makes a list without connections.
+// NewConnections returns Connections without connections.
 func NewConnections(o ConnectionsOptions) *Connections {
 	c := &Connections{o: o, ended: prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "redrain_too_many_connections_total",
@@ -79,14 +79,14 @@ func NewConnections(o ConnectionsOptions) *Connections {
 	})}
 	o.Registerer.MustRegister(c.ended)
 	c.here = NewTracker(Options[string, connection]{
-		Part: "connections", Work: "telling other nodes of players' connections; counting only this node's",
+		Part: "connections", Work: "write players' connections for other nodes; counting only this node's",
 		Flush: c.flush, Every: keepEvery, Recoverer: o.Recoverer, Log: o.Log,
 	})
 	return c
 }
 
-// Come notes a connection of this node. When it returns, what follows from it holds; if Redis does not answer in time,
-// only what follows from this node's connections.
+// Come adds a connection of this node, and calls End and Among as needed before it returns. If Redis does not answer in
+// time, it uses this node's connections only.
 func (c *Connections) Come(ctx context.Context, user string, n uint64, since int64) {
 	written := c.here.enter(user, connection{n, since})
 	var own []store.Connection
@@ -99,12 +99,12 @@ func (c *Connections) Come(ctx context.Context, user string, n uint64, since int
 	c.here.wait(ctx, written)
 }
 
-// stored is a connection of this node as Redis has it.
+// stored returns a connection of this node in the form for Redis.
 func (c *Connections) stored(user string, one connection) store.Connection {
 	return store.Connection{User: user, Node: c.o.Node, N: one.n, Since: one.since}
 }
 
-// Gone ends what Come began.
+// Gone undoes Come.
 func (c *Connections) Gone(user string, n uint64) { c.remove(user, n) }
 
 // remove takes a connection of this node off the list. It reports whether the connection was there.
@@ -117,7 +117,7 @@ func (c *Connections) remove(user string, n uint64) bool {
 	return false
 }
 
-// Heard takes a notice of another node.
+// Heard applies a notice of another node.
 func (c *Connections) Heard(n Notice) {
 	for _, number := range n.End {
 		c.end(n.User, number)
@@ -140,7 +140,7 @@ func (c *Connections) Run(ctx context.Context) error {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushWithin)
 	defer cancel()
 	if err := c.o.Store.Gone(last, c.o.Node); err != nil {
-		c.o.Log.Debug("the other nodes find out that this one has gone", "err", err)
+		c.o.Log.Debug("remove this node from the live nodes; it expires by itself", "err", err)
 	}
 	return err
 }
@@ -160,7 +160,7 @@ func (c *Connections) reportAlive(ctx context.Context) error {
 	return nil
 }
 
-// flush writes connections, and does what follows from all those of their players.
+// flush writes connections, and applies the limits to all connections of their players.
 func (c *Connections) flush(ctx context.Context, changes []Change[string, connection]) error {
 	if err := c.reportAlive(ctx); err != nil {
 		return err
@@ -187,8 +187,7 @@ func (c *Connections) flush(ctx context.Context, changes []Change[string, connec
 	return nil
 }
 
-// readNodes reads which nodes are alive if that was not done lately, or if one of the connections is of a node that may
-// have just come.
+// readNodes reads the live nodes if that was not done lately, or if a connection is of an unknown node.
 func (c *Connections) readNodes(ctx context.Context, list []store.Connection) error {
 	isNew := func(one store.Connection) bool {
 		_, isKnown := c.nodes[one.Node]
@@ -230,7 +229,7 @@ func (c *Connections) alive(list []store.Connection) []store.Connection {
 	})
 }
 
-// tooMany returns those of a player's connections that are too many: the oldest.
+// tooMany returns the oldest of a player's connections, those above the limit.
 func (c *Connections) tooMany(list []store.Connection) []store.Connection {
 	if c.o.Most == 0 || len(list) <= c.o.Most {
 		return nil
@@ -241,8 +240,7 @@ func (c *Connections) tooMany(list []store.Connection) []store.Connection {
 	return list[:len(list)-c.o.Most]
 }
 
-// conclude does what follows from all connections of a player: those that are too many end, and each node on which the
-// player is learns on how many they are.
+// conclude ends a player's connections above the limit, and reports the number of the player's nodes to each of them.
 func (c *Connections) conclude(user string, list []store.Connection) {
 	tooMany := c.tooMany(list)
 	staying := map[string]bool{}

@@ -43,7 +43,7 @@ func (t *Tracker[G, M]) all() (all []key[G, M]) {
 	return all
 }
 
-// flushPending writes what is pending now and is not in tried, and adds it to tried.
+// flushPending writes the pending changes that are not in tried, and adds them to tried.
 func (t *Tracker[G, M]) flushPending(ctx context.Context, tried map[key[G, M]]bool) (failed error) {
 	t.mu.Lock()
 	var due []key[G, M]
@@ -60,7 +60,7 @@ func (t *Tracker[G, M]) flushPending(ctx context.Context, tried map[key[G, M]]bo
 	return failed
 }
 
-// flush writes some members if they are still here, and what is pending of them.
+// flush writes some members that are still here, and their pending changes.
 func (t *Tracker[G, M]) flush(ctx context.Context, some []key[G, M]) error {
 	changes, waiting := t.take(some)
 	if len(changes) == 0 {

@@ -9,7 +9,7 @@ import (
 	"redrain/internal/loop"
 )
 
-// State is where a member is.
+// State is a member's state.
 type State int
 
 const (
@@ -28,36 +28,36 @@ type Change[G, M comparable] struct {
 	State  State
 }
 
-// Options of a Tracker. All are needed but those that say so.
+// Options of a Tracker. All are required unless stated otherwise.
 type Options[G, M comparable] struct {
 	Part string // names the tracker in metrics, alarms and the log
-	Work string // what Flush does, for the log of an outage
+	Work string // the description of Flush, for the log of an outage
 	// Flush writes changes to where all nodes see them, at most 500. After an error or a panic the same changes come
 	// again, except for members whose state has changed meanwhile. One Flush runs at a time.
 	Flush func(ctx context.Context, changes []Change[G, M]) error
-	// Every is the time after which all members of this node are written again; 0: never. The reader of what is written
-	// lets members expire that are not.
+	// Every is the interval at which all members of this node are written again; 0: never. Members that are not written
+	// again expire for the readers.
 	Every time.Duration
-	// LeavesLate has departures written with all members only, so that a member may come back meanwhile.
+	// LeavesLate delays departures to the next write of all members, so that a member may come back meanwhile.
 	LeavesLate bool
 	Recoverer  *loop.Recoverer // nil: panics are logged only
 	Log        *slog.Logger
 }
 
 const (
-	// atOnce is how many changes one flush writes at most: it must end in flushWithin.
+	// atOnce is the most changes of one flush, which must end in flushWithin.
 	atOnce = 500
 	// flushWithin limits a flush.
 	flushWithin = 5 * time.Second
-	// enterWithin is how long Enter waits at most.
+	// enterWithin is the longest wait of Enter.
 	enterWithin = 500 * time.Millisecond
 	// retryFirst and retryMost are the pauses after a failed flush.
 	retryFirst, retryMost = 100 * time.Millisecond, 5 * time.Second
 )
 
-// Tracker knows the members of groups that are on this node, and writes them to where all nodes see them: arrivals and
-// departures in batches, and all members every now and then. A member may have several connections. It is safe for
-// concurrent use; its Run must be started, once.
+// Tracker holds the members of groups on this node, and writes them for all nodes: arrivals and departures in batches,
+// and all members periodically. A member may have several connections. It is safe for concurrent use; its Run must be
+// started, once.
 type Tracker[G, M comparable] struct {
 	o    Options[G, M]
 	wake loop.Wake
@@ -80,7 +80,7 @@ type member struct {
 	written     chan struct{} // closed when the member was flushed, or could not be; nil: no caller waits for that
 }
 
-// NewTracker makes a tracker without members.
+// NewTracker returns a tracker without members.
 func NewTracker[G, M comparable](o Options[G, M]) *Tracker[G, M] {
 	return &Tracker[G, M]{o: o, wake: loop.NewWake(), over: make(chan struct{}), groups: map[G]map[M]member{},
 		pending: map[key[G, M]]State{}}
@@ -112,8 +112,8 @@ func (t *Tracker[G, M]) add(group G, one M) member {
 	return m
 }
 
-// Enter counts a connection of a member and has it written. It returns when all nodes can see it, after half a second,
-// or at once while flushes fail.
+// Enter counts a connection of a member and writes it. It returns when all nodes can see it, after half a second, or at
+// once while flushes fail.
 func (t *Tracker[G, M]) Enter(ctx context.Context, group G, one M) {
 	t.wait(ctx, t.enter(group, one))
 }
@@ -128,11 +128,11 @@ func (t *Tracker[G, M]) wait(ctx context.Context, written <-chan struct{}) {
 	case <-written:
 	case <-t.over:
 	case <-ctx.Done():
-		t.o.Log.Debug("other nodes do not know a new member yet", "part", t.o.Part, "err", ctx.Err())
+		t.o.Log.Debug("write a new member; other nodes do not have it yet", "part", t.o.Part, "err", ctx.Err())
 	}
 }
 
-// enter returns what is closed when the member is written; nil if there is nothing to wait for.
+// enter returns a channel that is closed when the member is written; nil if no wait is needed.
 func (t *Tracker[G, M]) enter(group G, one M) (written <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -149,7 +149,7 @@ func (t *Tracker[G, M]) enter(group G, one M) (written <-chan struct{}) {
 	return m.written
 }
 
-// Remove takes back a connection that Add has counted. A departure that Add has replaced is pending again.
+// Remove undoes Add. A departure that Add has replaced is pending again.
 func (t *Tracker[G, M]) Remove(group G, one M) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -194,7 +194,7 @@ func (t *Tracker[G, M]) Leave(group G, one M, state State) (last bool) {
 	return true
 }
 
-// Disown has a member removed that is written as one of this node and is not here.
+// Disown removes a member that is written as one of this node and is not here.
 func (t *Tracker[G, M]) Disown(group G, one M) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -228,14 +228,14 @@ func (t *Tracker[G, M]) Members(group G) []M {
 	return all
 }
 
-// Count is the number of a group's members on this node.
+// Count returns the number of a group's members on this node.
 func (t *Tracker[G, M]) Count(group G) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.groups[group])
 }
 
-// Groups is the number of groups that have members on this node.
+// Groups returns the number of groups that have members on this node.
 func (t *Tracker[G, M]) Groups() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -6,42 +6,42 @@ import (
 	"redrain/rain"
 )
 
-// Who is a player as the gateway knows them.
-type Who struct {
+// Player is a player with the data from the token and the connection.
+type Player struct {
 	User    string
 	Address string // as limits count it
-	Session string // of the issuer, that the token was made in; "": the token does not say
-	Issued  int64  // when the token was made, Unix ms; 0: it does not say
+	Session string // the issuer's session of the token; "": not in the token
+	Issued  int64  // issue time of the token, Unix ms; 0: not in the token
 }
 
-// Hand is how one player of this node taps: a few sums, so that a tap costs no memory. The methods may be called from
-// any goroutine, and those of no Hand do nothing.
+// Hand is the tap profile of a player of this node: a few sums, so that a tap costs no memory. Its methods are safe for
+// concurrent use, and do nothing on a nil Hand.
 type Hand struct {
-	who   Who
+	who   Player
 	since int64 // when the player was first seen here, Unix ms
 	watch *Watch
-	next  *Hand // in the list of those that have changed
+	next  *Hand // in the list of changed hands
 
 	mu      sync.Mutex
 	queued  bool // in that list
-	several bool // the player is, or was, on other nodes as well
+	several bool // the player is, or was, on other nodes too
 	sums    sums
 	last    int64 // the tap before, Unix ms
 	wins    int
 	rain    int64  // when the rain of the last tap began, Unix ms
 	in      string // the campaign of that tap
 
-	// The watch's, under its lock.
+	// guarded by the watch's lock
 	winner, inSession bool
-	beat              int          // among those with the same rhythm; 0: with nobody
-	toldOf            [kinds]int64 // when the other nodes were told of what it has, Unix ms; 0: not yet
+	beat              int          // the steady rhythm that the hand counts for; 0: none
+	toldOf            [kinds]int64 // time of the last report of each trait to the other nodes, Unix ms; 0: not yet
 	told              Judgement
 }
 
-// pause is a time between two taps after which the next one begins a new rhythm, in milliseconds.
+// pause is the gap between two taps after which a new rhythm begins, in milliseconds.
 const pause = 2_000
 
-// Tap notes a tap on a drop of a campaign, at the cluster's time.
+// Tap records a tap on a drop of a campaign, at the cluster's time.
 func (h *Hand) Tap(c *rain.Campaign, drop rain.DropID, now int64) {
 	if h == nil || c == nil {
 		return
@@ -53,7 +53,7 @@ func (h *Hand) Tap(c *rain.Campaign, drop rain.DropID, now int64) {
 	opened := r.WaveAt(drop.N)
 	near := r.Has(drop.N) && now >= opened
 	if near && now >= opened+r.FallMS+rain.GraceMS || drop.N < r.FirstWave {
-		return // late, which says nothing of a hand
+		return // late taps do not characterize a hand
 	}
 	h.mu.Lock()
 	h.rain, h.in = r.StartsAt, c.ID
@@ -66,7 +66,7 @@ func (h *Hand) Tap(c *rain.Campaign, drop rain.DropID, now int64) {
 	h.queue()
 }
 
-// queue has the hand looked at with the next look.
+// queue adds the hand to the next look.
 func (h *Hand) queue() {
 	h.mu.Lock()
 	queue := !h.queued
@@ -90,7 +90,7 @@ func (h *Hand) near(now, took int64) {
 	h.sums.fade()
 }
 
-// Won notes that a tap has won.
+// Won records that a tap has won.
 func (h *Hand) Won() {
 	if h == nil {
 		return
@@ -101,21 +101,21 @@ func (h *Hand) Won() {
 	h.queue()
 }
 
-// campaign is where the player has tapped last.
+// campaign returns the campaign of the last tap.
 func (h *Hand) campaign() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.in
 }
 
-// among notes on how many nodes the player is.
+// among records the number of the player's nodes.
 func (h *Hand) among(nodes int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.several = h.several || nodes > 1
 }
 
-// look takes the hand out of the list of those that have changed, and tells what is known of it.
+// look removes the hand from the list of changed ones, and returns its state.
 func (h *Hand) look() looked {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -124,5 +124,5 @@ func (h *Hand) look() looked {
 		young: h.rain > 0 && h.since >= h.rain-announced && (h.who.Issued == 0 || h.who.Issued >= h.rain-announced)}
 }
 
-// announced is how long before a rain it is worth making accounts for it, in milliseconds.
+// announced is the time before a rain from which new accounts are suspicious, in milliseconds.
 const announced = 60_000

@@ -17,10 +17,10 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	m := &metrics{
 		judgements: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "redrain_risk_judgements_total",
-			Help: "Looks at a player who has tapped, by what the rules said of them.",
+			Help: "Judgements of players who have tapped, by verdict.",
 		}, []string{"verdict"}),
 		reasons: auto.NewCounterVec(prometheus.CounterOpts{
-			Name: "redrain_risk_reasons_total", Help: "How often each rule has spoken against somebody.",
+			Name: "redrain_risk_reasons_total", Help: "Findings of each rule against players.",
 		}, []string{"rule"}),
 	}
 	for _, v := range []standing.VerdictAct{standing.Allow, standing.Hold, standing.Deny} {

@@ -8,37 +8,37 @@ import (
 	"redrain/server/config"
 )
 
-// Signals are what the rules know of a player. Times are in milliseconds.
+// Signals are the input of the rules about a player. Times are in milliseconds.
 type Signals struct {
-	Taps     int     // on drops that were near in time
-	Fast     int     // of them, those that came within FastMS of their drop's opening
-	Mean     float64 // from a drop's opening to the tap
+	Taps     int     // within the drops' time in the air
+	Fast     int     // those within FastMS of their drop's opening
+	Mean     float64 // mean time from a drop's opening to the tap
 	Spread   float64 // standard deviation of that
-	Gaps     int     // between taps that follow each other
+	Gaps     int     // number of gaps between consecutive taps
 	GapSplay float64 // standard deviation of the time between them
 	Astray   int     // taps on drops that were not there yet, or never are
 
-	Winners  int     // players with wins behind the player's address
-	Chorus   int     // players whose hands are as quick as this one's, to some milliseconds, and as steady
-	Crowd    float64 // as many would be by chance, as it is with hands that are somewhat quicker or slower
+	Winners  int     // players with wins at the player's address
+	Chorus   int     // players with the same rhythm, within some milliseconds, and as steady
+	Crowd    float64 // the number expected by chance, from the neighbouring rhythms
 	Sessions int     // players whose tokens come from the same session of the issuer
-	Young    bool    // the player was first seen, and their token issued, when the rain had been announced already
+	Young    bool    // the player's first visit and token came after the rain's announcement
 }
 
-// Rule is one of the reasons that there can be. Its score is 0 where it has nothing to say.
+// Rule is one reason for a verdict. Its score is 0 if it does not apply.
 type Rule struct {
 	Name  string
 	Judge func(s Signals, l config.RiskLimits) (score int, sentence string)
 }
 
-// Rules are all there are. Their scores add up. What honest players of one hall share, an address and young
-// accounts, is together less than a hold.
+// Rules lists all rules. Their scores add up. Honest players of one hall share an address and have young accounts;
+// these scores together are below a hold.
 var Rules = []Rule{
 	{"fast_hands", fastHands}, {"steady_hands", steadyHands}, {"steady_rhythm", steadyRhythm}, {"astray", astray},
 	{"same_rhythm", sameRhythm}, {"many_winners", manyWinners}, {"one_session", oneSession}, {"young", young},
 }
 
-// fastHands: nobody sees a drop and taps it within a tenth of a second, which is what athletics calls a false start.
+// fastHands: no person can see a drop and tap it within a tenth of a second, the limit of a false start in athletics.
 func fastHands(s Signals, l config.RiskLimits) (int, string) {
 	if s.Taps < l.Taps || s.Fast*2 < s.Taps {
 		return 0, ""
@@ -47,7 +47,7 @@ func fastHands(s Signals, l config.RiskLimits) (int, string) {
 		s.Fast, s.Taps, l.FastMS)
 }
 
-// steadyHands: the time that people take differs from tap to tap by some tens of milliseconds.
+// steadyHands: the reaction times of a person differ by some tens of milliseconds.
 func steadyHands(s Signals, l config.RiskLimits) (int, string) {
 	if s.Taps < 2*l.Taps || s.Spread >= float64(l.SpreadMS) {
 		return 0, ""
@@ -56,7 +56,7 @@ func steadyHands(s Signals, l config.RiskLimits) (int, string) {
 		"which is steadier than people are", s.Mean, s.Spread, s.Taps)
 }
 
-// steadyRhythm alone is no proof: an honest program may tap for somebody who cannot.
+// steadyRhythm alone is no proof: an assistive program may tap for an honest player.
 func steadyRhythm(s Signals, l config.RiskLimits) (int, string) {
 	if s.Gaps < 2*l.Taps || s.GapSplay >= float64(l.SpreadMS) {
 		return 0, ""
@@ -64,7 +64,7 @@ func steadyRhythm(s Signals, l config.RiskLimits) (int, string) {
 	return 20, fmt.Sprintf("the time from one tap to the next differs by %.0f ms over %d taps", s.GapSplay, s.Gaps)
 }
 
-// astray: who taps what is not there guesses names of drops. A wrong clock does so too.
+// astray: a player who taps missing drops guesses their ids. A wrong clock has the same effect.
 func astray(s Signals, l config.RiskLimits) (int, string) {
 	if s.Astray < 2*l.Taps || s.Astray < s.Taps {
 		return 0, ""
@@ -73,8 +73,8 @@ func astray(s Signals, l config.RiskLimits) (int, string) {
 		s.Astray+s.Taps)
 }
 
-// sameRhythm: hands as quick and as steady as each other's are the same program's, where many more have that rhythm
-// than one a little beside it. Of 100,000 people some hundred seem steady for a while, at all times from 300 to 600 ms.
+// sameRhythm: one program is likely if many more steady hands have a rhythm than the neighbouring ones. Of 100,000
+// people some hundred seem steady for a while, spread over rhythms from 300 to 600 ms.
 func sameRhythm(s Signals, l config.RiskLimits) (int, string) {
 	if s.Chorus < l.Chorus || float64(s.Chorus) < peak(s.Crowd) {
 		return 0, ""
@@ -83,11 +83,12 @@ func sameRhythm(s Signals, l config.RiskLimits) (int, string) {
 		"would be %.1f", s.Chorus, s.Mean, s.Crowd)
 }
 
-// peak is how many are too many where so many are to be expected: half as many again, as people's times are not spread
-// evenly, and five standard deviations of a Poisson distribution, with two for what the expectation is wrong by.
+// peak returns the number from which a rhythm is too frequent, given the expected one. It adds half, because people's
+// times are not spread evenly, and five standard deviations of a Poisson distribution. The 2 covers the error of the
+// expectation.
 func peak(expected float64) float64 { return 1.5*expected + 5*math.Sqrt(expected) + 2 }
 
-// manyWinners: a hall has one address too.
+// manyWinners alone is no proof: a hall has one address too.
 func manyWinners(s Signals, l config.RiskLimits) (int, string) {
 	if s.Winners < l.Winners {
 		return 0, ""
@@ -102,7 +103,7 @@ func oneSession(s Signals, l config.RiskLimits) (int, string) {
 	return 60, fmt.Sprintf("%d players have tokens of the same session of the issuer", s.Sessions)
 }
 
-// young: all guests are.
+// young alone is no proof: all guests are young.
 func young(s Signals, _ config.RiskLimits) (int, string) {
 	if !s.Young {
 		return 0, ""
@@ -110,14 +111,14 @@ func young(s Signals, _ config.RiskLimits) (int, string) {
 	return 5, "the account is younger than the rain"
 }
 
-// Judgement is what the rules say of a player together.
+// Judgement is the result of all rules about a player.
 type Judgement struct {
 	Act     standing.VerdictAct
 	Score   int
 	Reasons []standing.Reason
 }
 
-// Judge asks all rules.
+// Judge applies all rules.
 func Judge(s Signals, l config.RiskLimits) Judgement {
 	j := Judgement{Act: standing.Allow}
 	for _, r := range Rules {

@@ -9,14 +9,14 @@ import (
 	"redrain/grab/store"
 )
 
-// Shared is what the players of all nodes have in common. [store.Common] is that. With an error they answer for the
-// first traits, and for the players, that they got to.
+// Shared holds the common traits of players over all nodes. [store.Common] implements it. With an error its methods
+// return the results for the first traits or players only.
 type Shared interface {
 	Tell(ctx context.Context, traits []store.Trait) (having []int, err error)
 	Hands(ctx context.Context, node string, own map[string]string) (others map[string][]string, err error)
 }
 
-// kind is what players may have in common.
+// kind is a kind of trait.
 type kind int
 
 const (
@@ -28,38 +28,39 @@ const (
 
 func (k kind) String() string { return [...]string{"address", "session", "rhythm"}[k] }
 
-// common is what a player may have in common with others.
+// common is a trait that players may have in common.
 type common struct {
 	kind  kind
 	value string
 }
 
-// tally is how many have something in common, over all nodes.
+// tally is the number of players with a trait, over all nodes.
 type tally struct {
 	n  int
-	at int64 // when that was so, Unix ms
+	at int64 // time of the count, Unix ms
 }
 
 const (
-	// sharedWithin is how long a look waits for what is known of other nodes; then what is known here counts.
+	// sharedWithin is the longest wait of a look for the other nodes' data. After it this node's data counts.
 	sharedWithin = 500 * time.Millisecond
-	// aloneFor and sharedFor are after which time it is asked again how many have something in common, in milliseconds:
-	// where nobody else had it, and where somebody had.
+	// aloneFor and sharedFor are the lives of a tally, in milliseconds: if no other player had the trait, and if one
+	// had.
 	aloneFor, sharedFor = 10_000, 1_000
-	// renewAfter is after which time a player who taps is told of again: Redis may have been lost. In milliseconds.
+	// renewAfter is the interval at which an active player's traits are reported again, in milliseconds: Redis may have
+	// been lost.
 	renewAfter = 300_000
-	// toldAtOnce is of how much the other nodes are told in one look, and of how many players that are on several it is
-	// asked: it has to be done in its time. The others come with the next look, the oldest first.
+	// toldAtOnce is the most traits reported, and the most players on several nodes looked up, in one look. The others
+	// follow in the next look, the oldest first.
 	toldAtOnce = 2_000
-	// plenty have something in common: how many more do changes nothing.
+	// plenty is the number of players with a trait from which the exact count is irrelevant.
 	plenty = 1_000
-	// tallies is of how much is remembered how many have it.
+	// tallies is the number of cached tallies.
 	tallies = 100_000
-	// leavingMost is how much waits to be told at most while Redis is away.
+	// leavingMost is the most removed traits that wait to be reported while Redis is away.
 	leavingMost = 10_000
 )
 
-// joinHands adds what other nodes know of those who are on several. The sums of a player add up, wherever they tapped.
+// joinHands adds the other nodes' sums of players who are on several nodes.
 func (w *Watch) joinHands(ctx context.Context, round []looked) error {
 	now, own := w.o.Clock(), map[string]string{}
 	var later []*Hand
@@ -89,13 +90,13 @@ func (w *Watch) joinHands(ctx context.Context, round []looked) error {
 	return err
 }
 
-// count asks how many players of all nodes have in common what those of a look have. Who asks says that their player
-// has it: each player once, and again where the answer is old.
+// count reads how many players over all nodes share the traits of a look. A request also reports the player's trait:
+// once, and again when the tally is old.
 func (w *Watch) count(ctx context.Context, round []looked) error {
 	now := w.o.Clock()
 	w.mu.Lock()
 	left := min(len(w.leaving), toldAtOnce)
-	tell, of := slices.Clone(w.leaving[:left]), slices.Repeat([]*Hand{nil}, left) // those have left
+	tell, of := slices.Clone(w.leaving[:left]), slices.Repeat([]*Hand{nil}, left) // removed traits have no hand
 	w.leaving = slices.Delete(w.leaving, 0, left)
 	var later []*Hand
 	for i := range round {
@@ -111,7 +112,7 @@ func (w *Watch) count(ctx context.Context, round []looked) error {
 				l.hand.toldOf[c.kind] = now
 				tell = append(tell, store.Trait{Kind: c.kind.String(), Value: c.value, User: l.hand.who.User})
 				of = append(of, l.hand)
-				w.shared.Add(c, tally{w.known(c), now}) // others of this look do not ask again
+				w.shared.Add(c, tally{w.known(c), now}) // so that others of this look do not ask again
 			}
 		}
 	}
@@ -143,13 +144,13 @@ func (w *Watch) count(ctx context.Context, round []looked) error {
 	return err
 }
 
-// crowd are the rhythms around one by which it is told how many players would have it by chance: 20 to 60 ms sooner and
-// later. Those of one program lie within 10.
+// crowd lists the offsets of the neighbouring rhythms from which the expected number is estimated: 20 to 60 ms earlier
+// and later. Those of one program lie within 10.
 var crowd = []int{-6, -5, -4, -3, -2, 2, 3, 4, 5, 6}
 
 func rhythmOf(beat int) common { return common{rhythm, strconv.Itoa(beat)} }
 
-// asks is how much may have to be asked before it is told of somebody who has it.
+// asks returns the number of traits that may have to be read before a player with this one is reported.
 func (c common) asks() int {
 	if c.kind == rhythm {
 		return len(crowd)
@@ -157,8 +158,8 @@ func (c common) asks() int {
 	return 0
 }
 
-// askAround is what has to be asked before it is told of somebody who has c, so that nobody is judged by a rhythm
-// before it is known how many have one like it. It needs the lock.
+// askAround returns the traits to be read before a player with c is reported. A rhythm is judged only with the counts
+// of the neighbouring ones. It needs the lock.
 func (w *Watch) askAround(c common, now int64) (ask []store.Trait) {
 	if c.kind != rhythm {
 		return nil
@@ -167,21 +168,21 @@ func (w *Watch) askAround(c common, now int64) (ask []store.Trait) {
 	for _, by := range crowd {
 		c := rhythmOf(beat + by)
 		if known, found := w.shared.Get(c); !found || now-known.at >= sharedFor {
-			w.shared.Add(c, tally{known.n, now}) // others of this look do not ask again
+			w.shared.Add(c, tally{known.n, now}) // so that others of this look do not ask again
 			ask = append(ask, store.Trait{Kind: c.kind.String(), Value: c.value})
 		}
 	}
 	return ask
 }
 
-// lookAgain has hands looked at once more, though they may not tap again.
+// lookAgain adds hands to the next look, even without another tap.
 func lookAgain(hands []*Hand) {
 	for _, h := range hands {
 		h.queue()
 	}
 }
 
-// toBeAsked tells whether a player's having something is to be told, or to be asked about. It needs the lock.
+// toBeAsked reports whether a player's trait has to be reported or read. It needs the lock.
 func (w *Watch) toBeAsked(l *looked, c common, now int64) bool {
 	known, found := w.shared.Get(c)
 	if found && known.n >= plenty && now-known.at < aloneFor {
@@ -197,7 +198,7 @@ func (w *Watch) toBeAsked(l *looked, c common, now int64) bool {
 	if found && now-known.at < fresh {
 		return false
 	}
-	// Everybody has an address, and it alone is no reason: it is asked about where it would be one.
+	// An address alone is no reason: it is read only if it would decide.
 	if c.kind != address {
 		return true
 	}
@@ -206,13 +207,13 @@ func (w *Watch) toBeAsked(l *looked, c common, now int64) bool {
 	return Judge(s, w.limits).Act != Judge(w.signals(l), w.limits).Act
 }
 
-// known is how many are known to have something in common. It needs the lock.
+// known returns the cached number of players with a trait. It needs the lock.
 func (w *Watch) known(c common) int {
 	t, _ := w.shared.Get(c)
 	return t.n
 }
 
-// has is what a player has that others may have too.
+// has returns a player's traits.
 func (l *looked) has() (all []common) {
 	if l.hand.winner {
 		all = append(all, common{address, l.hand.who.Address})

@@ -28,7 +28,7 @@ func (m *moments) deviation() float64 {
 	return math.Sqrt(max(m.Squares/max(m.N, 1)-m.mean()*m.mean(), 0))
 }
 
-// sums are what a hand has done, as far as it is remembered. Those of several nodes add up.
+// sums are the decaying sums of a hand. Those of several nodes add up.
 type sums struct {
 	Taps   moments `json:"taps"`
 	Gaps   moments `json:"gaps"`
@@ -36,11 +36,11 @@ type sums struct {
 	Astray float64 `json:"astray"`
 }
 
-// remembered is how many taps a hand remembers well: with twice as many, all it knows counts half. So who plays by
-// hand first and by program then is judged by the program soon.
+// remembered is the number of taps after which older ones start to decay: at twice as many, all sums are halved. So a
+// program is soon detected even if its player has played by hand before.
 const remembered = 32
 
-// fade forgets some of what was long ago.
+// fade halves the sums if there are too many taps.
 func (s *sums) fade() {
 	if s.Taps.N+s.Astray >= 2*remembered {
 		s.Taps.halve()
@@ -55,31 +55,31 @@ func (s *sums) join(o sums) {
 	s.Fast, s.Astray = s.Fast+o.Fast, s.Astray+o.Astray
 }
 
-// tell fills in what the sums say.
-func (s *sums) tell(to *Signals) {
+// setSignals sets the signals that follow from the sums.
+func (s *sums) setSignals(to *Signals) {
 	to.Taps, to.Fast, to.Mean, to.Spread = int(s.Taps.N), int(s.Fast), s.Taps.mean(), s.Taps.deviation()
 	to.Gaps, to.GapSplay, to.Astray = int(s.Gaps.N), s.Gaps.deviation(), int(s.Astray)
 }
 
-// noted is what a node tells of a hand.
+// noted is a hand as a node reports it.
 type noted struct {
 	At int64 `json:"at"` // Unix ms
 	sums
 }
 
-// notedForMS is for how long what another node has noted counts, in milliseconds: it tells again with each tap there.
+// notedForMS is the life of another node's report, in milliseconds. Each tap there renews it.
 const notedForMS = 60_000
 
 func (n noted) text() string {
 	text, err := json.Marshal(n)
 	if err != nil {
-		return "" // only for what is no number, which is read as nothing
+		return "" // only for NaN or infinity; the reader takes "" as no report
 	}
 	return string(text)
 }
 
-// readNoted reads what another node has noted at a time near now. What is old, or what no hand can have done, is
-// nothing: no node has more to say of a hand than it remembers.
+// readNoted parses another node's report. It rejects old reports, impossible sums, and sums of more taps than a node
+// remembers.
 func readNoted(text string, now int64) (s sums, ok bool) {
 	var n noted
 	if json.Unmarshal([]byte(text), &n) != nil || max(now-n.At, n.At-now) > notedForMS {
@@ -94,7 +94,7 @@ func readNoted(text string, now int64) (s sums, ok bool) {
 
 func within(x, most float64) bool { return x >= 0 && x <= most }
 
-// possible tells whether there are numbers with these moments, none of them below 0.
+// possible reports whether some numbers, none below 0, have these moments.
 func possible(m moments) bool {
 	const rounding = 1 + 1e-9
 	return m.N >= 0 && m.Sum >= 0 && m.Squares >= 0 && m.Sum*m.Sum <= m.Squares*m.N*rounding

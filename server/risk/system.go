@@ -20,21 +20,21 @@ import (
 	"redrain/rain"
 )
 
-// ErrNoAnswer turns somebody away because the system does not answer and --risk-default is deny. It says nothing of
-// them, so they may come back.
+// ErrNoAnswer means that the system does not answer and --risk-default is deny. It is no verdict about the player, who
+// may come back.
 var ErrNoAnswer = errors.New("players cannot be checked just now; try again shortly")
 
-// SystemOptions are those of a System. All are needed but those that say so.
+// SystemOptions are the options of a System. All are required unless stated otherwise.
 type SystemOptions struct {
 	URL, Secret string
 	Timeout     time.Duration
-	Default     standing.VerdictAct // what holds where there is no answer; our rules' own verdict holds in any case
-	CarryOut    bool                // else answers are written down, and nothing follows from them
+	Default     standing.VerdictAct // the verdict without an answer; the rules' own verdict holds in any case
+	CarryOut    bool                // false: answers are stored and not applied
 	Verdicts    Verdicts
-	// Known is the newest verdict about a player, as far as this node knows; nil: nothing is known.
+	// Known returns the newest cached verdict about a player; nil: none is cached.
 	Known      func(user string) (standing.Verdict, bool)
-	Told       func()               // is called when there is a new verdict
-	Alarm      func(message string) // hears that the system does not answer
+	Told       func()               // called after each new verdict
+	Alarm      func(message string) // called when the system does not answer
 	Recoverer  *loop.Recoverer      // nil: panics are logged only
 	Clock      rain.Clock
 	Log        *slog.Logger
@@ -42,15 +42,15 @@ type SystemOptions struct {
 	TLS        *tls.Config // for tests; nil: the system's authorities
 }
 
-// System is the operator's risk system. A question in flight has a goroutine, until its time-out at most.
+// System is the client of the operator's risk system. A request in flight has a goroutine, until its time-out at most.
 type System struct {
 	o       SystemOptions
 	client  *systemClient
-	joined  singleflight.Group // questions in flight, by what they ask
+	joined  singleflight.Group // requests in flight, by content
 	records *records
 }
 
-// NewSystem makes a System. Nothing is sent.
+// NewSystem returns a System. It sends nothing.
 func NewSystem(o SystemOptions) (*System, error) {
 	sender, err := signed.NewSender(signed.SenderOptions{URL: o.URL, Secret: o.Secret, Clock: o.Clock, Most: maxAnswer,
 		Idle: atOnce, TLS: o.TLS})
@@ -65,11 +65,11 @@ func NewSystem(o SystemOptions) (*System, error) {
 			state: newSystemState(o)}}, nil
 }
 
-// Close lets go of idle connections.
+// Close closes idle connections.
 func (s *System) Close() { s.client.sender.Close() }
 
-// ask asks about a player. The same question is asked once at a time, so that a player who comes with many connections
-// at once causes one request. It goes on until its time-out, even if nobody waits for it any more.
+// ask asks about a player. Equal requests at one time are sent once, so a player with many new connections causes one.
+// A request goes on until its time-out, even if all callers have left.
 func (s *System) ask(ctx context.Context, m Moment, who Caller, money *Money) (Answer, error) {
 	q := Request{Moment: m, Caller: who, Money: money}
 	key, err := json.Marshal(q)
@@ -93,14 +93,14 @@ func (s *System) ask(ctx context.Context, m Moment, who Caller, money *Money) (A
 	}
 }
 
-// Guest asks about a guest who is to be made: nil, standing.ErrDenied, ErrNoAnswer, or why a verdict cannot be
-// written down. One who is denied does not exist, so nothing is written about them.
+// Guest asks about a guest before the creation. It returns nil, standing.ErrDenied, ErrNoAnswer, or the error of
+// storing the verdict. A denied guest does not exist, so no verdict is stored.
 func (s *System) Guest(ctx context.Context, who Caller) error {
 	return s.enters(ctx, MomentGuest, who, func(standing.Verdict) error { return nil })
 }
 
-// Hello asks about a player who wants to come in, and has been let in by all others. Its errors are those of Guest. One
-// whom a person has released is not asked about.
+// Hello asks about a player whom all other checks have admitted. Its errors are those of Guest. It does not ask about a
+// player whom an operator has released.
 func (s *System) Hello(ctx context.Context, who Caller) error {
 	if s.trusted(who.User) {
 		return nil
@@ -108,7 +108,7 @@ func (s *System) Hello(ctx context.Context, who Caller) error {
 	return s.enters(ctx, MomentHello, who, func(v standing.Verdict) error { return s.write(ctx, v) })
 }
 
-// enters asks about somebody who comes in. denied writes down why they do not.
+// enters asks about a new connection. It calls denied to store a denial.
 func (s *System) enters(ctx context.Context, m Moment, who Caller, denied func(standing.Verdict) error) error {
 	answer, err := s.ask(ctx, m, who, nil)
 	if err != nil {
@@ -120,13 +120,13 @@ func (s *System) enters(ctx context.Context, m Moment, who Caller, denied func(s
 		return s.write(ctx, v)
 	case standing.Deny:
 		if err := denied(v); err != nil {
-			s.o.Log.Warn("a player is turned away, and why is not on record", "user", who.User, "err", err)
+			s.o.Log.Warn("store the denial of a player, who was turned away", "user", who.User, "err", err)
 		}
 		if s.o.CarryOut {
 			return standing.ErrDenied
 		}
 	default:
-		// What it has said before, and what the rules have, a person ends; that it did not answer, its answer does.
+		// A person ends verdicts of the system and of the rules. An answer ends only a verdict for a missing answer.
 		if known, found := s.o.Known(who.User); found && onlyUnanswered(known) {
 			return s.write(ctx, v)
 		}
@@ -134,7 +134,7 @@ func (s *System) enters(ctx context.Context, m Moment, who Caller, denied func(s
 	return nil
 }
 
-// enterAnyway does what is to be done without an answer.
+// enterAnyway applies --risk-default, because there is no answer.
 func (s *System) enterAnyway(ctx context.Context, user string) error {
 	switch {
 	case ctx.Err() != nil:
@@ -150,8 +150,8 @@ func (s *System) enterAnyway(ctx context.Context, user string) error {
 	return s.write(ctx, standing.Verdict{User: user, Act: standing.Hold, Reasons: reasons})
 }
 
-// write writes a verdict down, unless the newest one says as much already. Where nothing follows from it, nothing
-// follows from a ledger that is away either.
+// write stores a verdict, unless the newest one is equal. If verdicts are not applied, it only logs an error of the
+// ledger.
 func (s *System) write(ctx context.Context, v standing.Verdict) error {
 	known, found := s.o.Known(v.User)
 	same := known.Act == v.Act && known.Score >= v.Score && !onlyUnanswered(known)
@@ -160,19 +160,19 @@ func (s *System) write(ctx context.Context, v standing.Verdict) error {
 	}
 	err := s.records.write(ctx, v)
 	if err != nil && !s.o.CarryOut {
-		s.o.Log.Warn("what the risk system says of a player is not on record", "user", v.User, "err", err)
+		s.o.Log.Warn("store a verdict of the risk system", "user", v.User, "err", err)
 		return nil
 	}
 	return err
 }
 
-// trusted tells whether a person has said that a player may play.
+// trusted reports whether an operator has released a player.
 func (s *System) trusted(user string) bool {
 	known, found := s.o.Known(user)
 	return found && known.Act == standing.Allow && known.By != ledger.ByRules && known.By != ledger.ByService
 }
 
-// onlyUnanswered tells whether nothing speaks against a player but that the system has not answered.
+// onlyUnanswered reports whether the only reason against a player is a missing answer of the system.
 func onlyUnanswered(v standing.Verdict) bool {
 	if v.Act != standing.Hold || v.Score != 0 {
 		return false
@@ -181,8 +181,8 @@ func onlyUnanswered(v standing.Verdict) bool {
 	return len(reasons) == 1 && reasons[0].Rule == RuleNoAnswer
 }
 
-// Hold asks about players against whom our rules speak, all within the time-out. The answer counts, whatever the rules
-// say; about those whom the result does not have there is none, and the rules' verdict holds.
+// Hold asks about players with a verdict of the rules, all within the time-out. An answer overrides the rules. If a
+// player is missing in the result, there is no answer, and the rules' verdict holds.
 func (s *System) Hold(ctx context.Context, suspects []Suspect) map[string]standing.Verdict {
 	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
 	defer cancel()
@@ -222,8 +222,8 @@ func (s *System) Hold(ctx context.Context, suspects []Suspect) map[string]standi
 	return answers
 }
 
-// Withdrawal asks about money that is to leave: why it is to be held, "" where it is not; standing.ErrDenied or
-// ErrNoAnswer where it is not to be taken out at all. The answer is about the money, not about the player.
+// Withdrawal asks about a withdrawal before it is paid. It returns the reason to hold it, or "" to pay it. With
+// standing.ErrDenied or ErrNoAnswer it is refused. The answer is about the money, not about the player.
 func (s *System) Withdrawal(ctx context.Context, who Caller, money Money) (hold string, err error) {
 	answer, err := s.ask(ctx, MomentWithdrawal, who, &money)
 	switch {
@@ -234,7 +234,7 @@ func (s *System) Withdrawal(ctx context.Context, who Caller, money Money) (hold 
 	case err != nil && s.o.CarryOut && s.o.Default == standing.Hold:
 		return "the risk system did not answer", nil
 	case err != nil:
-		return "", nil //nolint:nilerr // allowed where nobody answers
+		return "", nil //nolint:nilerr // allowed without an answer
 	}
 	if answer.Verdict != standing.Allow {
 		s.o.Log.Info("the risk system speaks against a withdrawal", "withdrawal", money.Withdrawal, "user", who.User,

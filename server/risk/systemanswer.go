@@ -12,7 +12,7 @@ import (
 	"redrain/payout/ledger/standing"
 )
 
-// The bounds of an answer. Reasons of this number and length fit into a row of the ledger.
+// The limits of an answer. Reasons within them fit into a row of the ledger.
 const (
 	maxAnswer  = 8 << 10 // bytes
 	maxReasons = 8
@@ -20,18 +20,18 @@ const (
 	maxScore   = 1_000_000
 )
 
-// Answer is what the system says of a player.
+// Answer is the system's verdict on a player.
 type Answer struct {
 	Verdict standing.VerdictAct `json:"verdict"`
 	Score   int                 `json:"score"`
 	Reasons []string            `json:"reasons"`
 }
 
-// errInvalid is an answer that says nothing.
-var errInvalid = errors.New("the answer makes no sense")
+// errInvalid means that an answer cannot be used.
+var errInvalid = errors.New("invalid answer")
 
-// readAnswer reads an HTTP answer: 200, JSON, one object with a verdict. From anything else nothing follows: a proxy's
-// page, a redirect, the answer of a system that is still starting.
+// readAnswer parses an HTTP answer: 200, JSON, one object with a verdict. It rejects others: a proxy's page, a
+// redirect, the answer of a system that is still starting.
 func readAnswer(a signed.Answer) (said Answer, err error) {
 	kind, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type"))
 	switch {
@@ -71,13 +71,13 @@ func (a Answer) check() error {
 	return nil
 }
 
-// What speaks against a player here, as rules are named.
+// Reasons against a player, named like rules.
 const (
-	RuleSystem   = "risk_url"  // the system has said so
-	RuleNoAnswer = "no_answer" // it has not answered, and --risk-default is hold
+	RuleSystem   = "risk_url"  // the system's verdict
+	RuleNoAnswer = "no_answer" // no answer, and --risk-default is hold
 )
 
-// verdictOn is the answer as a verdict about a player. What our rules say stands behind it.
+// verdictOn returns the answer as a verdict about a player, followed by the findings of the rules.
 func (a Answer) verdictOn(user string, rules *Opinion) standing.Verdict {
 	said := a.Reasons
 	if len(said) == 0 {

@@ -13,28 +13,28 @@ import (
 )
 
 const (
-	// atOnce is how many requests of this process are under way.
+	// atOnce is the number of requests of this process in flight.
 	atOnce = 64
-	// maxWaiting is how many more wait for one of them to end, each no longer than the time-out.
+	// maxWaiting is the number of further requests that wait, each no longer than the time-out.
 	maxWaiting = 1024
 )
 
-// Errors of a question that has no answer.
+// Errors of a request without an answer.
 var (
 	errLate = errors.New("no answer in time")
 	errBusy = errors.New("too many questions wait for an answer")
 )
 
-// systemClient asks the system, so many times at once.
+// systemClient sends requests to the system, atOnce of them in flight.
 type systemClient struct {
 	sender  *signed.Sender
 	timeout time.Duration
-	places  chan struct{} // holds an element for each request under way
+	places  chan struct{} // holds an element for each request in flight
 	waiting atomic.Int64
 	state   *systemState
 }
 
-// ask asks once. An error says that there is no answer.
+// ask sends a request once. An error means that there is no answer.
 func (c *systemClient) ask(ctx context.Context, q Request) (Answer, error) {
 	began := time.Now()
 	limit, cancel := context.WithTimeout(ctx, c.timeout)
@@ -42,7 +42,7 @@ func (c *systemClient) ask(ctx context.Context, q Request) (Answer, error) {
 	answer, err := c.send(limit, q)
 	switch {
 	case err != nil && errors.Is(ctx.Err(), context.Canceled):
-		return Answer{}, ctx.Err() // who has asked is gone
+		return Answer{}, ctx.Err() // the caller is gone
 	case err != nil && limit.Err() != nil:
 		err = errLate
 	}
@@ -67,7 +67,7 @@ func (c *systemClient) send(ctx context.Context, q Request) (Answer, error) {
 	return readAnswer(said)
 }
 
-// enter takes a place, or waits for one where not too many do.
+// enter takes a place, or waits for one if not too many requests wait.
 func (c *systemClient) enter(ctx context.Context) error {
 	select {
 	case c.places <- struct{}{}:

@@ -10,26 +10,26 @@ import (
 	"redrain/server/timeout"
 )
 
-// records writes verdicts, those of one moment together: an outage with --risk-default hold gives one to each
-// newcomer, and each transaction waits for the one before.
+// records writes verdicts in batches: an outage with --risk-default hold creates one for each newcomer, and each
+// transaction waits for the one before.
 type records struct {
 	to        Verdicts
 	told      func()
 	recoverer *loop.Recoverer
 
 	mu      sync.Mutex
-	next    *page // is written when the page before it is
+	next    *page // written after the current page
 	writing bool  // run is running
 }
 
-// page is what is written together.
+// page is a batch of verdicts.
 type page struct {
 	verdicts []standing.Verdict
 	done     chan struct{} // closed when err is known
 	err      error
 }
 
-// maxPage is how many verdicts wait to be written at most. More are refused.
+// maxPage is the most verdicts that wait to be written. More are refused.
 const maxPage = 1000
 
 func newRecords(to Verdicts, told func(), recoverer *loop.Recoverer) *records {
@@ -54,7 +54,7 @@ func (r *records) write(ctx context.Context, v standing.Verdict) error {
 	case <-p.done:
 		return p.err
 	case <-ctx.Done():
-		return ctx.Err() // it is written all the same
+		return ctx.Err() // the verdict is written all the same
 	}
 }
 

@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// failingAfter is how many questions in a row have no answer before the system counts as failing.
+	// failingAfter is the number of consecutive requests without an answer from which the system counts as failing.
 	failingAfter = 3
-	// failingFor is how long it counts so at least: one that answers now and then is told of now and then.
+	// failingFor is the least time for which it counts as failing, so that a flapping system causes few alarms.
 	failingFor = 10 * time.Second
 )
 
-// What becomes of a question that has no verdict.
+// Results of a request without a verdict.
 const (
 	outcomeLate        = "late"
 	outcomeInvalid     = "invalid"
@@ -27,11 +27,11 @@ const (
 	outcomeUnreachable = "unreachable"
 )
 
-// systemState is whether the system answers. It is told when that changes, not at each question.
+// systemState tracks whether the system answers. It reports changes, not each request.
 type systemState struct {
 	log   *slog.Logger
 	alarm func(message string)
-	said  string // what holds without an answer
+	said  string // the verdict without an answer
 
 	answers *prometheus.CounterVec
 	seconds prometheus.Histogram
@@ -40,19 +40,19 @@ type systemState struct {
 	mu      sync.Mutex
 	inARow  int
 	failing bool
-	since   time.Time // when that began
+	since   time.Time // start of that
 }
 
 func newSystemState(o SystemOptions) *systemState {
 	s := &systemState{log: o.Log, alarm: o.Alarm, said: string(o.Default),
 		answers: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "redrain_risk_url_answers_total",
-			Help: "Questions to the operator's risk system, by moment and answer: allow, hold, deny, or what took " +
+			Help: "Requests to the operator's risk system, by moment and answer: allow, hold, deny, or what took " +
 				"its place: late (none in time), unreachable, invalid (one that makes no sense), busy (too many at " +
 				"once).",
 		}, []string{"moment", "answer"}),
 		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "redrain_risk_url_seconds", Help: "How long the risk system takes to answer, time-outs included.",
+			Name: "redrain_risk_url_seconds", Help: "Time until the risk system answers, time-outs included.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5},
 		}),
 		gauge: prometheus.NewGauge(prometheus.GaugeOpts{
@@ -69,7 +69,7 @@ func newSystemState(o SystemOptions) *systemState {
 	return s
 }
 
-// ended notes how a question has ended.
+// ended records the result of a request.
 func (s *systemState) ended(m Moment, a Answer, err error, took time.Duration) {
 	outcome := string(a.Verdict)
 	switch {

@@ -22,20 +22,19 @@ import (
 	"redrain/server/config"
 )
 
-// Verdicts keeps judgements where whoever pays reads them. [ledger.Risk] does.
+// Verdicts stores judgements for the payers. [ledger.Risk] implements it.
 type Verdicts interface {
 	Give(ctx context.Context, by string, given ...standing.Verdict) (fresh int, err error)
 }
 
-// Options of a watch.
+// Options of a Watch. All are required unless stated otherwise.
 type Options struct {
 	Limits   config.RiskLimits
 	Verdicts Verdicts
-	Told     func() // is called when there is a new verdict; nil: nobody is to know
-	// Second is asked for an opinion that counts instead of the rules', where it has one. It may take a while. nil: the
-	// rules' counts.
+	Told     func() // called after each new verdict; may be nil
+	// Second returns second opinions, which override the rules'. It may take a while. Nil: the rules' opinion counts.
 	Second     func(ctx context.Context, suspects []Suspect) map[string]standing.Verdict
-	Shared     Shared // what the players of all nodes have in common
+	Shared     Shared // the common traits of players over all nodes
 	Node       string // this node's name there
 	Clock      rain.Clock
 	Recoverer  *loop.Recoverer
@@ -43,29 +42,30 @@ type Options struct {
 	Registerer prometheus.Registerer
 }
 
-// Suspect is a player against whom the rules speak, and what they say.
+// Suspect is a player with a verdict of the rules.
 type Suspect struct {
-	Who
+	Player
 	Judgement
 
-	Campaign string // where they have tapped last
+	Campaign string // the campaign of the last tap
 }
 
 // finding is a verdict that is not in the ledger yet.
 type finding struct {
 	suspect Suspect
 	given   standing.Verdict
-	by      string // "" before a second opinion was asked for
+	by      string // "" before the request of a second opinion
 }
 
-// hands is how many players a node remembers, also when they have gone: who comes back goes on where they were.
+// hands is the number of players that a node remembers, including players who have left: a returning player continues
+// the same profile.
 const hands = 100_000
 
-// Watch knows the hands of this node's players, and judges those that have tapped.
+// Watch holds the hands of this node's players, and judges those who have tapped.
 type Watch struct {
 	o      Options
 	limits config.RiskLimits
-	dirty  atomic.Pointer[Hand] // a list: those that have tapped since the last look
+	dirty  atomic.Pointer[Hand] // a list of the hands with taps since the last look
 
 	mu       sync.Mutex
 	of       *lru.Cache[string, *Hand]
@@ -73,19 +73,19 @@ type Watch struct {
 	sessions map[string]int // players by the session of the issuer
 	chorus   map[int]int    // players with steady hands by their rhythm
 	untold   map[string]finding
-	shared   *lru.Cache[common, tally] // over all nodes, as far as it was asked
-	leaving  []store.Trait             // what players of this node have no longer, and is to be told
+	shared   *lru.Cache[common, tally] // cached counts over all nodes
+	leaving  []store.Trait             // removed traits of this node's players, to be reported
 
-	elsewhere loop.FailureLog // of what is known of the other nodes
+	elsewhere loop.FailureLog // of reading the other nodes' data
 	metrics   *metrics
 }
 
-// NewWatch makes a watch of which nobody is known. Its Run must be started.
+// NewWatch returns a watch without players. Its Run must be started.
 func NewWatch(o Options) *Watch {
 	w := &Watch{o: o, limits: o.Limits, winners: map[string]int{}, sessions: map[string]int{}, chorus: map[int]int{},
 		untold: map[string]finding{}, metrics: newMetrics(o.Registerer),
 		elsewhere: loop.FailureLog{Log: o.Log,
-			Work: "asking what players of other nodes have done; each node judges by what it knows"}}
+			Work: "read the traits of other nodes' players; each node judges by its own data"}}
 	of, err := lru.NewWithEvict(hands, func(_ string, h *Hand) { w.forget(h) })
 	if err != nil {
 		panic(err) // only for a size below 1
@@ -97,8 +97,8 @@ func NewWatch(o Options) *Watch {
 	return w
 }
 
-// Hand is the hand of a player who has said hello. No Watch has none, and no hand is none's.
-func (w *Watch) Hand(who Who) *Hand {
+// Hand returns the hand of a player who has said hello. A nil Watch returns nil.
+func (w *Watch) Hand(who Player) *Hand {
 	if w == nil {
 		return nil
 	}
@@ -116,7 +116,7 @@ func (w *Watch) Hand(who Who) *Hand {
 	return h
 }
 
-// forget is called with the lock.
+// forget drops a hand. It needs the lock.
 func (w *Watch) forget(h *Hand) {
 	if h.inSession {
 		less(w.sessions, h.who.Session)
@@ -136,7 +136,8 @@ func less[K comparable](of map[K]int, key K) {
 	}
 }
 
-// Among notes on how many nodes a player is: from two on, they are judged by what they do on all. No Watch notes it.
+// Among records the number of a player's nodes: from two on, the player is judged by the taps on all. A nil Watch does
+// nothing.
 func (w *Watch) Among(user string, nodes int) {
 	if w == nil {
 		return
@@ -149,7 +150,7 @@ func (w *Watch) Among(user string, nodes int) {
 	}
 }
 
-// changed puts a hand into the list, in which it is once.
+// changed adds a hand to the list, once.
 func (w *Watch) changed(h *Hand) {
 	for {
 		h.next = w.dirty.Load()
@@ -159,34 +160,34 @@ func (w *Watch) changed(h *Hand) {
 	}
 }
 
-// lookEvery is how often hands are judged: a program is known for one within its first second.
+// lookEvery is the interval at which hands are judged: a program is detected within its first second.
 const lookEvery = 250 * time.Millisecond
 
 // Run judges until ctx ends.
 func (w *Watch) Run(ctx context.Context) error {
-	return loop.Run(ctx, loop.Spec{Part: "risk", Work: "writing verdicts about players; they are written when it works",
+	return loop.Run(ctx, loop.Spec{Part: "risk", Work: "write verdicts about players; they are retried",
 		Every: lookEvery, Do: w.Look, Recoverer: w.o.Recoverer, Log: w.o.Log})
 }
 
-// looked is what is known of a player who has tapped since the last look.
+// looked is the state of a player who has tapped since the last look.
 type looked struct {
 	hand    *Hand
 	sums    sums
 	won     bool
-	several bool // they are on other nodes as well
+	several bool // the player is on other nodes too
 	young   bool // see Signals
 }
 
-// Look judges who has tapped since the last look, and has what is new written. What cannot be written is kept for the
-// next look. One Look at a time.
+// Look judges the players with taps since the last look, and writes new verdicts. If a write fails, the next look
+// repeats it. One Look at a time.
 func (w *Watch) Look(ctx context.Context) error {
 	var round []looked
 	for h := w.dirty.Swap(nil); h != nil; {
-		next := h.next // before the hand is queued again, which look allows
+		next := h.next // before look allows the hand to be queued again
 		round = append(round, h.look())
 		h = next
 	}
-	slices.Reverse(round) // who has waited for the longest is first
+	slices.Reverse(round) // the longest wait first
 	w.elsewhere.Record(ctx, w.overNodes(ctx, round))
 	for i := range round {
 		w.judge(&round[i])
@@ -195,8 +196,8 @@ func (w *Watch) Look(ctx context.Context) error {
 	return errors.Join(w.write(ctx, ledger.ByRules), w.write(ctx, ledger.ByService))
 }
 
-// overNodes compares who has tapped with each other, and with the players of the other nodes. Where these cannot be
-// asked about, what this node knows counts.
+// overNodes compares the players of a look with each other and with those of other nodes. If Redis fails, this node's
+// data counts.
 func (w *Watch) overNodes(ctx context.Context, round []looked) error {
 	ctx, cancel := context.WithTimeout(ctx, sharedWithin)
 	defer cancel()
@@ -212,7 +213,7 @@ func (w *Watch) overNodes(ctx context.Context, round []looked) error {
 	return w.count(ctx, round)
 }
 
-// ask gets a second opinion about who is new, once; also where it cannot be written down at once.
+// ask requests a second opinion about new findings, once, even if the verdict cannot be written at once.
 func (w *Watch) ask(ctx context.Context) {
 	var suspects []Suspect
 	w.mu.Lock()
@@ -241,7 +242,7 @@ func (w *Watch) ask(ctx context.Context) {
 	}
 }
 
-// write has verdicts written down that somebody has given.
+// write writes the verdicts of an author.
 func (w *Watch) write(ctx context.Context, by string) error {
 	var given []standing.Verdict
 	w.mu.Lock()
@@ -269,10 +270,10 @@ func (w *Watch) write(ctx context.Context, by string) error {
 	return nil
 }
 
-// steadyFor is how much more than SpreadMS the hands of one program may differ, as the network adds to it.
+// steadyFor is the factor on SpreadMS for the hands of one program, because the network adds jitter.
 const steadyFor = 1.5
 
-// judge asks the rules about a hand. A player is told of when it gets worse.
+// judge applies the rules to a hand. It creates a finding if the verdict gets worse.
 func (w *Watch) judge(l *looked) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -284,16 +285,16 @@ func (w *Watch) judge(l *looked) {
 	}
 	h.told = j
 	w.untold[h.who.User] = finding{
-		suspect: Suspect{Who: h.who, Judgement: j, Campaign: h.campaign()},
+		suspect: Suspect{Player: h.who, Judgement: j, Campaign: h.campaign()},
 		given: standing.Verdict{
 			User: h.who.User, Act: j.Act, Score: j.Score, Reasons: standing.EncodeReasons(j.Reasons),
 		},
 	}
-	w.o.Log.Info("the risk rules speak against a player", "user", h.who.User, "verdict", string(j.Act), "score",
+	w.o.Log.Info("the risk rules have a verdict against a player", "user", h.who.User, "verdict", string(j.Act), "score",
 		j.Score, "reason", j.Reasons[0].Sentence)
 }
 
-// compare notes what a player has in common with others. A hand that is forgotten already has nothing.
+// compare counts a player's common traits. A dropped hand has none.
 func (w *Watch) compare(l *looked) {
 	h := l.hand
 	if known, _ := w.of.Peek(h.who.User); known != h {
@@ -304,7 +305,7 @@ func (w *Watch) compare(l *looked) {
 		w.winners[h.who.Address]++
 	}
 	var s Signals
-	l.sums.tell(&s)
+	l.sums.setSignals(&s)
 	beat := 0
 	if s.Taps >= 2*w.limits.Taps && s.Spread < steadyFor*float64(w.limits.SpreadMS) {
 		beat = 1 + int(math.Round(s.Mean/10))
@@ -321,7 +322,7 @@ func (w *Watch) compare(l *looked) {
 	}
 }
 
-// leave has it told that a hand has no longer the rhythm that it has.
+// leave removes a hand from its rhythm, and queues the report.
 func (w *Watch) leave(h *Hand) {
 	if h.toldOf[rhythm] != 0 && len(w.leaving) < leavingMost {
 		w.leaving = append(w.leaving, store.Trait{Kind: rhythm.String(), Value: strconv.Itoa(h.beat), User: h.who.User,
@@ -330,10 +331,10 @@ func (w *Watch) leave(h *Hand) {
 	h.toldOf[rhythm] = 0
 }
 
-// signals are what the rules go by. They need the lock.
+// signals returns the input of the rules. It needs the lock.
 func (w *Watch) signals(l *looked) (s Signals) {
 	h := l.hand
-	l.sums.tell(&s)
+	l.sums.setSignals(&s)
 	s.Young = l.young
 	s.Winners, s.Sessions = w.winners[h.who.Address], w.sessions[h.who.Session]
 	if h.beat != 0 {
@@ -354,9 +355,9 @@ func (w *Watch) signals(l *looked) (s Signals) {
 	return s
 }
 
-// crowdAround is how many players have a rhythm beside one: on the average of the quicker ones, or of the slower ones
-// if that is more, as there may be nobody beyond the quickest of a crowd. (Radars tell an echo from clutter so:
-// greatest-of CFAR, Hansen and Sawyers 1980.) It needs the lock.
+// crowdAround returns the average number of players at the neighbouring rhythms. It takes the greater one of the
+// earlier and the later ones, because a crowd has an edge. It is the greatest-of CFAR of radars (Hansen and Sawyers
+// 1980). It needs the lock.
 func (w *Watch) crowdAround(beat int) float64 {
 	var quicker, slower int
 	for _, by := range crowd {

@@ -1,2 +1,2 @@
-// Package servertest has what the tests of several packages below server need.
+// Package servertest has helpers for the tests of the packages below server.
 package servertest

@@ -17,7 +17,7 @@ import (
 	"redrain/room"
 )
 
-// Ear is a player who remembers what was said, and when.
+// Ear is a player who records the messages received, with their times.
 type Ear struct {
 	mu    sync.Mutex
 	heard []Heard
@@ -30,7 +30,7 @@ type Heard struct {
 	Data []byte
 }
 
-// Connect opens a WebSocket over a pipe, which works on a fake clock; what comes out of it is heard.
+// Connect opens a WebSocket over a pipe, which works with a fake clock, and records its messages.
 func (e *Ear) Connect(t *testing.T) *room.Socket {
 	t.Helper()
 	near, far := net.Pipe()
@@ -65,7 +65,7 @@ func (e *Ear) Connect(t *testing.T) *room.Socket {
 		}
 	}()
 	conn := <-upgraded
-	go func() { // as the gateway does: the pongs must be read
+	go func() { // as in the gateway: the pongs must be read
 		for {
 			if _, _, err := conn.ReadMessage(); err != nil {
 				return
@@ -99,7 +99,7 @@ func (e *Ear) hear(frame []byte) {
 	}
 }
 
-// Of is what was said of one type, in the order in which it came.
+// Of returns the messages of one type, in the order of their arrival.
 func (e *Ear) Of(kind string) []Heard {
 	e.mu.Lock()
 	defer e.mu.Unlock()

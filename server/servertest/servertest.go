@@ -37,7 +37,7 @@ func RainingCampaign(b testing.TB, stock Stock, now int64, packets int) *rain.Ca
 	return c
 }
 
-// EvenSpec is a campaign of the sponsor "acme" whose packets are all the same.
+// EvenSpec returns a campaign of the sponsor "acme" with equal packets.
 func EvenSpec(budget rain.Money, packets, shards int) rain.Spec {
 	spec := rain.DefaultSpec()
 	spec.Name, spec.Sponsor, spec.Split, spec.Budget, spec.Packets, spec.Shards = "Gala", "acme", rain.Even, budget,
@@ -45,10 +45,10 @@ func EvenSpec(budget rain.Money, packets, shards int) rain.Spec {
 	return spec
 }
 
-// Campaigns is a ledger's campaigns in memory.
+// Campaigns holds a ledger's campaigns in memory.
 type Campaigns map[string]*rain.Campaign
 
-// Campaign finds one; posting.ErrUnknownCampaign where there is none.
+// Campaign returns a campaign, or posting.ErrUnknownCampaign.
 func (m Campaigns) Campaign(_ context.Context, id string) (*rain.Campaign, error) {
 	if c := m[id]; c != nil {
 		return c.Clone(), nil
@@ -56,7 +56,7 @@ func (m Campaigns) Campaign(_ context.Context, id string) (*rain.Campaign, error
 	return nil, posting.ErrUnknownCampaign
 }
 
-// Live are those that are not drained.
+// Live returns the campaigns that are not drained.
 func (m Campaigns) Live(context.Context) ([]*rain.Campaign, error) {
 	var live []*rain.Campaign
 	for _, c := range m {
@@ -80,7 +80,7 @@ func (l *Log) Write(p []byte) (int, error) {
 	return l.text.Write(p)
 }
 
-// String is what was written.
+// String returns the text written so far.
 func (l *Log) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

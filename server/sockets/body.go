@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// bodyGrace is how long a body may take to begin.
+	// bodyGrace is the time for a body to begin.
 	bodyGrace = 5 * time.Second
-	// bodyRate is how fast it must come from then on, on average, in bytes per second: a player's largest body is here
-	// in nine seconds, on a line that is no good for playing.
+	// bodyRate is the least average rate from then on, in bytes per second. A player's largest body takes nine seconds
+	// at this rate, which is too slow for playing.
 	bodyRate = 1 << 10
 )
 
@@ -28,8 +28,8 @@ type body struct {
 	read  int64
 }
 
-// guardBody limits how slowly a request's body may come. It does so also where nobody reads it: net/http reads what is
-// left before it answers.
+// guardBody ends a request whose body comes too slowly, even if no handler reads it: net/http reads the rest before it
+// answers.
 func (t *Table) guardBody(w http.ResponseWriter, r *http.Request) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return
@@ -40,7 +40,7 @@ func (t *Table) guardBody(w http.ResponseWriter, r *http.Request) {
 	r.Body = b
 }
 
-// Read is the body's. When all has come, the deadline goes.
+// Read reads the body. At its end it removes the deadline.
 func (b *body) Read(p []byte) (int, error) {
 	b.extend()
 	n, err := b.ReadCloser.Read(p)
@@ -54,7 +54,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// extend sets until when more must have come.
+// extend sets the deadline for the next bytes.
 func (b *body) extend() {
 	fair := time.Duration(b.read) * time.Second / bodyRate
 	_ = b.conn.SetReadDeadline(b.began.Add(bodyGrace + fair)) // not every connection has deadlines: those of tests

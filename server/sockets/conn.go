@@ -14,19 +14,19 @@ import (
 	"redrain/server/timeout"
 )
 
-// writePart is how much of an answer a reader has to take within timeout.Stall, in bytes.
+// writePart is the part of an answer that a client has to read within timeout.Stall, in bytes.
 const writePart = 32 << 10
 
-// conn is a connection that the table knows.
+// conn is a connection in the table.
 type conn struct {
 	net.Conn
 
 	table    *Table
 	once     sync.Once
-	hijacked atomic.Bool  // a WebSocket: whoever has it sees to its deadlines
-	until    atomic.Int64 // when a write must end in any case, in Unix nanoseconds; 0: never
-	proxy    bool         // it is a trusted proxy's; it does not change
-	known    bool         // the address was known when it came
+	hijacked atomic.Bool  // a WebSocket, whose owner sets the deadlines
+	until    atomic.Int64 // the end of any write, in Unix nanoseconds; 0: no end
+	proxy    bool         // it is a trusted proxy's; immutable
+	known    bool         // the address was known at Accept
 
 	// Guarded by table.mu.
 	kind    kind
@@ -37,7 +37,7 @@ type conn struct {
 	closed  bool
 }
 
-// ownOf is what a connection of net/http is in the table; nil where it is none of it.
+// ownOf returns the table's connection below one of net/http; nil if the table has none.
 func ownOf(c net.Conn) *conn {
 	if secured, ok := c.(*tls.Conn); ok {
 		c = secured.NetConn()
@@ -46,8 +46,8 @@ func ownOf(c net.Conn) *conn {
 	return own
 }
 
-// RemoteAddr is the client's address. Behind a PROXY header it is known when that has come; net/http asks for it first,
-// on the goroutine that serves the connection. One of an address that has too many is closed then.
+// RemoteAddr returns the client's address. It waits for a PROXY header: net/http asks for it first, on the goroutine
+// that serves the connection. If the address has too many connections, RemoteAddr closes this one.
 func (c *conn) RemoteAddr() net.Addr {
 	remote := c.Conn.RemoteAddr()
 	c.once.Do(func() {
@@ -58,7 +58,7 @@ func (c *conn) RemoteAddr() net.Addr {
 	return remote
 }
 
-// SetLinger is a TCP connection's.
+// SetLinger sets the linger time if the connection is TCP.
 func (c *conn) SetLinger(seconds int) error {
 	if tcp, ok := c.Conn.(interface{ SetLinger(sec int) error }); ok {
 		return tcp.SetLinger(seconds)
@@ -66,7 +66,7 @@ func (c *conn) SetLinger(seconds int) error {
 	return errors.ErrUnsupported
 }
 
-// Close closes the connection and forgets it.
+// Close closes the connection and removes it from the table.
 func (c *conn) Close() error {
 	c.table.leave(c)
 	return c.Conn.Close()
@@ -80,7 +80,7 @@ func (c *conn) CloseWrite() error {
 	return errors.ErrUnsupported
 }
 
-// SyscallConn makes a conn a syscall.Conn, as the connection in it is one.
+// SyscallConn makes a conn a syscall.Conn if its inner connection is one.
 func (c *conn) SyscallConn() (syscall.RawConn, error) {
 	if socket, ok := c.Conn.(syscall.Conn); ok {
 		return socket.SyscallConn()
@@ -88,7 +88,7 @@ func (c *conn) SyscallConn() (syscall.RawConn, error) {
 	return nil, errors.ErrUnsupported
 }
 
-// SetWriteDeadline is net.Conn's. An answer that makes no progress ends earlier.
+// SetWriteDeadline implements net.Conn. An answer without progress ends earlier.
 func (c *conn) SetWriteDeadline(t time.Time) error {
 	until := int64(0)
 	if !t.IsZero() {
@@ -98,12 +98,12 @@ func (c *conn) SetWriteDeadline(t time.Time) error {
 	return c.Conn.SetWriteDeadline(t)
 }
 
-// SetDeadline is SetReadDeadline and SetWriteDeadline.
+// SetDeadline calls SetReadDeadline and SetWriteDeadline.
 func (c *conn) SetDeadline(t time.Time) error {
 	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
 }
 
-// Write writes an answer in parts, and waits for the reader as long as it takes one after the other in time.
+// Write writes an answer in parts. It fails if the client does not read one of them in time.
 func (c *conn) Write(p []byte) (n int, err error) {
 	if c.hijacked.Load() {
 		return c.Conn.Write(p)
@@ -128,7 +128,7 @@ func (c *conn) Write(p []byte) (n int, err error) {
 	}
 }
 
-// partUntil is until when the next part of an answer must be taken.
+// partUntil returns the deadline of the next part of an answer.
 func (c *conn) partUntil(now time.Time) time.Time {
 	stalled := now.Add(timeout.Stall)
 	if until := c.until.Load(); until != 0 && until < stalled.UnixNano() {

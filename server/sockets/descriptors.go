@@ -1,7 +1,7 @@
 package sockets
 
-// BudgetOf is how many connections fit into a limit of descriptors, beside files, back ends, and what is kept for who
-// asks how the process does; 0 where there is no limit.
+// BudgetOf returns the number of connections within a limit of descriptors, beside files, back ends and a reserve for
+// monitoring. It returns 0 if there is no limit.
 func BudgetOf(descriptors int) int {
 	if descriptors == 0 {
 		return 0

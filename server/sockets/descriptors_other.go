@@ -2,5 +2,5 @@
 
 package sockets
 
-// Descriptors is how many files and connections the process may have open; 0: nobody knows.
+// Descriptors returns the limit of open files and connections of the process; 0 if it is unknown.
 func Descriptors() int { return 0 }

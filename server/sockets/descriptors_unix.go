@@ -4,7 +4,7 @@ package sockets
 
 import "syscall"
 
-// Descriptors is how many files and connections the process may have open; 0: nobody knows.
+// Descriptors returns the limit of open files and connections of the process; 0 if it is unknown.
 func Descriptors() int {
 	var is syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &is) != nil {

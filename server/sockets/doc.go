@@ -1,5 +1,6 @@
-// Package sockets knows every connection of the process, and lets nobody hold one for nothing: it counts them by what
-// they do and by address (table.go), makes room for new ones where the descriptors run out (listener.go),
-// and gives up those that stand still: between two requests (table.go), while they send a body (body.go), or while they
-// should read an answer (conn.go). What is left is net/http's: headers that do not come; and of room: players.
+// Package sockets tracks every connection of the process, and closes those that hold a descriptor without need. It
+// counts them by their work and by address (table.go). If the descriptors run out, it makes room for new ones
+// (listener.go). It closes a connection that stands still between two requests (table.go), while sending a body
+// (body.go), or while an answer is written to it (conn.go). Package net/http limits the wait for headers, and package
+// room looks after players.
 package sockets

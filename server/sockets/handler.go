@@ -14,15 +14,15 @@ import (
 
 type contextKey struct{}
 
-// Context lets Handler know the connection of a request: see http.Server.ConnContext.
+// Context passes the connection of a request to Handler. It is an http.Server.ConnContext.
 func (t *Table) Context(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, contextKey{}, ownOf(c))
 }
 
-// monitoring is what is answered however busy the process is.
+// monitoring lists the paths that are answered in any case.
 var monitoring = map[string]bool{"/healthz": true, "/readyz": true, "/metrics": true}
 
-// Handler guards each request. It lies below what finds out who is calling, so that RemoteAddr is the client's.
+// Handler guards each request. It comes after clientip's handler, so that RemoteAddr is the client's.
 func (t *Table) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		t.guardBody(w, r)
@@ -52,8 +52,8 @@ func (t *Table) Handler(next http.Handler) http.Handler {
 	})
 }
 
-// guardAnswer begins with no other deadline than progress: what an earlier request of the connection has set is gone.
-// HTTP/2 has its own flow control, so there a write may wait for a reader whose connection goes on.
+// guardAnswer replaces the deadline of an earlier request on the connection by the limit of each part. HTTP/2 has its
+// own flow control: a stream's reader may stall while the connection goes on. So its answers get one limit in all.
 func guardAnswer(w http.ResponseWriter, r *http.Request) {
 	until := time.Time{}
 	if r.ProtoMajor > 1 {
@@ -68,8 +68,8 @@ func (t *Table) isNarrow(c *conn) bool {
 	return c.narrows != nil
 }
 
-// placeOf takes a place for a request that a proxy has passed on; "" where the connection has one, or where the proxy
-// speaks for itself. It reports false where the client's address has none left.
+// placeOf takes a slot for a request that a proxy has forwarded. It returns "" if the connection has a slot, or if the
+// proxy is the client. It returns false if the client's address has no slot left.
 func (t *Table) placeOf(c *conn, r *http.Request) (place string, ok bool) {
 	if !c.proxy || t.counted(c) {
 		return "", true
@@ -82,7 +82,7 @@ func (t *Table) placeOf(c *conn, r *http.Request) (place string, ok bool) {
 	return place, t.takeRequest(place)
 }
 
-// counted tells whether a connection counts for an address.
+// counted reports whether a connection counts for an address.
 func (t *Table) counted(c *conn) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

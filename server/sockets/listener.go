@@ -10,7 +10,7 @@ import (
 	"redrain/server/clientip"
 )
 
-// Listener makes a listener whose connections the table knows. It lies above what reads PROXY headers, and below TLS.
+// Listener returns a listener that adds its connections to the table. It belongs between clientip's listener and TLS.
 func (t *Table) Listener(inner net.Listener) net.Listener { return &listener{inner, t} }
 
 type listener struct {
@@ -24,8 +24,8 @@ type announced interface {
 	Peer() net.Addr // of the proxy
 }
 
-// Accept returns the next connection that may be served. A connection of an address that has too many already is closed
-// at once, which costs less than an answer.
+// Accept returns the next connection that may be served. If its address has too many already, it is closed at once,
+// which costs less than an answer.
 func (l *listener) Accept() (net.Conn, error) {
 	for {
 		inner, err := l.Listener.Accept()
@@ -46,22 +46,22 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// identify takes a place for a connection whose address is known at once. It reports false where there is none left.
+// identify takes a slot for a connection whose address is known at once. It returns false if none is left.
 func (t *Table) identify(c *conn) bool {
 	if _, ok := c.Conn.(announced); ok {
-		c.proxy = true // RemoteAddr will say for whom
+		c.proxy = true // RemoteAddr will return its client
 		return true
 	}
 	c.known = true
 	remote := c.Conn.RemoteAddr()
 	if t.o.Trusted(remote) {
-		c.proxy = true // and each of its requests says for whom
+		c.proxy = true // and each of its requests names its client
 		return true
 	}
 	return t.takeFor(c, clientip.Key(remote.String()))
 }
 
-// abort closes a connection without waiting for what was not sent.
+// abort closes a connection and discards unsent data.
 func abort(c net.Conn) {
 	if tcp, ok := c.(interface{ SetLinger(sec int) error }); ok {
 		_ = tcp.SetLinger(0) // it is closed in any case
@@ -69,8 +69,8 @@ func abort(c net.Conn) {
 	_ = c.Close()
 }
 
-// makeRoom keeps the connections within the budget: for a new one the connection goes that has waited for the longest
-// without a request. Where every connection is busy the new one is narrow: it is served with what monitoring asks for.
+// makeRoom keeps the connections within the budget: it closes the connection that has waited longest without a request.
+// If every connection is busy, the new one is narrow: only monitoring is served on it.
 func (t *Table) makeRoom(c *conn) {
 	t.mu.Lock()
 	if t.o.Budget == 0 || t.open < t.o.Budget {
@@ -88,7 +88,7 @@ func (t *Table) makeRoom(c *conn) {
 	t.evict(victim)
 }
 
-// spareOne frees a descriptor, if it can: that of the connection that has waited for the longest, or the spare one.
+// spareOne frees a descriptor if it can: that of the connection that has waited longest, or the spare one.
 func (t *Table) spareOne() bool {
 	t.mu.Lock()
 	victim := oldest(t.waiting)
@@ -108,7 +108,7 @@ func (t *Table) evict(c *conn) {
 	abort(c)
 }
 
-// oldest is the first of a list that it keeps; nil where that is empty.
+// oldest returns the first connection of a list; nil if it is empty.
 func oldest(of *list.List) *conn {
 	if of.Len() == 0 {
 		return nil
@@ -120,12 +120,12 @@ func outOfDescriptors(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 
-// keepSpare opens the spare descriptor, where it is in use and can be had again.
+// keepSpare opens the spare descriptor again if it was used.
 func (t *Table) keepSpare() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.spare == nil {
-		if file, err := os.Open(os.DevNull); err == nil { // else the next round tries
+		if file, err := os.Open(os.DevNull); err == nil { // else the next round tries again
 			t.spare = file
 		}
 	}

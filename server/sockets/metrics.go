@@ -2,21 +2,21 @@ package sockets
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// kind is what a connection does.
+// kind is a connection's work.
 type kind int
 
 const (
 	kindNone kind = iota // it is closed
-	kindNew              // it has not sent a whole request yet
+	kindNew              // it has not sent a complete request yet
 	kindRequest
-	kindIdle // it has, and waits for the next
+	kindIdle // it waits between two requests
 	kindWebSocket
 	kindCount
 )
 
 var kindNames = [kindCount]string{kindNew: "new", kindRequest: "request", kindIdle: "idle", kindWebSocket: "websocket"}
 
-// Why a connection or a request is refused.
+// Reasons for refusing a connection or a request.
 const (
 	refusedAddress = iota
 	refusedFull
@@ -25,7 +25,7 @@ const (
 
 var refusedNames = [refusedCount]string{"address", "descriptors"}
 
-// Why a connection is given up.
+// Reasons for closing a connection.
 const (
 	cutIdle = iota
 	cutBody
@@ -44,17 +44,17 @@ type metrics struct {
 
 func newMetrics(reg prometheus.Registerer) *metrics {
 	open := prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "redrain_open_sockets", Help: "Open connections of the address that players use, by what they do.",
+		Name: "redrain_open_sockets", Help: "Open connections of the players' address, by their work.",
 	}, []string{"kind"})
 	refused := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "redrain_sockets_refused_total",
-		Help: "Connections and requests that were refused because their address had too many, or the process.",
+		Help: "Connections and requests refused because their address, or the process, had too many.",
 	}, []string{"reason"})
 	cut := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "redrain_sockets_cut_total", Help: "Connections that were given up because they stood still, by where.",
+		Name: "redrain_sockets_cut_total", Help: "Connections closed because they stood still, by the place.",
 	}, []string{"reason"})
 	m := &metrics{}
-	// Each from the start, so that a dashboard shows zeros and not gaps.
+	// Every label from the start, so that a dashboard shows zeros and not gaps.
 	for k := kindNew; k < kindCount; k++ {
 		m.open[k] = open.WithLabelValues(kindNames[k])
 	}

@@ -14,53 +14,53 @@ import (
 	"redrain/internal/loop"
 )
 
-// Problem answers a request that is not served. [api.WriteProblem] does.
+// Problem answers a request that is not served. [api.WriteProblem] implements it.
 type Problem func(w http.ResponseWriter, status int, code, detail string)
 
-// Options of a Table. All are needed but those that say so.
+// Options of a Table. All are required unless stated otherwise.
 type Options struct {
 	PerAddress int                 // connections of one address; 0: no limit
 	Budget     int                 // connections in all; 0: no limit
-	Trusted    func(net.Addr) bool // a proxy, which speaks for many clients
+	Trusted    func(net.Addr) bool // reports a proxy, which forwards many clients
 	Problem    Problem
 	Recoverer  *loop.Recoverer // nil: panics are logged only
 	Registerer prometheus.Registerer
 }
 
 const (
-	// idleWithin is how long a connection may wait between two requests, and before its first. A proxy's may wait for
-	// as long as the server allows: it keeps them for the next client.
+	// idleWithin is the limit of a wait between two requests, and before the first one. A proxy's connection may wait
+	// for as long as the server allows, because the proxy keeps it for the next client.
 	idleWithin = 20 * time.Second
-	// sweepEvery is how often those are looked for.
+	// sweepEvery is the interval at which the table checks that limit.
 	sweepEvery = time.Second
-	// narrowMost is how many connections beyond the budget are served, with what monitoring asks for.
+	// narrowMost is the number of connections beyond the budget that are served, for monitoring only.
 	narrowMost = 16
 )
 
-// Table is all connections that a server has. Its Run must be started.
+// Table holds all connections of a server. Its Run must be started. Its methods are safe for concurrent use.
 type Table struct {
 	o       Options
 	metrics *metrics
-	spare   *os.File // a descriptor that is kept for the case that there is no other; nil: in use. Guarded by mu
+	spare   *os.File // a descriptor in reserve; nil: in use. Guarded by mu
 
 	mu      sync.Mutex
 	open    int
-	waiting *list.List // of *conn: those between two requests, within the budget, the longest there first
-	narrow  *list.List // of *conn: those beyond the budget, the oldest first
+	waiting *list.List // of *conn: between two requests, within the budget, the longest wait first
+	narrow  *list.List // of *conn: beyond the budget, the oldest first
 	places  map[string]int
 }
 
-// New makes a table without connections.
+// New returns a table without connections.
 func New(o Options) *Table {
 	if o.Budget > 0 && (o.PerAddress == 0 || o.PerAddress > o.Budget/2) {
-		o.PerAddress = max(1, o.Budget/2) // one address never has it all
+		o.PerAddress = max(1, o.Budget/2) // one address never gets all
 	}
 	return &Table{
 		o: o, metrics: newMetrics(o.Registerer), waiting: list.New(), narrow: list.New(), places: map[string]int{},
 	}
 }
 
-// State is told of a connection's states by net/http: see http.Server.ConnState.
+// State receives a connection's states from net/http. It is an http.Server.ConnState.
 func (t *Table) State(c net.Conn, state http.ConnState) {
 	own := ownOf(c)
 	if own == nil {
@@ -81,11 +81,11 @@ func (t *Table) State(c net.Conn, state http.ConnState) {
 	case http.StateHijacked:
 		own.hijacked.Store(true)
 		t.move(own, kindWebSocket)
-	case http.StateClosed: // Close has seen to it
+	case http.StateClosed: // Close has removed it
 	}
 }
 
-// move makes a connection one of another kind. It needs t.mu.
+// move changes a connection's kind. It needs t.mu.
 func (t *Table) move(c *conn, to kind) {
 	if c.kind != kindNone {
 		t.metrics.open[c.kind].Dec()
@@ -104,7 +104,7 @@ func (t *Table) move(c *conn, to kind) {
 	}
 }
 
-// enter takes a connection up, which is then of the kind new.
+// enter adds a connection, with the kind new.
 func (t *Table) enter(c *conn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -112,7 +112,7 @@ func (t *Table) enter(c *conn) {
 	t.move(c, kindNew)
 }
 
-// leave forgets a connection, once.
+// leave removes a connection, once.
 func (t *Table) leave(c *conn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -130,7 +130,7 @@ func (t *Table) leave(c *conn) {
 	c.place = ""
 }
 
-// Run gives up connections that have waited for too long, until ctx ends. It returns nil.
+// Run closes connections that have waited for too long, until ctx ends. It returns nil.
 func (t *Table) Run(ctx context.Context) error {
 	defer t.dropSpare()
 	return loop.Run(ctx, loop.Spec{Part: "sockets", Every: sweepEvery, Do: loop.Plain(t.sweep),
@@ -145,7 +145,7 @@ func (t *Table) sweep(context.Context) {
 	t.keepSpare()
 }
 
-// tooLong are the connections that have waited for too long.
+// tooLong returns the connections that have waited for too long.
 func (t *Table) tooLong(now time.Time) (late []*conn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -161,7 +161,7 @@ func (t *Table) tooLong(now time.Time) (late []*conn) {
 	return late
 }
 
-// take takes a place of an address, if there is one. It needs t.mu.
+// take takes a slot of an address, if there is one. It needs t.mu.
 func (t *Table) take(place string) bool {
 	if t.o.PerAddress > 0 && t.places[place] >= t.o.PerAddress {
 		t.metrics.refused[refusedAddress].Inc()
@@ -171,7 +171,7 @@ func (t *Table) take(place string) bool {
 	return true
 }
 
-// give gives a place back; "": none. It needs t.mu.
+// give frees a slot; "" does nothing. It needs t.mu.
 func (t *Table) give(place string) {
 	if place == "" {
 		return
@@ -181,7 +181,7 @@ func (t *Table) give(place string) {
 	}
 }
 
-// takeFor takes a place for a connection, which gives it back when it is closed.
+// takeFor takes a slot for a connection until it is closed.
 func (t *Table) takeFor(c *conn, place string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -192,14 +192,14 @@ func (t *Table) takeFor(c *conn, place string) bool {
 	return true
 }
 
-// takeRequest takes a place for one request.
+// takeRequest takes a slot for one request.
 func (t *Table) takeRequest(place string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.take(place)
 }
 
-// endRequest gives the place of a request back. Where the request has become a WebSocket its connection keeps it.
+// endRequest frees the slot of a request. If the request has become a WebSocket, its connection keeps the slot.
 func (t *Table) endRequest(c *conn, place string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

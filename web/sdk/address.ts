@@ -1,6 +1,6 @@
-// Where the socket is.
+// The address of the socket.
 
-/** address makes the socket's URL of what the page has given, or of the page's own. */
+/** address returns the socket's URL for the given server, or for the page's own. */
 export function address(given: string | URL | undefined): string {
   const page = globalThis.location as Location | undefined; // none in Node
   if (given === undefined && !page) throw new TypeError("RainClient: outside a page it needs `url`, the address of the socket");

@@ -17,7 +17,7 @@ import { askTurn, FULL, turnOf } from "./turn.ts";
 const TOKEN_WAIT = 15_000; // ms for the token function
 const WELCOME_WAIT = 10_000; // ms from opening the socket to the welcome
 const STEADY = 10_000; // ms of connection after which the backoff starts afresh
-const LONGEST_FLOOR = 60_000; // ms of what a goodbye may ask
+const LONGEST_FLOOR = 60_000; // limit of a goodbye's pause, ms
 
 /** RainClient: see redrain.d.ts, where each member is described. */
 export class RainClient {
@@ -43,9 +43,9 @@ export class RainClient {
   #ws: WebSocket | null = null;
   #try = 0; // counts connections, so that what belongs to an old one is known by its number
   #attempt = 0; // tries since the last steady connection
-  #turn: WaitingMessage | null = null; // the place that the last goodbye told
+  #turn: WaitingMessage | null = null; // the queue position of the last goodbye
   #fetch: typeof fetch | undefined;
-  #floor = 0; // what the goodbye asked to wait, ms
+  #floor = 0; // the pause of the goodbye, ms
   #nextTryAt = 0; // local time
   #openedAt = 0; // local time
   #room = ""; // where the last welcome was from
@@ -206,7 +206,7 @@ export class RainClient {
     if (this.#state === "open") return; // of a join
     this.#floor = 0;
     this.#openedAt = this.#clock.local();
-    if (this.#room !== this.#campaign) this.#move(); // join was called while the hello was on its way
+    if (this.#room !== this.#campaign) this.#move(); // join was called while the hello was in flight
     this.#pulse.start();
     this.#resend();
     this.#setState("open");
@@ -322,7 +322,7 @@ export class RainClient {
   }
 }
 
-/** refusedForGood tells of an HTTP status whether the same request would be refused again. */
+/** refusedForGood reports whether a request with this HTTP status would be refused again. */
 function refusedForGood(status: unknown): status is number {
   return typeof status === "number" && status >= 400 && status < 500 && status !== 408 && status !== 425 && status !== 429;
 }

@@ -6,7 +6,7 @@ const SLACK = 25; // ms by which the server's nodes may differ among themselves
 const SMOOTH = 400; // ms in which a correction is taken up, so that nothing that falls is seen to hop
 const STEP = 200; // ms from which on a correction is taken at once; below SMOOTH, so that the time never runs backwards
 
-/** Sample is what one round trip has shown. */
+/** Sample is the result of one round trip. */
 interface Sample {
   /** Round trip, ms. */
   rtt: number;
@@ -17,9 +17,9 @@ interface Sample {
 }
 
 /**
- * ServerClock estimates the server's time from round trips. It believes the sample that bounds the truth most closely: by half
- * its round trip, and what the clocks may have drifted since. A sample that contradicts it can only mean that one of the
- * clocks has jumped (the steady clock of a machine that slept stood still), and is believed at once.
+ * ServerClock estimates the server's time from round trips. It uses the sample with the smallest error: half the round
+ * trip, plus the possible drift since. If a new sample contradicts it, one of the clocks has jumped (the steady clock
+ * of a sleeping machine stands still), and the new sample is used at once.
  */
 export class ServerClock {
   /** local is a steady clock in milliseconds; it never jumps as the wall clock may. */
@@ -59,7 +59,7 @@ export class ServerClock {
     this.#best = { rtt, received, offset };
   }
 
-  /** doubts tells whether a time that the server has just told cannot be, by this clock: it runs behind. */
+  /** doubts reports whether this clock runs behind a time that the server has just sent. */
   doubts(serverTime: number): boolean {
     const [best, local] = [this.#best, this.local()];
     return best !== null && serverTime > local + best.offset + this.#bound(best, local) + SLACK;
@@ -71,12 +71,12 @@ export class ServerClock {
     return this.#best ? local + this.#offset(this.#best, local) : Date.now();
   }
 
-  /** bound is how far a sample can be from the truth at a local time, in ms. */
+  /** bound returns the largest error of a sample at a local time, in ms. */
   #bound(s: Sample, local: number): number {
     return s.rtt / 2 + Math.max(0, local - s.received) * DRIFT;
   }
 
-  /** offset is what is added to the local time: the sample's, and what is left of the correction. */
+  /** offset is added to the local time: the sample's offset, and the rest of the correction. */
   #offset(s: Sample, local: number): number {
     return s.offset + this.#rest * Math.max(0, 1 - (local - this.#since) / SMOOTH);
   }

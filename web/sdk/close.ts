@@ -1,6 +1,7 @@
-// What a close code means for the client. 45xx: the server will say the same again, so do not come back; 4507 can be answered with a
-// new token. 4004: the player has opened this elsewhere, and to come back would be to throw that out.
-// Everything else (40xx, a lost line, a standard code) is worth another try. room/codes.go has the server's side.
+// The meaning of close codes for the client. 45xx: a new connection would be closed too, so do not reconnect; 4507 can
+// be answered with a new token. 4004: the player has opened this elsewhere, and a reconnect would close that
+// connection. Everything else (40xx, a lost line, a standard code) is worth another try. room/codes.go has the server's
+// side.
 
 /** The close codes after which the client ends. */
 export const CloseCode = {
@@ -17,7 +18,7 @@ export const CloseCode = {
 
 const LATE_HELLO = "no hello in time"; // of 4501 too, but the next hello may be in time: the line was bad, or a machine busy
 
-/** isFinal tells whether the client does not come back after a code; reason: the server's words with it. */
+/** isFinal reports whether the client does not reconnect after a code; reason is the server's text. */
 export function isFinal(code: number, reason?: string): boolean {
   return code === CloseCode.elsewhere || (code >= 4500 && code <= 4599 && reason !== LATE_HELLO);
 }

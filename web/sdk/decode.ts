@@ -24,7 +24,7 @@ export type Message =
   | WelcomeMessage & { id: number } | RainMessage | CampaignMessage | WaveMessage | ResultMessage | SettledMessage | RoomMessage
   | WithdrawalMessage | ErrorMessage | GoodbyeMessage | PongMessage | RenewedMessage;
 
-/** What must be there in each message, "name:kind". Kinds: s(tring), n(umber), o(bject), l(ist). */
+/** The required fields of each message, "name:kind". Kinds: s(tring), n(umber), o(bject), l(ist). */
 const NEEDED: Record<Message["type"], string> = {
   welcome: "server_time:n campaign:o campaign.id:s claims:l",
   rain: "rain:o",
@@ -78,7 +78,7 @@ function isMessage(m: unknown): m is Message {
 /** finish expands the short forms of a message. */
 function finish(m: Message): Message {
   if (m.type === "wave") m.drops = (m.drops as unknown[]).flatMap((d) => drop(m, d));
-  if (m.type === "room") m.winners = Array.isArray(m.winners) ? m.winners : []; // null while nobody has won
+  if (m.type === "room") m.winners = Array.isArray(m.winners) ? m.winners : []; // null without a winner
   return m;
 }
 

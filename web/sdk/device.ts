@@ -1,6 +1,6 @@
-// What a browser knows of its network and of whether somebody is looking. Elsewhere (Node, workers) there is less of it.
+// A browser's signals about its network and its visibility. Node and workers have fewer of them.
 
-/** Signs are what the client wants to be told. */
+/** Signs are the client's callbacks. */
 interface Signs {
   /** No network, or no page: the line is of no use now. */
   offline: () => void;
@@ -9,7 +9,7 @@ interface Signs {
   visible: () => void;
 }
 
-/** watchDevice listens, and answers with what ends it. */
+/** watchDevice listens, and returns the function that stops it. */
 export function watchDevice(signs: Signs): () => void {
   const undo: (() => void)[] = [];
   // Taken away one by one: a signal for listeners is newer than some phones.

@@ -9,7 +9,8 @@ type Listener<K extends Type> = (event: RainClientEvents[K]) => void;
 export class Emitter {
   #listeners: { [K in Type]?: Set<{ call: Listener<K> }> } = {};
 
-  /** on adds a listener and answers with what takes it away. Added twice, it is called twice, and taken away singly. */
+  /** on adds a listener and returns the function that removes it. A listener added twice is called twice, and removed
+   * singly. */
   on<K extends Type>(type: K, call: Listener<K>, signal?: AbortSignal): () => void {
     if (signal?.aborted) return () => {};
     const all: Set<{ call: Listener<K> }> = (this.#listeners[type] ??= new Set<never>());
@@ -23,7 +24,7 @@ export class Emitter {
     return off;
   }
 
-  /** emit calls the listeners. What one throws is reported and stops nobody. */
+  /** emit calls the listeners. An exception of one is reported, and the others are called all the same. */
   emit<K extends Type>(type: K, event: RainClientEvents[K]): void {
     const all: Set<{ call: Listener<K> }> | undefined = this.#listeners[type];
     for (const entry of [...(all ?? [])]) {

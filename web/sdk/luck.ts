@@ -27,15 +27,15 @@ export function luck(seed: string, user: string, beat: number): bigint {
   return (BigInt(hash.getUint32(0)) << 32n) | BigInt(hash.getUint32(4));
 }
 
-/** wins tells whether a draw wins at odds, of which billionths count. */
+/** wins reports whether a draw wins at odds, which are given in billionths. */
 export function wins(draw: bigint, odds: number): boolean {
   const parts = BigInt(Math.round(odds * 1e9));
   return parts >= BILLION || draw < (parts << 64n) / BILLION;
 }
 
 /**
- * checkLuck computes every beat of a player from the revealed seed, and finds the claims that it did not grant. `honest` is
- * false where there is one, or where the seed is not the one that was announced. Null before the seed is revealed, and for
+ * checkLuck computes every beat of a player from the revealed seed, and finds the claims that it did not grant.
+ * `honest` is false if there is one, or if the seed is not the announced one. Null before the seed is revealed, and for
  * rains without draws.
  */
 export function checkLuck(fairness: Fairness, user: string, claims: readonly OwnClaim[], commitment = fairness.commitment): LuckOf | null {
@@ -51,7 +51,7 @@ export function checkLuck(fairness: Fairness, user: string, claims: readonly Own
   };
   const first = (beat: number): number => s.first_wave + Math.ceil((beat * s.beat_ms) / WAVE);
   const late = Math.ceil(LATE / s.beat_ms);
-  // A node that had not heard of newer odds may have gone by those before; what it told is paid.
+  // A node without the newer odds may have used the earlier ones; its reported wins are paid.
   const best = (beat: number): number => {
     if (s.odds !== "auto") return s.odds;
     const since = beat - late;

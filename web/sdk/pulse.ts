@@ -11,7 +11,7 @@ const SILENT_ASK = 2_500; // ms without a word before the server is asked, at ea
 const SILENT_GIVE_UP = 6_000; // ms without a word before the line is taken for dead
 const ASLEEP = 3_000; // ms by which a look comes too late when the machine, or the tab, was asleep
 
-/** PulseOptions are what a pulse works with. */
+/** PulseOptions are the options of a pulse. */
 interface PulseOptions {
   clock: ServerClock;
   /** Of the connection: who clears them stops the pulse. */
@@ -25,7 +25,7 @@ interface PulseOptions {
 /** Pulse of one client, whichever connection it is on. */
 export class Pulse {
   #o: PulseOptions;
-  #sent = new Map<number, number>(); // id of a request whose answer tells the time → local time when it left
+  #sent = new Map<number, number>(); // by id of a request whose answer has the time: the local time of sending
   #heardAt = 0; // local times
   #watchedAt = 0;
 
@@ -41,7 +41,7 @@ export class Pulse {
     this.#o.timers.every(WATCH_EVERY, () => this.#watch());
   }
 
-  /** forget takes leave of a connection: what was asked on it will not be answered. */
+  /** forget drops the open requests of a closed connection. */
   forget(): void {
     this.#sent.clear();
   }
@@ -51,14 +51,14 @@ export class Pulse {
     this.#heardAt = this.#o.clock.local();
   }
 
-  /** stamp is a new id for a request whose answer tells the time. */
+  /** stamp returns a new id for a request whose answer has the time. */
   stamp(): number {
     const id = this.#o.newId();
     this.#sent.set(id, this.#o.clock.local());
     return id;
   }
 
-  /** answered sets the clock by the answer to a request. It tells whether there was such a request. */
+  /** answered sets the clock by the answer to a request. It reports whether there was such a request. */
   answered(id: number, serverTime: number): boolean {
     const sent = this.#sent.get(id);
     if (sent === undefined) return false;
@@ -67,7 +67,7 @@ export class Pulse {
     return true;
   }
 
-  /** told compares a time that the server has told with the clock, and asks where they do not fit. */
+  /** told compares a time from the server with the clock, and sends a ping if they do not fit. */
   told(serverTime: number): void {
     if (this.#o.clock.doubts(serverTime)) this.#ping();
   }

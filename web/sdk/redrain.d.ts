@@ -1,4 +1,4 @@
-// Types of redrain.js, the client of a redrain server (protocol redrain.v1). docs/build/sdk.md tells how to use it.
+// Types of redrain.js, the client of a redrain server (protocol redrain.v1). docs/build/sdk.md describes its use.
 //
 // Units, everywhere: money is an integer in minor units (分, cents); a moment is Unix milliseconds on the server's clock;
 // a name that ends in `_ms` (or `retryIn`, `rtt`) is a duration in milliseconds. Fields that a newer server adds are
@@ -16,20 +16,21 @@ export interface RainClientOptions {
   token: string | ((ask: { renew: boolean }) => string | Promise<string>);
   /** Id of the campaign to play in. */
   campaign: string;
-  /** Only look on, as a big screen does: everything is told, no tap is taken (the error `watching`), and nobody counts this client as a player. */
+  /** Only watch, like a big screen: the client gets all messages, taps are refused (the error `watching`), and it does
+   * not count as a player. */
   watch?: boolean;
-  /** The WebSocket class, where there is no global one (Node before 22: the one of package `ws`). */
+  /** The WebSocket class if there is no global one (Node before 22: that of package `ws`). */
   WebSocket?: new (url: string, protocol: string) => WebSocket;
   /** Asks for the turn in a waiting room; the global fetch is the default. Without one the client asks at the socket. */
   fetch?: typeof fetch | undefined;
-  /** Where jitter comes from, as Math.random, which is the default. For tests. */
+  /** The source of jitter, for tests. Defaults to Math.random. */
   random?: () => number;
   /** A steady clock in milliseconds, as performance.now, which is the default. For tests. */
   steady?: () => number;
 }
 
 /**
- * What the client is doing.
+ * The state of the client.
  * - `idle`: not begun.
  * - `connecting`: asks for the token, opens the socket, and waits for the server's welcome.
  * - `open`: in the room.
@@ -38,7 +39,7 @@ export interface RainClientOptions {
  */
 export type RainClientState = "idle" | "connecting" | "open" | "waiting" | "ended";
 
-/** Close codes after which the client ends; and what to tell the player. */
+/** Close codes after which the client ends, with texts for the player. */
 export declare const CloseCode: {
   /** The player has come in too often elsewhere, and the newest connections stay. */
   readonly elsewhere: 4004;
@@ -64,7 +65,7 @@ export declare const CloseCode: {
 export interface Drop {
   /** Its id, "wave.index", unique in the campaign. */
   id: string;
-  /** Where across the screen, 0 to 1000. */
+  /** Horizontal position on the screen, 0 to 1000. */
   x: number;
   /** A decoy pays nothing, and should look different. */
   kind: "packet" | "decoy";
@@ -75,7 +76,7 @@ export interface Drop {
 }
 
 /**
- * What the server has decided about a tap.
+ * The server's decision about a tap.
  * - `won`: amount, packet and claim come with it.
  * - `empty`: not this one: a decoy, or no packet is released yet. Another drop may win.
  * - `already`: the player has all the wins that one player may have.
@@ -98,7 +99,7 @@ export interface TapWon {
   packet: string;
   /** Id of the claim, unique everywhere. The same claim twice is the same win. */
   claim: string;
-  /** Of a hundred packets of the campaign, how many hold less, rounded down; 0 also where the server does not tell it. */
+  /** Percentage of the campaign's packets with a smaller amount, rounded down; also 0 if the server does not send it. */
   luck: number;
   retryable: false;
 }
@@ -171,13 +172,13 @@ export interface Claim {
   packet: string;
   amount: number;
   state: "granted" | "settled" | "failed" | "dead";
-  /** As in TapWon; left out where it is 0 or not known. */
+  /** As in TapWon; left out if it is 0 or unknown. */
   luck?: number;
   /** It is granted, and a person checks it before it is money. */
   held?: boolean;
 }
 
-/** Somebody who has won, under a masked id. */
+/** A winner, under a masked id. */
 export interface Winner {
   user: string;
   /** By which people know them, where the server shows it: others' words, so write it as text and never as HTML. */
@@ -187,7 +188,7 @@ export interface Winner {
   amount: number;
 }
 
-/** Money on its way out of the player's account. */
+/** A withdrawal from the player's account. */
 export interface Withdrawal {
   /** Its id. */
   withdrawal: string;
@@ -204,7 +205,7 @@ export interface Withdrawal {
   reference?: string;
   /** Why it has failed. */
   reason?: string;
-  /** What the player has to do before it is paid: open the address, or hand the data to the provider's own app. */
+  /** The player's action before the payment: open the address, or pass the data to the provider's own app. */
   action?: { url?: string; data?: string; expires_at?: number };
 }
 
@@ -227,7 +228,7 @@ export interface WelcomeMessage {
   user: string;
   server_time: number;
   campaign: Campaign;
-  /** The newest rain; null where none was ever scheduled. */
+  /** The newest rain; null if none was ever scheduled. */
   rain: Rain | null;
   /** The 100 newest wins of the campaign, newest first. */
   claims: Claim[];
@@ -235,7 +236,7 @@ export interface WelcomeMessage {
   claims_total: number;
   /** taps_per_second 0: no limit. */
   limits: { taps_per_second: number };
-  /** When the token expires, where the server tells it. The client renews it if `token` is a function. */
+  /** Expiry of the token, if the server sends it. The client renews it if `token` is a function. */
   token_expires_at?: number;
 }
 
@@ -292,21 +293,22 @@ export interface RoomMessage {
   online: number;
   /** Packets left. */
   stock: number;
-  /** What of the stock is the guests', and none of the players'; left out where they share it. */
+  /** The guests' part of the stock; left out if guests and players share it. */
   stock_guests?: number;
   /** Packets won. */
   won: number;
-  /** What the won packets come to, where the server tells it. */
+  /** The sum of the won packets, if the server sends it. */
   amount_won?: number;
   /** The newest winners, newest first. */
   winners: Winner[];
-  /** The greatest winners, where the server tells them. */
+  /** The greatest winners, if the server sends them. */
   top?: Winner[];
-  /** Players in the waiting room; left out where nobody waits. */
+  /** Players in the waiting room; left out if it is empty. */
   waiting?: number;
 }
 
-/** A withdrawal of the player was paid, has failed, or needs something of them (its stage `action_required`). It may come twice; who was not there is not told. */
+/** A withdrawal of the player was paid, has failed, or needs something of them (its stage `action_required`). It may
+ * come twice; a disconnected player does not get it. */
 export interface WithdrawalMessage {
   type: "withdrawal";
   withdrawal: Withdrawal;
@@ -342,7 +344,7 @@ export interface WaitingMessage {
   position: number;
   /** When the client asks again. */
   retry_after_ms: number;
-  /** How long it will take, judged by those before; left out where that cannot be told. */
+  /** Estimated duration by earlier ones; left out if it is unknown. */
   wait_ms?: number;
 }
 
@@ -352,7 +354,7 @@ export interface TickMessage {
   rtt: number;
 }
 
-/** What a listener of each event gets. */
+/** The argument of each event's listener. */
 export interface RainClientEvents {
   state: StateMessage;
   welcome: WelcomeMessage;
@@ -385,9 +387,9 @@ export declare class RainClient {
   /** Whether the client ends after this close code (4004, and 4500 to 4599; not after 4501 with the reason "no hello in time"). After every other it comes back, and after 4507 with a new token if there is one. */
   static isFinal(code: number, reason?: string): boolean;
 
-  /** What the client is doing. */
+  /** The state of the client. */
   readonly state: RainClientState;
-  /** Id of the campaign that it plays in, or is on its way to. */
+  /** Id of the campaign that it plays in, or is joining. */
   readonly campaign: string;
   /** Whether serverNow() is the server's time, and not yet a guess by this machine's clock. It stays true through reconnects. */
   readonly synced: boolean;
@@ -398,23 +400,23 @@ export declare class RainClient {
   serverNow(): number;
 
   /** Begins, and begins again after the end. While waiting, it shortens the wait unless the server has asked for it.
-   *  `spread`: begins at a random moment within so many milliseconds, for pages that all begin at once (at a countdown). */
+   * `spread`: begins at a random moment within so many milliseconds, for pages that all begin at once (at a countdown). */
   connect(options?: { spread?: number }): void;
 
   /** Ends it: closes the socket, answers what is in flight with `unavailable`, and leaves no timer or listener of its own behind. Listeners of on() stay. */
   close(): void;
 
   /**
-   * Moves to another campaign's room; its `welcome` says when it is there. Taps in flight are answered with `unavailable`.
-   * Where there is no such campaign, an `error` event says so and the client stays where it was; but it ends with 4502 if it has
-   * to find that out on a new connection.
+   * Moves to another campaign's room; its `welcome` says when it is there. Taps in flight are answered with
+   * `unavailable`. If there is no such campaign, an `error` event reports it and the client stays where it was. On a
+   * new connection the client ends with 4502 instead.
    */
   join(campaign: string): void;
 
   /**
    * Taps a drop. The promise never rejects, and settles exactly once: with the server's answer, or with `unavailable`
-   * where none can come any more. A drop that is in flight has one promise, however often it is tapped. A tap without
-   * an answer is sent again after a reconnect; the server gives the same win for it, so it counts once.
+   * if none can come any more. A drop that is in flight has one promise, however often it is tapped. A tap without an
+   * answer is sent again after a reconnect; the server gives the same win for it, so it counts once.
    */
   tap(drop: string | Drop): Promise<TapResult>;
 
@@ -451,7 +453,7 @@ export interface OwnClaim {
   ticket?: string;
 }
 
-/** What checkLuck has found. */
+/** The result of checkLuck. */
 export interface LuckOf {
   beats: { beat: number; at: number; odds: number; lucky: boolean; claim?: string }[];
   /** How many of the beats were lucky. */

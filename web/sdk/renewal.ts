@@ -3,7 +3,7 @@
 import type { Timers } from "./timers.ts";
 
 const AHEAD = 60_000; // ms before its end that a token is renewed, at most
-const SHARE = 0.2; // of what is left of a token that is good for a shorter time
+const SHARE = 0.2; // fraction of the rest of a short-lived token
 const LONGEST = 3_600_000; // ms of one timer
 const PAUSE = 15_000; // ms between two tries, at most
 
@@ -12,7 +12,7 @@ interface Parts {
   now: () => number;
   random: () => number;
   newId: () => number;
-  /** token gives a new token; what it throws is tried again. */
+  /** token returns a new token; after an exception it is called again. */
   token: () => string | Promise<string>;
   /** send sends it, unless it is the one that the connection has. */
   send: (message: { type: "token"; id: number; token: string }) => void;
@@ -28,7 +28,7 @@ export class Renewal {
     this.#o = parts;
   }
 
-  /** good says until when the token is good, as a welcome or the answer to a new token tells it. */
+  /** good sets the expiry of the token, from a welcome or the answer to a new token. */
   good(expires: unknown): void {
     if (typeof expires !== "number" || expires === this.#expires) return;
     this.#expires = expires;

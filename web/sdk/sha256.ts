@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4). The browser's own is missing on plain http, which is how a hall often plays.
+// SHA-256 (FIPS 180-4). The browser's own is missing on plain http, which is common in halls.
 
 const primes = (n: number): number[] => {
   const found: number[] = [];

@@ -1,9 +1,9 @@
-// Checked by tsc and never run: what index.ts gives is what redrain.d.ts promises, no less and no more.
+// Checked by tsc and never run: index.ts exports exactly the declarations of redrain.d.ts.
 
 import * as given from "./index.ts";
 import type * as promised from "./redrain.d.ts";
 
-/** Same is true where A and B are the same type, and false where one only fits the other. */
+/** Same is true if A and B are the same type, and false if one is only assignable to the other. */
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 
 /** Public is a class's public side: private fields would make two classes with the same methods differ. */
@@ -19,7 +19,7 @@ holds<Same<typeof given.RainClient.isFinal, typeof promised.RainClient.isFinal>>
 holds<Same<typeof given.CloseCode, typeof promised.CloseCode>>();
 holds<Same<typeof given.checkLuck, typeof promised.checkLuck>>();
 
-// What a page writes.
+// A page's code.
 export async function page(client: promised.RainClient, stop: AbortSignal): Promise<void> {
   const off: () => void = client.on("wave", ({ drops }) => void client.tap(drops[0] ?? "7.3"), { signal: stop });
   off();

@@ -3,10 +3,10 @@
 import type { Drop, ErrorMessage, ResultMessage, TapResult } from "./redrain.d.ts";
 
 const GRACE = 500; // ms after its landing in which a drop can still be tapped
-const LONGEST_FALL = 20_000; // ms; of a drop of which only the id is known
+const LONGEST_FALL = 20_000; // ms; of a drop with only its id known
 const PATIENCE = 10_000; // ms after all that, for the connection to come back and the answer to come with it
 
-/** Tap is one that has no answer yet. */
+/** Tap is a tap without an answer yet. */
 interface Tap {
   /** Its id on the wire. */
   id: number;
@@ -20,7 +20,7 @@ export class Taps {
   #byDrop = new Map<string, Tap>();
   #byId = new Map<number, Tap>();
 
-  /** add begins a tap; now is the server's time. Where the drop is in flight already, `fresh` is null. */
+  /** add begins a tap; now is the server's time. If the drop is in flight already, `fresh` is null. */
   add(drop: string | Drop, newId: () => number, now: number): { promise: Promise<TapResult>; fresh: Tap | null } {
     const [name, left] = typeof drop === "string" ? [drop, LONGEST_FALL] : [drop.id, Math.min(LONGEST_FALL, drop.at + drop.fall_ms - now)];
     const known = this.#byDrop.get(name);
@@ -52,12 +52,12 @@ export class Taps {
     if (tap) this.#drop(tap, { drop: tap.drop, outcome: "error", code: m.code, message: m.message, retryable: m.retryable === true });
   }
 
-  /** giveUp answers all of them: nothing is known here of what became of them. A win among them is in the next welcome. */
+  /** giveUp answers all taps with "unavailable". A win among them is in the next welcome. */
   giveUp(): void {
     for (const tap of this.list()) this.#drop(tap, unavailable(tap.drop));
   }
 
-  /** has tells whether a tap is still without an answer. */
+  /** has reports whether a tap is still without an answer. */
   has(tap: Tap): boolean {
     return this.#byId.get(tap.id) === tap;
   }

@@ -8,7 +8,7 @@ const LONGEST = 120_000; // ms that the server may ask to wait
 /** full is the close code that comes with a place in the waiting room. */
 export const FULL = 4003;
 
-/** turnOf is the place that a goodbye or an answer of GET /admission tells; null where it tells none. */
+/** turnOf returns the queue position in a goodbye or an answer of GET /admission; null if there is none. */
 export function turnOf(m: Partial<GoodbyeMessage> & { retry_after_ms?: unknown }): WaitingMessage | null {
   const position = Number(m.position);
   if (!(position >= 1)) return null;
@@ -27,7 +27,7 @@ export async function askTurn(get: typeof fetch | undefined, socket: string, cam
     const m: unknown = answer?.ok ? await answer.json() : null;
     return typeof m === "object" && m !== null && !("admitted" in m && m.admitted === true) ? turnOf(m) : null;
   } catch {
-    return null; // the line, or what is between does not let it through
+    return null; // the network, or a proxy on it, blocks it
   } finally {
     clearTimeout(timer);
   }

@@ -1,4 +1,5 @@
-// What the bundler makes of files that are not scripts: a picture is its address, a style sheet goes into the page's.
+// The bundler's results for files that are not scripts: the address of a picture; a style sheet becomes a part of the
+// page's.
 
 declare module "*.svg" {
   const address: string;

@@ -1,5 +1,5 @@
-// Package benchtest has a server that speaks as much of redrain.v1 as a simulated player needs, and does with each
-// tap what a test wants: a place to be wrong in.
+// Package benchtest has a fake server of redrain.v1 for simulated players. A test decides the answer of each tap, and
+// can inject faults.
 package benchtest
 
 import (
@@ -15,7 +15,7 @@ import (
 	"redrain/rain"
 )
 
-// Drops is how many drops there are to be tapped, all of them in the air for as long as a test may last.
+// Drops is the number of drops, all of them in the air for the duration of a test.
 const Drops = waves * perWave
 
 const (
@@ -23,18 +23,18 @@ const (
 	perWave = 100
 )
 
-// Room is the handler of a socket. Its funcs are called by many connections at a time; nil is a default.
+// Room is the handler of a socket. Its funcs are called by many connections at a time, and may be nil.
 type Room struct {
-	// Welcome may refuse a token, which is also the player's name, with a close code; 0 lets it in.
+	// Welcome may refuse a token, which is also the player's name, with a close code; 0 admits it.
 	Welcome func(token string) (code int)
-	// Turn may have a token wait for a seat: with a place in the waiting room, and for how many ms. It is asked before
-	// Welcome; 0 ms lets it in.
+	// Turn may make a token wait: it returns the queue position, and the time in ms. It is called before Welcome; 0 ms
+	// admits it.
 	Turn func(token string) (place int, ms int64)
-	// Answer gives the outcome of a tap, and the claim of a win; with the outcome "" there is no answer.
+	// Answer returns the outcome of a tap, and the claim of a win; with the outcome "" no answer is sent.
 	Answer func(user, drop string) (outcome, claim string)
-	// Left hears of who has closed the connection, with a code that says that they go.
+	// Left is called with a player who has left for good.
 	Left func(user string)
-	// Closing is asked before each answer; with a code the connection is closed instead.
+	// Closing is called before each answer; if it returns a code, the connection is closed instead.
 	Closing func(user string) (code int)
 
 	mu      sync.Mutex
@@ -42,24 +42,24 @@ type Room struct {
 	welcome map[string]int
 }
 
-// Amount is what each win comes to.
+// Amount is the amount of each win.
 const Amount rain.Money = 7
 
-// Taps are how often each player has tapped each drop, by "player drop".
+// Taps returns the number of taps of each player on each drop, by "player drop".
 func (r *Room) Taps() map[string]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.tapped)
 }
 
-// Welcomes are how often each player has come in.
+// Welcomes returns the number of welcomes of each player.
 func (r *Room) Welcomes() map[string]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.welcome)
 }
 
-// ServeHTTP is the life of a connection.
+// ServeHTTP serves a connection until its end.
 func (r *Room) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	up := websocket.Upgrader{Subprotocols: []string{wire.Subprotocol}}
 	conn, err := up.Upgrade(w, req, nil)
@@ -107,7 +107,7 @@ func (r *Room) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// say sends the messages in one frame.
+// say sends messages in one frame.
 func say(conn *websocket.Conn, messages []any) error {
 	var frame []byte
 	for i, m := range messages {
@@ -122,7 +122,7 @@ func say(conn *websocket.Conn, messages []any) error {
 	return conn.WriteMessage(websocket.TextMessage, frame)
 }
 
-// leave closes a connection, and waits for the answer so that the code is not lost behind what still comes.
+// leave closes a connection, and waits for the answer, so that unread data does not destroy the close code.
 func leave(conn *websocket.Conn, code int) {
 	_ = conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, "as the test wants"),
 		time.Now().Add(time.Second))

@@ -12,9 +12,9 @@ import (
 	"redrain/internal/testenv"
 )
 
-// Check is rapid.Check. Under the race detector, where a check takes several times as long, it makes only the given
-// number of checks, and each run draws others; with -nightly it makes all. The flag -rapid.checks, or RAPID_CHECKS,
-// takes precedence.
+// Check is rapid.Check. Under the race detector a check takes several times as long, so it makes only the given number
+// of checks, and each run draws others. With -nightly it makes all. The flag -rapid.checks, or RAPID_CHECKS, takes
+// precedence.
 func Check(t *testing.T, watched int, prop func(*rapid.T)) {
 	t.Helper()
 	if isWatched() {
@@ -68,15 +68,15 @@ func asked() bool {
 	return env || checks.Value.String() != checks.DefValue
 }
 
-// TB is one check as a test: what helpers of tests find wrong is a failure of this check, which rapid then shows with
-// its seed, and what they make ends with this check.
+// TB returns one check as a test. An error of a test helper fails this check, which rapid shows with its seed. Cleanups
+// run at the end of the check.
 func TB(t testing.TB, rt *rapid.T) testing.TB {
 	t.Helper()
 	return &check{t, rt}
 }
 
 type check struct {
-	testing.TB // of the test with all checks: names, directories, and what is seldom needed
+	testing.TB // of the test with all checks: names, directories, and rare methods
 
 	rt *rapid.T
 }

@@ -1,5 +1,5 @@
-// Package testrun is the agreement between the program that runs the tests (tools/test) and the test binaries: how much
-// the run covers, and which tests may load the machine at the same time.
+// Package testrun connects the program that runs the tests (tools/test) with the test binaries. It defines the coverage
+// of a run, and the tests that may load the machine at the same time.
 //
 // The program owns a [Scheduler] and serves it on a Unix socket. A test binary asks for a slot before each test that
 // loads the machine, and holds it until the test ends:

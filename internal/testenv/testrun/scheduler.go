@@ -45,7 +45,7 @@ type Scheduler struct {
 	waiting []*ticket
 }
 
-// mostPassing is how many smaller requests may pass one that does not fit.
+// mostPassing is the number of smaller requests that may pass one that does not fit.
 const mostPassing = 8
 
 // ticket is a request and its state.
@@ -62,8 +62,8 @@ func New(size int) *Scheduler {
 	return &Scheduler{size: size, running: map[*ticket]struct{}{}}
 }
 
-// ForMachine returns a Scheduler for all processors that this process may use, and for two at least: most tests start
-// a server, which must not wait for the test.
+// ForMachine returns a Scheduler for all processors that this process may use, and for two at least. Most tests start a
+// server, which must not wait for the test.
 func ForMachine() *Scheduler { return New(PerProcessor * max(2, runtime.GOMAXPROCS(0))) }
 
 // Acquire waits for a slot. It returns ctx's error if ctx ends before. The caller calls release once.

@@ -15,8 +15,8 @@ import (
 const SlotsVariable = "REDRAIN_TEST_SLOTS"
 
 // Serve grants slots to the clients of a listener until it is closed, and waits for the connections that are open. A
-// connection is one slot: the client sends a [Request] as a line of JSON, receives an empty line when the slot is
-// granted, and closes the connection to release it.
+// connection is one slot. The client sends a [Request] as a line of JSON, and receives an empty line when the slot is
+// granted. It closes the connection to release the slot.
 func (s *Scheduler) Serve(l net.Listener) error {
 	var clients sync.WaitGroup
 	defer clients.Wait()

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Tier is how much a run of the tests covers. A larger one includes the smaller ones.
+// Tier is the coverage of a run of the tests. A larger one includes the smaller ones.
 type Tier string
 
 // The tiers, as the flags of tools/test name them. Plain go test is Default, and with -short it is Quick.
@@ -37,8 +37,8 @@ func FromEnvironment() Tier {
 // Includes reports whether a run of this tier covers what another one covers.
 func (t Tier) Includes(other Tier) bool { return rank[t] >= rank[other] }
 
-// BuildDir returns a folder for what the tests of a checkout build. It stays between runs, so that the go command links
-// only what has changed. The folders of checkouts that have run no tests for a week are removed.
+// BuildDir returns a folder for the builds of a checkout's tests. It stays between runs, so that the go command links
+// only changed programs. The folders of checkouts that have run no tests for a week are removed.
 func BuildDir(checkout string) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

@@ -31,7 +31,7 @@ func Find() (string, error) {
 func Start(path, dir string) (*Browser, error) {
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path), chromedp.UserDataDir(dir),
-		// What is tested is ours, and in a container there is often no other sandbox than the container.
+		// The tested pages are our own, and in a container there is often no other sandbox than the container.
 		chromedp.NoSandbox,
 		// Every machine draws the same, with or without a graphics card.
 		chromedp.DisableGPU,

@@ -1,6 +1,6 @@
 package browser
 
-// Device is what somebody holds in the hand or has on the desk, or what hangs on the wall.
+// Device is a phone, a computer or a wall display.
 type Device struct {
 	Name          string  // for the names of screenshots
 	Width, Height int64   // of the page, in CSS pixels
@@ -12,7 +12,7 @@ type Device struct {
 var (
 	// SmallPhone is the smallest that is still in use: an iPhone SE of 2016.
 	SmallPhone = Device{Name: "small", Width: 320, Height: 568, Scale: 2, Touch: true}
-	// Phone is what most have, or a little smaller.
+	// Phone is the most common size, or a little smaller.
 	Phone = Device{Name: "phone", Width: 390, Height: 844, Scale: 2, Touch: true}
 	// LargePhone is one of the largest: an iPhone 15 Pro Max.
 	LargePhone = Device{Name: "large", Width: 430, Height: 932, Scale: 3, Touch: true}

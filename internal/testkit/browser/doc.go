@@ -1,6 +1,5 @@
-// Package browser drives Chromium for tests and for pictures: pages of their own cookies and storage in one
-// browser, on the devices of the people who will use them, touched by real pointer events, with every fault of
-// theirs kept.
+// Package browser drives Chromium for tests and for pictures. Each page has separate cookies and storage, and emulates
+// a device. It gets real pointer events, and records its faults.
 //
 //	b, err := browser.Start(chromium, profile)
 //	page, err := b.Open(browser.Options{Home: "http://127.0.0.1:8080"})

@@ -21,7 +21,7 @@ func call[P, R any](command cdp.Command[P, R], params P) chromedp.Action[chromed
 	})
 }
 
-// prepare makes the browser what the options say, for the documents to come.
+// prepare applies the options to all later documents.
 func (p *Page) prepare(o Options, agent string) []chromedp.Action[chromedp.Void] {
 	features := []*emulation.MediaFeature{
 		{Name: "prefers-reduced-motion", Value: either(o.Calm, "reduce", "no-preference")},
@@ -80,8 +80,8 @@ type byRuleParams struct {
 	Conditions []*network.Conditions `json:"matchedNetworkConditions"` //nolint:tagliatelle // Chrome's name
 }
 
-// Offline takes the network away from the page, or gives it back. Sockets that are open stay open, as they do on a
-// phone for a while; the page is told by the event of that name.
+// Offline takes the network away from the page, or gives it back. Open sockets stay open, as they do on a phone for a
+// while; the page gets the event of that name.
 func (p *Page) Offline(offline bool) error {
 	conditions := &network.Conditions{Offline: offline, DownloadThroughput: -1, UploadThroughput: -1}
 	return p.Do(Patience,

@@ -9,13 +9,13 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 )
 
-// Kind says what sort of fault a page has.
+// Kind is the kind of a page's fault.
 type Kind string
 
 // The kinds of faults.
 const (
 	Console   Kind = "console"   // it wrote something in the console: a page of ours has nothing to say there
-	Exception Kind = "exception" // nobody caught it
+	Exception Kind = "exception" // it was not caught
 	Log       Kind = "log"       // the browser complains, of a broken policy or a bad file
 	Network   Kind = "network"   // a request was refused or broke; a test that breaks things expects these
 	Foreign   Kind = "foreign"   // a request went to another host
@@ -55,7 +55,7 @@ func (p *Page) listen(event any) {
 		p.fault(Console, strings.Join(words, " "))
 	case *log.EventEntryAdded:
 		switch {
-		case e.Entry.URL == "about:blank": // an icon of the page before, that Chromium asks for on the way there
+		case e.Entry.URL == "about:blank": // an icon of the last page, which Chromium requests while it leaves
 		case e.Entry.Source == log.EntrySourceNetwork:
 			p.fault(Network, e.Entry.Text+" "+e.Entry.URL)
 		case e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning:

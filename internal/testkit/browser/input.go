@@ -36,12 +36,12 @@ func (p *Page) Touch(at ...Point) error {
 			TouchPoints: []*input.TouchPoint{}}))
 }
 
-// Type sends keys to what has the focus; package kb of chromedp names those that are no letters.
+// Type sends keys to the focused element; package kb of chromedp names the special keys.
 func (p *Page) Type(keys string) error {
 	return p.Do(Patience, chromedp.KeyEvent(keys))
 }
 
-// Fill puts a text into a field, as a person does: it goes there, takes what is there away, and types.
+// Fill puts a text into a field like a person: it focuses the field, deletes the content, and types.
 func (p *Page) Fill(selector, text string) error {
 	if err := p.Press(selector, 1); err != nil {
 		return err

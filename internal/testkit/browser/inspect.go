@@ -21,7 +21,7 @@ type Violation struct {
 	Rule   string   `json:"rule"`
 	Impact string   `json:"impact"` // minor, moderate, serious, critical
 	Help   string   `json:"help"`
-	Places []string `json:"places"` // selector of the element, and what is wrong with it
+	Places []string `json:"places"` // selector of the element, and its fault
 }
 
 func (v Violation) String() string {
@@ -51,9 +51,9 @@ func (p *Page) Axe() ([]Violation, error) {
 	})))`)
 }
 
-// Words are the texts that a person can see or hear of in the page: of elements, labels, hints in fields,
-// descriptions of pictures. What is marked as no language's is left out: code, and what has translate="no" or a
-// lang of its own (the switch of languages names each in itself).
+// Words returns the texts of the page for eyes and screen readers: of elements, labels, hints in fields, descriptions
+// of pictures. It leaves out code, and elements with translate="no" or another lang (the switch of languages names each
+// in itself).
 func (p *Page) Words() ([]string, error) {
 	return Eval[[]string](p, `(() => {
 		const found = new Set();
@@ -75,19 +75,19 @@ func (p *Page) Words() ([]string, error) {
 	})()`)
 }
 
-// Holdings is what a page holds on to.
+// Holdings counts the objects that a page keeps alive.
 type Holdings struct {
 	Heap      float64 // bytes of JavaScript objects that can be reached
 	Nodes     int64   // of the DOM, with those that are in no document any more but still referred to
 	Listeners int64   // of DOM events
 }
 
-// Holdings collects garbage, and counts what is left.
+// Holdings collects garbage, and counts the rest.
 func (p *Page) Holdings() (Holdings, error) {
 	ctx, cancel := context.WithTimeout(p.ctx, Patience)
 	defer cancel()
 	return chromedp.Run(ctx, func(ctx context.Context, t *chromedp.Target) (h Holdings, err error) {
-		// Twice: what the first leaves to finalizers goes with the second.
+		// Twice: the second collection takes the objects that the first has left to finalizers.
 		for range 2 {
 			if _, err := cdp.Call(ctx, t, heapprofiler.CollectGarbage, cdp.Empty{}); err != nil {
 				return h, err

@@ -60,7 +60,7 @@ func (b *Browser) Open(o Options) (*Page, error) {
 // Close closes the page.
 func (p *Page) Close() { p.close() }
 
-// Device is what the page is shown on.
+// Device returns the page's device.
 func (p *Page) Device() Device { return p.device }
 
 // Home is the server that the page may ask.
@@ -73,7 +73,7 @@ func (p *Page) Do(within time.Duration, steps ...chromedp.Action[chromedp.Void])
 	return chromedp.Do(ctx, steps...)
 }
 
-// Go opens an address, and waits until it is loaded. One that begins with a slash is of the page's home.
+// Go opens an address, and waits until it is loaded. A path is relative to the page's home.
 func (p *Page) Go(address string) error {
 	if address != "" && address[0] == '/' {
 		address = p.home + address
@@ -81,7 +81,7 @@ func (p *Page) Go(address string) error {
 	return p.Do(Patience, chromedp.Navigate(address))
 }
 
-// Eval is what an expression, or the promise that it is, comes to in a page.
+// Eval returns the value of an expression in a page; it awaits a promise.
 func Eval[T any](p *Page, expression string) (T, error) {
 	ctx, cancel := context.WithTimeout(p.ctx, Patience)
 	defer cancel()
@@ -92,7 +92,7 @@ func Eval[T any](p *Page, expression string) (T, error) {
 	return v, err
 }
 
-// Screenshot is what the page looks like, as PNG.
+// Screenshot returns a picture of the page as PNG.
 func (p *Page) Screenshot() ([]byte, error) {
 	ctx, cancel := context.WithTimeout(p.ctx, Patience)
 	defer cancel()
@@ -103,7 +103,7 @@ func (p *Page) Screenshot() ([]byte, error) {
 	})
 }
 
-// WebP is what the page looks like, in a smaller file than PNG's. quality is 0 to 100.
+// WebP returns a picture of the page, smaller than a PNG. quality is 0 to 100.
 func (p *Page) WebP(quality int64) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(p.ctx, Patience)
 	defer cancel()

@@ -7,13 +7,11 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Press presses an element where a person would see it, with a finger or the mouse, as often as said at once: it
-// waits until the element is there, can be seen and is not covered, and scrolls to it. It returns when the page has
-// heard of the clicks.
+// Press presses an element with a finger or the mouse, times in a row. It waits until the element exists, is visible
+// and is not covered, and scrolls to it. It returns after the page's click events.
 //
-// Nothing else is pressed: where something above the element comes or goes at the last moment, the press that would
-// land beside it is kept from the page, and the element is aimed at again, as long as Patience lasts. A press that has
-// hit is never made again.
+// Nothing else is pressed. If the layout changes at the last moment, a press beside the element is hidden from the
+// page, and repeated within Patience. A press that has hit is never repeated.
 func (p *Page) Press(selector string, times int) error {
 	for end := time.Now().Add(Patience); ; {
 		at, err := p.aim(selector)
@@ -41,9 +39,8 @@ func (p *Page) Press(selector string, times int) error {
 	}
 }
 
-// aim waits for an element that can be pressed and does not move any more, and watches what the next presses hit:
-// it, or what has taken its place, which has to be there when the press begins and when it ends, or there would be
-// no click.
+// aim waits for an element that can be pressed and does not move any more, and watches the next presses. A press must
+// hit the element, or its replacement, from its beginning to its end, or there would be no click.
 func (p *Page) aim(selector string) (Point, error) {
 	const script = `(async (selector, patience) => {
 		const find = () => selector.startsWith("//")
@@ -73,8 +70,8 @@ func (p *Page) aim(selector string) (Point, error) {
 					if (!down && (type !== "click" || event.pointerType === "mouse" || hits === 0)) keep(event);
 				}, { capture: true, passive: false, signal: watching.signal });
 			}
-			// A tap becomes a click a little after the finger is told to have been lifted. Where that takes long it
-			// is not pressed again: it would be twice.
+			// A tap becomes a click a little after the finger is lifted. Where that takes long it is not pressed again:
+			// it would be twice.
 			const late = () => new Promise((done) => { setTimeout(done, 1000); });
 			globalThis.aimed = {
 				missed: async () => {

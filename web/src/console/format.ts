@@ -1,5 +1,5 @@
-// Numbers and times as a person reads them. Every function takes what the API gives and answers with "–" where there is
-// nothing, so that a server that does not know a field yet leaves a dash and not a fault.
+// Numbers and times as a person reads them. Every function takes a value of the API and returns "–" without one, so
+// that a field missing on an older server shows as a dash.
 
 import { yuan as plain } from "../shared/money.ts";
 

@@ -15,7 +15,7 @@ export function lang(): Lang {
 /** Texts gives the text for a key of a table. Call it while drawing, so that a switch of the language is seen. */
 export interface Texts<T extends Table> {
   (key: keyof T & string, values?: Values): string;
-  /** has tells whether there is such a text, for keys that come from the server (states, splits). */
+  /** has reports whether there is such a text, for keys that come from the server (states, splits). */
   has(key: string): key is keyof T & string;
 }
 

@@ -1,17 +1,17 @@
-// Signing in with the organisation's own accounts: OpenID Connect, authorization code with PKCE. What comes of it is the
-// provider's ID token, which the server takes like any other token.
+// Signing in with the organisation's own accounts: OpenID Connect, authorization code with PKCE. The result is the
+// provider's ID token, which the server accepts like any other token.
 
 import { ApiError, request } from "../shared/api.ts";
 import type { SignInConfig } from "../shared/schemas.ts";
 
 const STORED = "redrain.oidc"; // what this tab has begun, until the provider sends the person back
-const CHANNEL = "redrain.oidc"; // on which a window that comes back tells the one that has opened it
+const CHANNEL = "redrain.oidc"; // for the result of a sign-in in another window
 const AGAIN = "again."; // begins the state of a sign-in in a window of its own
 
-/** Provider is where people have accounts that they can sign in with. */
+/** Provider is an identity provider. */
 export type Provider = NonNullable<SignInConfig["oidc"]>;
 
-/** Begun is a sign-in on its way. */
+/** Begun is a sign-in in progress. */
 interface Begun {
   state: string;
   nonce: string;
@@ -19,14 +19,14 @@ interface Begun {
   place: string; // the address' hash, to come back to
 }
 
-/** Came is what the provider has sent back with the person. */
+/** Came holds the parameters of the provider's redirect. */
 interface Came {
   state: string;
   code: string;
   error: string;
 }
 
-/** provider asks the server for it; undefined where there are only tokens. */
+/** provider asks the server for the provider; undefined if there are only tokens. */
 export async function provider(signal: AbortSignal): Promise<Provider | undefined> {
   try {
     return (await request<SignInConfig>("/auth/config", { signal })).oidc;
@@ -36,7 +36,7 @@ export async function provider(signal: AbortSignal): Promise<Provider | undefine
   }
 }
 
-/** usable tells whether a sign-in can begin: the provider answers, and the page came over https or from this machine. */
+/** usable reports whether a sign-in can begin: the provider answers, and the page came over https or from this machine. */
 export function usable(p: Provider): boolean {
   return Boolean(p.authorization_endpoint && p.token_endpoint) && isSecureContext;
 }
@@ -49,8 +49,8 @@ export async function redirect(p: Provider): Promise<void> {
 }
 
 /**
- * inWindow signs in without leaving this page, which keeps what was typed: the provider's page opens in a window of its
- * own, and what comes back there is told here. It is called for a click, as browsers open a window only then.
+ * inWindow signs in without leaving this page, which keeps what was typed: the provider's page opens in another window,
+ * which passes the result to this one. It is called for a click, as browsers open a window only then.
  */
 export async function inWindow(p: Provider, signal: AbortSignal): Promise<string> {
   const begun = begin(AGAIN);
@@ -69,10 +69,10 @@ export async function inWindow(p: Provider, signal: AbortSignal): Promise<string
   }
 }
 
-/** Back is how the page was come back to: with a token for itself, or for another window, which has been told. */
+/** Back is the result of the provider's redirect: a token for this page, or for another window, which has received it. */
 export type Back = { token: string } | "told";
 
-/** back ends what redirect or inWindow has begun; undefined where nobody has come back from the provider. */
+/** back completes redirect or inWindow; undefined without a redirect from the provider. */
 export async function back(): Promise<Back | undefined> {
   const came = takeAnswer();
   if (!came) return undefined;
@@ -85,7 +85,7 @@ export async function back(): Promise<Back | undefined> {
   const stored = sessionStorage.getItem(STORED);
   sessionStorage.removeItem(STORED);
   const begun = stored === null ? undefined : (JSON.parse(stored) as Begun);
-  if (begun?.state !== came.state) throw new ApiError({ code: "sign_in_strange" }); // nobody has begun it here
+  if (begun?.state !== came.state) throw new ApiError({ code: "sign_in_strange" }); // not begun in this browser
   if (begun.place) location.hash = begun.place;
   const p = await provider(AbortSignal.timeout(10_000));
   if (!p) throw new ApiError({ code: "sign_in_strange" });

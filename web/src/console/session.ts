@@ -1,25 +1,25 @@
-// Who is signed in: the token, for as long as the tab is open, and what they may do.
+// The signed-in operator: the token, while the tab is open, and the rights.
 
 import { useEffect, useState } from "preact/hooks";
 import type { WhoAmI } from "../shared/schemas.ts";
 
 const STORED = "redrain.operator";
 
-/** Who is what is known of a token: an older server tells the role alone. */
+/** Who describes a token; an older server sends the role only. */
 export type Who = Pick<WhoAmI, "role"> & Partial<WhoAmI>;
 
-/** Right is something that not everybody may do; the server's names, as /whoami tells them. */
+/** Right is a permission, by the server's names in /whoami. */
 export type Right = "campaigns" | "deposits" | "withdrawals" | "letters" | "approvals" | "players";
 
 /**
- * Standing is the state of the sign-in. lapsed: the server knows the token no more, and who it was has to sign in again;
- * the page stays as it is meanwhile, with what was typed.
+ * Standing is the state of the sign-in. lapsed: the server refuses the token, and the operator has to sign in again;
+ * the page keeps its state and the typed text meanwhile.
  */
 export type Standing = { is: "out" } | { is: "in"; token: string; who: Who; lapsed: boolean };
 
 let token: string | null = recall();
 let standing: Standing = { is: "out" };
-let returns = 0; // how often somebody has signed in
+let returns = 0; // number of sign-ins
 const listeners = new Set<() => void>();
 
 /** keptToken is the stored token, before the server has checked it. */
@@ -55,7 +55,7 @@ export function lapse(): void {
   change({ ...standing, lapsed: true });
 }
 
-/** useReturns rises when somebody signs in again: what could not be loaded meanwhile is then loaded. */
+/** useReturns returns a number that rises at each new sign-in, so that failed requests are repeated. */
 export function useReturns(): number {
   useStanding();
   return returns;
@@ -74,14 +74,16 @@ export function useStanding(): Standing {
 
 const RIGHTS: readonly Right[] = ["campaigns", "deposits", "withdrawals", "letters", "approvals", "players"];
 
-/** may tells whether who is signed in has a right. Older servers tell no rights, have operators and viewers, and no orders to approve. */
+/** may reports whether the signed-in operator has a right. Older servers send no rights, and have only operators and
+ * viewers, and no orders. */
 export function may(right: Right): boolean {
   if (standing.is !== "in") return false;
   const { role, rights } = standing.who;
   return rights ? rights.includes(right) : role === "operator" && right !== "approvals";
 }
 
-/** mayAct tells whether who is signed in may change anything. A viewer may not, so their page has no such buttons. */
+/** mayAct reports whether the signed-in operator may change anything. A viewer may not, so a viewer's page has no such
+ * buttons. */
 export function mayAct(): boolean {
   return RIGHTS.some(may);
 }

@@ -52,7 +52,7 @@ export class Keepsake {
     this.#dialog.showModal();
   }
 
-  // offer shows the button of the phone's own way to share, where it takes pictures.
+  // offer shows the button of the phone's own share sheet if that accepts pictures.
   #offer(image: HTMLCanvasElement): void {
     const button = byId("poster-share");
     button.hidden = true;

@@ -14,7 +14,7 @@ const PAGE = 500; // claims of one question
 
 type Said = keyof typeof luck;
 
-/** Parts are what the check needs of the page. */
+/** Parts are the parts of the page that the check needs. */
 export interface Parts {
   i18n: I18n<typeof strings>;
   session: Session;

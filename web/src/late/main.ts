@@ -1,5 +1,5 @@
-// What the player's page loads when it is at leisure, so that a whole hall is not kept waiting for it: music, practice, the
-// poster, the proof of a rain, the form for withdrawals, the figures for support, and what WeChat wants to know.
+// The parts that the player's page loads later, so that a full hall does not wait for them. They are music, practice,
+// the poster, the proof of a rain, the form for withdrawals, the figures for support, and the data for WeChat.
 
 export { expose } from "./debug.ts";
 export { LuckCheck } from "./luck.ts";

@@ -1,6 +1,6 @@
 // The music, made and not loaded: plucked strings on the five notes of the 宫 scale, with a bass and a drum when it rains.
 
-/** Mood is what it plays to: nothing, the wait, the last seconds before a rain, the rain. */
+/** Mood is the occasion of the music: none, the wait, the last seconds before a rain, the rain. */
 export type Mood = "none" | "calm" | "soon" | "rain";
 
 const TEMPO: Record<Mood, number> = { none: 0, calm: 76, soon: 100, rain: 124 }; // beats in a minute
@@ -35,7 +35,7 @@ export class Music {
     this.#timer = setInterval(() => this.#look(), LOOK);
   }
 
-  /** play changes what is played; energy 0…1 is how high the combo is. */
+  /** play changes the music; energy 0…1 follows the combo. */
   play(mood: Mood, energy: number): void {
     this.#energy = energy;
     if (mood === this.#mood) return;

@@ -1,4 +1,4 @@
-// The poster that a player keeps or shares: what was won, and the code of the page. It names nobody.
+// The poster that a player keeps or shares: the wins, and the code of the page. It has no names.
 
 import { encode } from "uqr";
 
@@ -12,7 +12,7 @@ const QUIET = 4; // modules of white around the code, as the standard asks
 const CODE = 270; // px
 const FONT = 'system-ui, -apple-system, "PingFang SC", "Noto Sans CJK SC", sans-serif';
 
-/** Words are what stands on a poster, in the player's language. */
+/** Words are the texts of a poster, in the player's language. */
 export interface Words {
   event: string;
   title: string;
@@ -21,7 +21,7 @@ export interface Words {
   scan: string;
 }
 
-/** poster paints one. address is where its code leads. */
+/** poster paints a poster. address is the address in its code. */
 export function poster(words: Words, prize: Prize, address: string): HTMLCanvasElement {
   const image = document.createElement("canvas");
   [image.width, image.height] = [W, H];
@@ -42,7 +42,7 @@ export function poster(words: Words, prize: Prize, address: string): HTMLCanvasE
   return image;
 }
 
-// line writes one line in the middle, made smaller where it is too long.
+// line writes one centered line, and makes it smaller if it is too long.
 function line(c: CanvasRenderingContext2D, text: string, y: number, weight: number, size: number, ink: string): void {
   c.font = `${weight} ${size}px ${FONT}`;
   const fit = Math.min(1, (W - 120) / Math.max(1, c.measureText(text).width));

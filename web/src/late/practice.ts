@@ -1,4 +1,4 @@
-// Drops to practise on while one waits. They are made here and pay nothing, and no server hears of them.
+// Drops to practise on while one waits. The page creates them; they pay nothing, and are not sent to the server.
 
 import { byId } from "../play/dom.ts";
 import { PRACTICE } from "../play/game.ts";
@@ -9,7 +9,7 @@ const FALLS = 4_200; // ms from the top to the bottom
 const LASTS = 30_000; // ms for which they come
 const DECOYS = 5; // each fifth is one
 
-/** Around is what it needs of the page. */
+/** Around are the parts of the page that it needs. */
 export interface Around {
   scene: Scene;
   now: () => number;

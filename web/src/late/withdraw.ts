@@ -13,7 +13,7 @@ import { withdrawing } from "./strings.ts";
 
 const PATIENCE = 15_000; // ms for an answer: on a dead line a browser would wait for minutes
 
-/** Parts are what the form needs of the page. */
+/** Parts are the parts of the page that the form needs. */
 export interface Parts {
   i18n: I18n<typeof strings>;
   wallet: Wallet;
@@ -39,7 +39,7 @@ export class Withdraw {
   readonly #amount = byId("withdraw-amount", HTMLInputElement);
   readonly #go = byId("withdraw-go", HTMLButtonElement);
   #busy = false;
-  #sure: number | null = null; // the amount of which the player is asked once more
+  #sure: number | null = null; // the amount that the player has to confirm
   #message: Message | null = null;
   /** a request without a clear answer: sent again with the same key, it is the same withdrawal */
   #open: { amount: number; key: string; before: ReadonlySet<string> | null } | null = null;
@@ -109,7 +109,7 @@ export class Withdraw {
     this.#amount.focus();
   }
 
-  // ask names where the money goes, and waits for a second press. What was sent without an answer was asked before.
+  // ask names the destination of the money, and waits for a second press. A repeated request was confirmed before.
   #ask(): void {
     if (this.#busy) return; // a double click
     if (!this.#amount.value && this.#message?.good) return; // keeps the message of the last success
@@ -191,7 +191,7 @@ const LIMITS: Record<string, Key> = {
   withdrawal_too_small: "w_err_small", daily_limit: "w_err_day", hourly_limit: "w_err_hour", guests_cannot_withdraw: "w_err_guest",
 };
 
-/** messageOf says what a refused or lost request means for the player. */
+/** messageOf returns the player's text for a refused or lost request. */
 export function messageOf(fault: unknown): Message {
   if (!(fault instanceof ApiError)) return { key: "w_err_again" };
   if (fault.code === "insufficient_funds") return { key: "w_err_funds" };

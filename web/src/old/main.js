@@ -1,5 +1,5 @@
 // Says that a browser is too old for the page, in a language that the oldest ones read: no module, nothing newer than
-// ES5. The page names what it cannot do without in data-needs; a module that cannot be read is told by its syntax error.
+// ES5. data-needs lists the features that the page requires; a module that cannot be parsed shows by its syntax error.
 (function () {
   var root = document.documentElement;
 

@@ -1,4 +1,4 @@
-// What a screen reader says of the game. It announces a win at once, and many taps without a win as a number.
+// The announcements for screen readers: a win at once, and many taps without a win as a number.
 
 import { byId } from "./dom.ts";
 

@@ -1,4 +1,4 @@
-// The screen stays on while somebody waits for a rain, on phones that can.
+// The screen stays on while the player waits for a rain, if the phone supports it.
 
 /** Awake holds the phone's lock while it is wanted and the page is seen. */
 export class Awake {
@@ -27,10 +27,10 @@ export class Awake {
         this.#lock = await navigator.wakeLock.request("screen");
       }
     } catch {
-      this.#lock = null; // the battery is low, or the browser does not want to: nobody is kept from playing
+      this.#lock = null; // the battery is low, or the browser refuses: the game goes on
     } finally {
       this.#asking = false;
     }
-    if (this.#wanted !== (this.#lock !== null) && !this.#wanted) void this.#hold(); // it was given back meanwhile
+    if (this.#wanted !== (this.#lock !== null) && !this.#wanted) void this.#hold(); // it was released meanwhile
   }
 }

@@ -11,11 +11,11 @@ import type { Key, strings } from "./strings.ts";
 const COUNTS = [0, 900, 1_300, 1_800]; // ms in which the amount is counted up, by tier
 const OPENS = 450; // ms in which the envelope opens
 const TIERS = [1.5, 4]; // times the average packet, from which on the second and the third tier are
-const RANK_FROM = 50; // percent: nobody is told that most packets were bigger
+const RANK_FROM = 50; // percent: a lower rank is not shown
 const DEAF = 450; // ms in which taps do not close the card: they were meant for the rain
 const COMBO_FROM = 3;
 
-/** Around is what the card needs of the page. */
+/** Around are the parts of the page that the card needs. */
 export interface Around {
   /** opens the list of packets */
   mine: () => void;
@@ -30,7 +30,7 @@ export interface Around {
   closed: () => void;
 }
 
-/** Ending is how the rain of a card ended. */
+/** Ending is the end of the card's rain. */
 export interface Ending {
   /** before its time */
   stopped: boolean;
@@ -117,7 +117,7 @@ export class Card {
     this.#count(round.amount, tier);
   }
 
-  /** rank says how large the best packet of a round is among all, where the server has told it and it is a joy. */
+  /** rank shows the rank of a round's best packet if the server has sent it and it is high. */
   rank({ wins, luck }: Round): string {
     return luck >= RANK_FROM ? this.#i18n.t(wins === 1 ? "card_rank_one" : "card_rank", { n: luck }) : "";
   }
@@ -162,7 +162,7 @@ export class Card {
   }
 }
 
-// tierOf is how great the joy is, 1…3, by the share of the event that was won and not by its yuan; 0 for none.
+// tierOf returns the size of the celebration, 1…3, by the won share of the event and not by its yuan; 0 for none.
 function tierOf(round: Round, average: number): number {
   if (!round.wins) return 0;
   return 1 + TIERS.filter((from) => average > 0 && round.amount >= from * average).length;

@@ -1,5 +1,4 @@
-// What the server wants before it makes a guest: work for this machine, or the widget of a service that tells people
-// from programs.
+// The challenge before the server creates a guest: a proof of work, or the widget of a CAPTCHA service.
 
 import type { Challenge } from "../shared/schemas.ts";
 import { load } from "../shared/script.ts";
@@ -7,14 +6,14 @@ import { work } from "../shared/work.ts";
 import { dialog } from "./dialog.ts";
 import { byId } from "./dom.ts";
 
-const QUIETLY = 400; // ms of work that nobody is told of
+const QUIETLY = 400; // ms of work without a message to the player
 
-/** Widget is what the scripts of Turnstile and hCaptcha have in common. */
+/** Widget is the common interface of the scripts of Turnstile and hCaptcha. */
 interface Widget {
   render(place: HTMLElement, options: Record<string, unknown>): unknown;
 }
 
-/** meet does what a challenge asks for, in a dialog where that takes a while, and answers with the proof. */
+/** meet solves a challenge, in a dialog if that takes a while, and returns the proof. */
 export async function meet(challenge: Challenge): Promise<string> {
   const box = dialog("challenge");
   const place = byId("challenge-widget");

@@ -2,7 +2,7 @@
 
 import { byId } from "./dom.ts";
 
-/** Dialog is as much of HTMLDialogElement as the page uses. It tells of `close`, and of `cancel`, which may be prevented. */
+/** Dialog is the part of HTMLDialogElement that the page uses. It emits `close`, and `cancel`, which may be prevented. */
 export interface Dialog extends HTMLElement {
   readonly open: boolean;
   showModal(): void;

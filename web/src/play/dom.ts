@@ -24,7 +24,7 @@ export function entitle(el: HTMLElement, title: string): void {
   if (el.textContent !== title) el.replaceChildren(...phrases(title).flatMap((p, i) => (i ? [document.createElement("wbr"), p] : [p])));
 }
 
-/** middle is where an element is, in CSS px of the page. */
+/** middle returns the center of an element, in CSS px of the page. */
 export function middle(el: Element): { x: number; y: number } {
   const { left, top, width, height } = el.getBoundingClientRect();
   return { x: left + width / 2, y: top + height / 2 };

@@ -1,4 +1,4 @@
-// Who comes by a link: its code is exchanged for a token, and nobody who plays here becomes somebody else unasked.
+// Entry by a link: its code is exchanged for a token. A player who is signed in is asked before the player changes.
 
 import { broughtBy, takeBrought } from "../shared/address.ts";
 import { ApiError } from "../shared/api.ts";
@@ -13,21 +13,21 @@ import type { strings } from "./strings.ts";
 const OVER: Problem = { title: "code_over", hint: "code_over_hint" };
 const BANNED: Problem = { title: "ended_away", hint: "ended_away_hint" };
 
-/** Around is what the entry needs of the page. */
+/** Around are the parts of the page that the entry needs. */
 export interface Around {
   session: Session;
   i18n: I18n<typeof strings>;
   /** how the page calls a player */
   name: (user: string) => string;
-  /** a code is on its way */
+  /** a code is being exchanged */
   coming: () => void;
-  /** nobody answers: try again after a while */
+  /** no answer: try again after a while */
   unreached: () => Promise<void>;
   /** who the session has goes on */
   stay: () => void;
-  /** somebody else plays from now on */
+  /** another player plays from now on */
   become: (player: Player) => void;
-  /** nobody plays here, and nobody comes in; banned: for good */
+  /** no player is signed in, and the code has failed; banned: for good */
   refused: (problem: Problem, banned: boolean) => void;
 }
 
@@ -47,14 +47,14 @@ export class Entry {
     around.i18n.onChange(() => this.#words());
   }
 
-  /** look takes a code out of the address, and tells whether there was one. */
+  /** look takes a code out of the address, and reports whether there was one. */
   look(): boolean {
     const code = takeBrought("code");
     if (code) void this.take(code);
     return code !== null;
   }
 
-  /** given is for what somebody has put into the field: a code, a link with one, or a token of their own. */
+  /** given handles the text of the field: a code, a link with one, or a token. */
   given(text: string): void {
     const player = bearer(text.trim());
     if (player) this.#arrived(player);
@@ -109,7 +109,7 @@ export class Entry {
     write(byId("who-now"), i18n.t(this.#asked ? "who_now" : "who_on", { now }));
   }
 
-  // names are what both are called by. Two who are called the same are told apart by their ids.
+  // names returns the names of both players. If they are equal, it adds the ids.
   #names(): readonly [string, string] {
     const { session, name } = this.#around;
     const ids = [name(session.user), name(this.#asked?.user ?? "")] as const;

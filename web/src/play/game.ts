@@ -10,7 +10,7 @@ export const PRACTICE = "practice";
 
 const LAG = 200; // ms; the time stamp of an older event is not trusted
 
-/** Scored is a tap that has been answered. line is what the page says of it. */
+/** Scored is an answered tap. line is the page's text about it. */
 export interface Scored {
   /** the rain in which it was tapped */
   rain: string;
@@ -22,13 +22,13 @@ export interface Scored {
   prize: Prize;
 }
 
-/** Around is what the game needs of the page. */
+/** Around are the parts of the page that the game needs. */
 export interface Around {
   canvas: HTMLCanvasElement;
   scene: Scene;
   client: () => RainClient | null;
   now: () => number;
-  /** whether drops can be hit: it rains, or somebody practises */
+  /** whether drops can be hit: in a rain, or in practice */
   active: () => boolean;
   /** what a win was, beside the average packet */
   prize: (result: TapResult) => Prize;
@@ -36,12 +36,12 @@ export interface Around {
   words: (look: string, result: TapResult, prize: Prize) => readonly [string, string];
   /** a drop for practice was hit */
   practised: (drop: Drop) => void;
-  /** a tap is on its way */
+  /** a tap is in flight */
   tapped: (rain: string) => void;
   scored: (s: Scored) => void;
 }
 
-// lookOf is the key of an outcome. A tap that was given up may have won: nobody says that it has not.
+// lookOf returns the key of an outcome. A tap without an answer may have won, so it is not shown as lost.
 function lookOf(decoy: boolean, result: TapResult): string {
   if (result.outcome === "unavailable" && !result.retryable) return "unsure";
   return decoy && result.outcome === "empty" ? "decoy" : result.outcome;
@@ -81,7 +81,7 @@ export class Game {
     scored({ rain, result, look, line, small, prize });
   }
 
-  // down: each finger is a tap of its own. What counts is what was on the screen when it came down, not when we hear of it.
+  // down: each finger is a separate tap. The screen at the moment of the touch counts, not at that of the event.
   #down(e: PointerEvent): void {
     const { canvas, scene, now, active } = this.#around;
     if (e.button !== 0 || !active()) return;

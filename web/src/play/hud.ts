@@ -13,7 +13,7 @@ import type { Wallet } from "./wallet.ts";
 const COMBO_FROM = 3;
 const SAID = 1_600; // ms for which the word on a tap stands
 
-/** About is what the stage shows of the event; before the player is in the room it may be incomplete. */
+/** About holds the stage's data of the event; before the player is in the room it may be incomplete. */
 export type About = Partial<Pick<Campaign, "name" | "wins_per_user" | "budget" | "packets">> & { guests?: boolean; starts_in_ms?: number; told?: number; join?: string };
 
 /** Hud shows texts of an I18n. */
@@ -134,12 +134,12 @@ export class Hud {
     return image;
   }
 
-  /** called is how somebody is shown: by their name, or under a masked id. */
+  /** called returns a player's displayed name: the name, or a masked id. */
   called({ user, name }: Winner): string {
     return name ? calling(name) : this.name(user);
   }
 
-  /** name is how a masked name is shown: for a guest, a word and the visible digits. */
+  /** name returns the displayed form of a masked name: for a guest, a word and the visible digits. */
   name(user: string): string {
     const guest = /^g\*(\w{4})$/.exec(user);
     return guest?.[1] ? this.#i18n.t("guest", { name: guest[1] }) : user;
@@ -162,7 +162,7 @@ export class Hud {
     write(byId("user"), name ? this.#i18n.t("player", { user: this.player(name) }) : "");
   }
 
-  /** player is how a player's id is shown. A guest has no name of their own: the end of the generated one tells them apart. */
+  /** player returns the displayed form of a player's id. For a guest it is the end of the generated name. */
   player(id: string): string {
     const guest = /^guest-\w*?(\w{4})$/.exec(id);
     return guest?.[1] ? this.#i18n.t("guest", { name: guest[1] }) : id;

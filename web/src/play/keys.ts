@@ -6,7 +6,7 @@ import type { Game } from "./game.ts";
 
 type Direction = "ArrowUp" | "ArrowDown" | "ArrowLeft" | "ArrowRight";
 
-/** Around is what the keys need of the page. */
+/** Around are the parts of the page that the keys need. */
 export interface Around {
   canvas: HTMLCanvasElement;
   scene: Scene;
@@ -30,7 +30,7 @@ export class Keys {
     around.canvas.addEventListener("blur", () => this.#ring(null));
   }
 
-  /** used tells whether the last input was a key, so that the focus must be visible. */
+  /** used reports whether the last input was a key, so that the focus must be visible. */
   get used(): boolean {
     return this.#last;
   }
@@ -82,7 +82,7 @@ export class Keys {
     void this.#around.game.tap(hit);
   }
 
-  // next moves up from the lowest; false where there is none further.
+  // next moves up from the lowest; false if there is no further one.
   #next(step: number): boolean {
     const air = this.#air();
     const i = air.findIndex((h) => h.drop === this.#around.scene.focus);

@@ -1,4 +1,4 @@
-// The landing, shown until somebody signs in: the event, one button to play, and a form for those who have a token.
+// The landing, shown until a player signs in: the event, one button to play, and a form for a token.
 
 import { byId } from "./dom.ts";
 import type { Key } from "./strings.ts";
@@ -28,7 +28,7 @@ export class Landing {
     });
   }
 
-  /** show offers to play as a guest, where guests may, or with a token, or to try again. What somebody is writing stays. */
+  /** show offers to play as a guest, if guests are allowed, or with a token, or to try again. Typed text is kept. */
   show(on: boolean, guests = true, again = false): void {
     byId("retry").hidden = !again;
     this.#offer(on && guests, "play");
@@ -36,7 +36,7 @@ export class Landing {
     if (!on) this.form(false);
   }
 
-  /** asGuest offers to those whose sign-in is over to go on as somebody else. */
+  /** asGuest offers to continue as a guest after an expired sign-in. */
   asGuest(): void {
     this.#offer(true, "play_guest");
   }

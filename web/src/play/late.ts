@@ -1,4 +1,4 @@
-// What comes after the page itself: see src/late.
+// Loads the parts in src/late after the page.
 
 /** Late is that script. */
 export type Late = typeof import("../late/main.ts");
@@ -7,7 +7,7 @@ const LEISURE = 1_500; // ms after the page is there
 
 let coming: Promise<Late | null> | null = null;
 
-/** late loads the script, once; null where it cannot be had just now: the next call tries again. */
+/** late loads the script, once; null if that fails: the next call tries again. */
 export function late(): Promise<Late | null> {
   coming ??= (import(document.querySelector<HTMLMetaElement>("meta[name=late]")?.content ?? "") as Promise<Late>).catch(() => (coming = null));
   return coming;

@@ -9,7 +9,8 @@ const PATIENCE = 10_000; // ms for an answer
 const SPREAD_PART = 4; // of the time until a rain, in which pages come in
 const SPREAD_MOST = 3_000; // ms: who has pressed a button waits for no longer
 
-/** Lobby is the campaign to open. An older server tells its id alone. told is when it was told, by performance.now(). */
+/** Lobby is the campaign to open. An older server sends its id only. told is the time of the answer, by
+ * performance.now(). */
 export type Lobby = Pick<schemas.Lobby, "campaign"> & Partial<schemas.Lobby> & { told?: number };
 
 /** named is the campaign of ?campaign=, or null. */
@@ -29,14 +30,14 @@ export async function lobby(campaign: string | null = null): Promise<Lobby | nul
   }
 }
 
-/** left is the time until the rain, ms; 0 or less: there is none to come. */
+/** left is the time until the rain, ms; 0 or less: none is to come. */
 export function left(l: Pick<Lobby, "starts_in_ms" | "told"> | null, now = performance.now()): number {
   return (l?.starts_in_ms ?? 0) - (now - (l?.told ?? now));
 }
 
 /**
- * spread is over how many ms to come in: in a countdown a hall presses the button together, and there is time. It is 0 where
- * it rains, or nobody knows.
+ * spread returns the time over which players join, ms. In a countdown a hall presses the button together, and there is
+ * time. It is 0 in a rain, or if its start is unknown.
  */
 export function spread(l: Pick<Lobby, "starts_in_ms" | "told"> | null, now = performance.now()): number {
   return Math.max(0, Math.min(SPREAD_MOST, left(l, now) / SPREAD_PART));

@@ -41,7 +41,7 @@ import { type Mode, type Problem, stage } from "./stage.ts";
 import { strings } from "./strings.ts";
 import { isOf, Wallet } from "./wallet.ts";
 
-const LOBBY_EVERY = 5_000; // ms between questions for a campaign, while there is none
+const LOBBY_EVERY = 5_000; // ms between requests for a campaign, while there is none
 const FOLLOW_EVERY = 10_000; // ms between questions for the next one, while this one is idle
 const TICKER_EVERY = 1_500; // ms for each winner
 const CARD_AFTER = 600; // ms between the end of a rain and its card
@@ -49,7 +49,7 @@ const CARD_WAITS = 2_500; // ms for which the card waits for missing answers
 const SOON = 10_000; // ms before a rain from which the music says so
 const HIGHEST = 12; // hits of a combo at which the music is at its height
 const PRACTICE_BEFORE = 12_000; // ms before a rain when practice ends
-const LOST_LONG = 6_000; // ms without a line after which the page says what can be done
+const LOST_LONG = 6_000; // ms without a connection after which the page shows advice
 const CLEAR_BEFORE = 3_500; // ms before a rain when the page makes room for it
 
 const NOTHING: Ended = { title: "lobby_title", hint: "lobby_hint" };
@@ -132,7 +132,7 @@ function render(): void {
   timer = setTimeout(render, left < Infinity ? Math.min(250, Math.max(4, left % 1000) + 1) : 250);
 }
 
-// mood is what the music plays to. left is the time until the next rain, ms.
+// mood returns the occasion of the music. left is the time until the next rain, ms.
 function mood(mode: Mode, left: number): Mood {
   if (mode === "falling") return "rain";
   if (mode === "landing" || mode === "problem" || mode === "over") return "none";
@@ -295,7 +295,7 @@ function scored({ rain, result, look, line, small, prize }: Scored): void {
   render();
 }
 
-// unheard counts a win whose result was lost, but which a settlement or a welcome has told of.
+// unheard counts a win whose result was lost, and which came with a settlement or a welcome.
 function unheard(claim: string, amount: number, luck = 0): void {
   model.packets++;
   const kind = prizeOf(amount, average());
@@ -330,7 +330,7 @@ function enter(): void {
   render();
 }
 
-// become has somebody else play.
+// become changes the player.
 function become(player: Player): void {
   session.use(player);
   wallet.reset();
@@ -339,7 +339,7 @@ function become(player: Player): void {
   enter();
 }
 
-// outside is where a link has not let anybody in: there may be another way.
+// outside shows other ways to play after a failed link.
 function outside(problem: Problem, banned: boolean): void {
   Object.assign(model, { problem, away: null });
   landing.show(!banned, false);
@@ -382,7 +382,8 @@ async function introduce(): Promise<void> {
       const l = await lobby.lobby(lobby.named());
       if (!model.landing) return;
       const guests = l && (l.guests ?? true);
-      // Nobody is asked to play what is not there. An event that this node has not heard of may be asked for once more.
+      // Without an event there is no button to play. This node may not have a new event yet, so it is requested once
+      // more.
       const problem = l ? null : lobby.named() ? GONE : NOTHING;
       Object.assign(model, { about: l, away: null, problem });
       if (offered !== guests) landing.show(!!l, !!guests, problem?.retry);
@@ -410,7 +411,7 @@ function translate(): void {
   render();
 }
 
-// fit tells the scene how much of it the page's head covers, so that it draws no text there.
+// fit sets the part of the scene that the page's head covers, so that no text is drawn there.
 function fit(): void {
   scene.view.top = byId("head").offsetHeight;
 }

@@ -1,4 +1,4 @@
-// What the player's page knows.
+// The state of the player's page.
 
 import type { Campaign, Rain } from "../../sdk/index.ts";
 import type { Winner } from "../rain/winners.ts";
@@ -33,7 +33,7 @@ export interface Model {
   over: number;
 }
 
-/** newModel is the model before anything is known; landing: nobody has signed in. */
+/** newModel returns the initial model; landing: no player is signed in. */
 export function newModel(landing: boolean): Model {
   return {
     landing, problem: null, about: null, campaign: null, rain: null, stock: null, lanes: false, online: null, winners: [], top: [],

@@ -18,7 +18,7 @@ import { isOf, type Wallet } from "./wallet.ts";
 const GUEST = /^guest-[0-9a-f]{20}$/; // the id of one, as the server makes it
 const WINNERS = 8; // that the ticker goes through
 
-/** Around is what the room writes to. */
+/** Around are the parts of the page that the room changes. */
 export interface Around {
   model: Model;
   session: Session;
@@ -28,7 +28,7 @@ export interface Around {
   landing: Landing;
   announcer: Announcer;
   i18n: I18n<typeof strings>;
-  /** asks the ledger, where the socket cannot have told everything */
+  /** reads the ledger if the socket may have missed messages */
   refresh: () => void;
   /** a win in this campaign whose result was lost */
   unheard: (claim: string, amount: number, luck?: number) => void;

@@ -12,7 +12,7 @@ export class Round {
   best = 0;
   /** of a hundred packets of the event, how many are smaller than the best; 0: not known, or none */
   luck = 0;
-  /** packets that were much more than the average, by what they were */
+  /** packets of much more than the average, by kind */
   readonly prizes: Record<Prize, number> = { plain: 0, gold: 0, fortune: 0 };
   combo = 0;
   /** the page has seen it falling */
@@ -21,7 +21,7 @@ export class Round {
   dismissed = false;
   /** taps without an answer yet */
   pending = 0;
-  /** taps that were given up without one: what became of them is told by the next welcome */
+  /** taps without an answer: the next welcome has their wins */
   lost = 0;
   readonly #claims = new Set<string>();
 
@@ -29,7 +29,7 @@ export class Round {
     this.rain = rain;
   }
 
-  /** unsure is how many taps there are of which nothing is known: the rain is not said to have been in vain before. */
+  /** unsure returns the number of taps with an unknown result: until it is 0, the rain is not shown as lost. */
   get unsure(): number {
     return this.pending + this.lost;
   }
@@ -66,12 +66,12 @@ export class Rounds {
     return this.#kept.find((r) => r.played && !r.dismissed && over(r.rain)) ?? null;
   }
 
-  /** unheard is the round of a win that nobody was told of: the rain that falls, or the last one where taps are without an answer. */
+  /** unheard returns the round of an unreported win: the falling rain, or the last one with unanswered taps. */
   unheard(rain: string | undefined): Round | null {
     return this.#kept.find((r) => r.played && (r.rain === rain || r.unsure > 0)) ?? null;
   }
 
-  /** told is for a welcome, which names every win: what was given up is known now. */
+  /** told handles a welcome, which names every win: no tap is unsure any more. */
   told(): void {
     for (const r of this.#kept) r.lost = 0;
   }

@@ -14,9 +14,9 @@ import { late } from "./late.ts";
 
 const SHOWN = 100; // rows of a list
 const PATIENCE = 15_000; // ms for an answer, on a line that may be dead
-const AGAIN = 3_000; // ms between two questions while something is on its way
+const AGAIN = 3_000; // ms between two requests while a withdrawal is in flight
 
-/** Parts are what the sheet needs of the page. */
+/** Parts are the parts of the page that the sheet needs. */
 export interface Parts extends WithdrawParts {
   /** gets the newest claims of the ledger */
   earlier: (claims: readonly Claim[]) => void;
@@ -71,7 +71,7 @@ export class Sheet {
     el.hidden = text === "";
   }
 
-  /** refresh asks the ledger, because the socket tells nothing of the time when the player was away. */
+  /** refresh reads the ledger, because the socket does not repeat messages of the time when the player was away. */
   async refresh(): Promise<void> {
     const { wallet, session } = this.#parts;
     const { told } = wallet;
@@ -91,7 +91,7 @@ export class Sheet {
       if (wallet.told === told) wallet.me(me.balance); // otherwise a message has brought a newer balance
       this.#stale(false);
     } catch {
-      this.#stale(true); // keeps what is known; the next opening asks again
+      this.#stale(true); // keeps the loaded data; the next opening tries again
     }
   }
 
@@ -144,7 +144,8 @@ export class Sheet {
     return li;
   }
 
-  // action is what the player has to do before a withdrawal is paid. Only https is made a link: the address comes from the payment provider.
+  // action shows the player's action before a withdrawal is paid. Only an https address becomes a link, because it
+  // comes from the payment provider.
   #action(w: Withdrawal): HTMLElement {
     const { i18n } = this.#parts;
     const box = span("todo", "");

@@ -80,7 +80,7 @@ export class Sound {
     for (const tone of EFFECTS[effect]) sing(audio, tone);
   }
 
-  /** music tells what is going on; energy 0…1 is how high the combo is. */
+  /** music sets the mood of the music; energy 0…1 follows the combo. */
   music(mood: Mood, energy: number): void {
     [this.#mood, this.#energy] = [mood, energy];
     this.#music?.play(mood, energy);

@@ -1,4 +1,4 @@
-// What the middle of the page says: a pure function of the state.
+// The text in the middle of the page: a pure function of the state.
 
 import type { Campaign, Rain } from "../../sdk/index.ts";
 import { countdown, phaseOf } from "../rain/phase.ts";
@@ -6,7 +6,7 @@ import type { Values } from "../shared/i18n.ts";
 import type { Key } from "./strings.ts";
 
 const SHOUT = 900; // ms for which "Go!" stands
-const LARGE = 10_000; // ms before the start from which the numbers are large; before, a calm clock tells the time
+const LARGE = 10_000; // ms before the start from which the numbers are large; before that a calm clock is shown
 
 /** Mode is also the page's data-mode, which the style sheets go by. */
 export type Mode = "landing" | "entering" | "waiting" | "countdown" | "falling" | "paused" | "over" | "problem";
@@ -16,11 +16,11 @@ export interface Problem {
   title: Key;
   hint: Key;
   values?: Values;
-  /** another event may be on, where one can play */
+  /** there may be another event to play */
   other?: true;
 }
 
-/** Scenery is the input of stage. stock is null until the server has told it. */
+/** Scenery is the input of stage. stock is null until the server has sent it. */
 export interface Scenery {
   problem: Problem | null;
   campaign: Pick<Campaign, "state" | "wins_per_user"> | null;
@@ -28,9 +28,9 @@ export interface Scenery {
   stock: number | null;
   /** the stock is what the player can win, and others can win other packets */
   lanes?: boolean;
-  /** the event as strangers are told of it */
+  /** the public data of the event */
   about?: { guests?: boolean } | null;
-  /** nobody has signed in yet */
+  /** no player is signed in yet */
   landing?: boolean;
   /** when this page joined the room, Unix ms of the server: late players see "Go!" as well */
   since?: number;
@@ -58,7 +58,7 @@ export interface Stage {
   note?: { key: Key; values: Values };
 }
 
-/** stage says what to show; t is the server's time, and soon the time until a rain that strangers are told of, ms. */
+/** stage returns the texts; t is the server's time, and soon the public time until a rain, ms. */
 export function stage(s: Scenery, t: number, soon = 0): Stage {
   const { problem, campaign, rain, stock, lanes } = s;
   if (problem) return { mode: "problem", title: problem.title, hint: problem.hint, values: problem.values };
@@ -78,7 +78,7 @@ export function stage(s: Scenery, t: number, soon = 0): Stage {
   return { mode: "waiting", title: "waiting", hint: "waiting_hint", about: true };
 }
 
-// queued tells who waits for a seat the place, and for how long about.
+// queued shows a waiting player's queue position and the estimated wait.
 function queued({ position, till }: NonNullable<Scenery["queue"]>, t: number): Stage {
   const at: Stage = { mode: "waiting", title: "queue_title", hint: "queue_hint", values: { n: position }, about: true };
   return till > t ? { ...at, hint: "queue_hint_time", when: till - t } : at;

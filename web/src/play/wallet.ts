@@ -1,4 +1,4 @@
-// What the player has: claims, balance and withdrawals, put together from the socket's messages and the HTTP answers.
+// The player's claims, balance and withdrawals, merged from the socket's messages and the HTTP answers.
 
 import type { Claim, Withdrawal } from "../../sdk/index.ts";
 import type { Balance } from "../shared/schemas.ts";
@@ -8,26 +8,27 @@ type Payout = NonNullable<Balance["payout"]>;
 /** Entry is a claim as far as it is known: a settlement names no packet, and only the list says when it was won (Unix ms). */
 export type Entry = Omit<Claim, "packet"> & { packet?: string; at?: number };
 
-/** isOf tells whether a claim is one of a campaign: its id is the campaign's and the packet's. An id of another form may be anybody's. */
+/** isOf reports whether a claim belongs to a campaign: its id contains the campaign and the packet. An id of another
+ * form counts as belonging. */
 export function isOf(claim: string, campaign: string): boolean {
   const at = claim.search(/-\d+$/);
   return at < 0 || claim.slice(0, at) === campaign;
 }
 
-/** Wallet knows each claim and each withdrawal once, whichever way and how often it is told of it. It tells of a `change`. */
+/** Wallet holds each claim and each withdrawal once, however often it comes. It emits `change`. */
 export class Wallet extends EventTarget {
   /** minor units in the ledger; null until it is known */
   balance: number | null = null;
-  /** where a withdrawal goes, as the server has told it */
+  /** destination of a withdrawal, from the server */
   payout: Payout | null = null;
 
-  /** paid is what a paid withdrawal is: where the organizer pays by means of their own, it is no money yet. */
+  /** paid is the meaning of a paid withdrawal: if the organizer pays separately, it is not money yet. */
   get paid(): "paid" | "paid_wallet" {
     return this.payout?.provider === "wallet" ? "paid_wallet" : "paid";
   }
-  /** how often a message has told the balance: what was asked for before such a message is older than it */
+  /** number of messages with the balance: an answer to an earlier request is older */
   told = 0;
-  /** the withdrawals have been asked for and have come: one that is not among them is a new one */
+  /** the withdrawals are loaded: any other one is new */
   listed = false;
   /** claims that there are on the server */
   total = 0;
@@ -43,7 +44,7 @@ export class Wallet extends EventTarget {
     return Math.max(this.total, this.#claims.size);
   }
 
-  /** coming is what has been won and is not in the ledger yet. */
+  /** coming returns the sum of wins that are not in the ledger yet. */
   get coming(): number {
     return this.list().reduce((sum, c) => (c.state === "granted" ? sum + c.amount : sum), 0);
   }
@@ -68,8 +69,8 @@ export class Wallet extends EventTarget {
   }
 
   /**
-   * welcome takes the newest claims of the campaign. They come newest first. It says whether some were settled while nobody could tell us:
-   * then the balance that is known is an old one.
+   * welcome takes the newest claims of the campaign. They come newest first. It reports whether some were settled while
+   * the page was disconnected: then the balance is stale.
    */
   welcome(claims: readonly Claim[], total = claims.length): boolean {
     const missed = claims.some((c) => c.state === "settled" && this.#claims.get(c.claim)?.state !== "settled");
@@ -99,7 +100,7 @@ export class Wallet extends EventTarget {
     this.#changed();
   }
 
-  /** page takes the player's newest claims of all campaigns, newest first. What it does not hold yet is newer. */
+  /** page takes the player's newest claims of all campaigns, newest first. Claims missing in it are newer. */
   page(items: readonly Claim[]): void {
     const newer = this.list().filter((c) => !items.some((i) => i.claim === c.claim));
     const before = this.#claims;
@@ -109,7 +110,7 @@ export class Wallet extends EventTarget {
     this.#changed();
   }
 
-  /** withdrawal takes what is told of one; it says whether that is news. What is decided is never pending again. */
+  /** withdrawal takes a withdrawal's state, and reports whether it is news. A final state never becomes pending again. */
   withdrawal(w: Withdrawal, balance?: number): boolean {
     const known = this.#withdrawals.get(w.withdrawal);
     const stale = known !== undefined && known.state !== "pending" && w.state === "pending";

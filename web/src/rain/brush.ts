@@ -2,7 +2,7 @@
 
 import type { Picture } from "./sprites.ts";
 
-/** Brush draws on a canvas whose units are CSS pixels; ratio is how many device pixels one of them has. */
+/** Brush draws on a canvas whose units are CSS pixels; ratio is the number of device pixels in one of them. */
 export class Brush {
   readonly c: CanvasRenderingContext2D;
   ratio = 1;

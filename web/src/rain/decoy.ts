@@ -1,5 +1,5 @@
-// How a decoy is painted. It must be told from a packet by everybody: it is round where they have corners, dark where they are
-// bright, and it bears a white cross, so that nobody needs to see red.
+// The drawing of a decoy. Every player must distinguish it from a packet without seeing red. So it is round and dark
+// with a white cross, and packets have corners and are bright.
 
 import { rounded } from "./rounded.ts";
 import { gradient } from "./paint.ts";

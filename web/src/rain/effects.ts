@@ -1,4 +1,4 @@
-// What follows a tap: it bursts at once into "pending", and turns into its outcome when the server has said it.
+// The effects of a tap: it bursts at once into "pending", and turns into its outcome after the server's answer.
 // Everything here is a function of its age; nothing is stepped, so a slow frame only shows fewer moments of it.
 
 import type { Brush } from "./brush.ts";
@@ -42,7 +42,7 @@ export interface Said {
   prize?: Prize;
 }
 
-/** Effects holds what is shown of the taps. Times are ms of the page's steady clock. */
+/** Effects holds the effects of the taps. Times are ms of the page's steady clock. */
 export class Effects {
   readonly particles = new Particles();
   readonly flight = new Flight();
@@ -51,12 +51,12 @@ export class Effects {
   #ratio = 1;
   #jolted = -JOLT;
 
-  /** busy tells whether there is something to draw. */
+  /** busy reports whether there is anything to draw. */
   busy(now: number): boolean {
     return this.#items.length > 0 || this.particles.busy(now) || this.flight.busy(now) || now - this.#jolted < JOLT;
   }
 
-  /** clear forgets all, those that are pending too: their results are somebody else's to count. */
+  /** clear drops all effects, pending ones too: their results are counted elsewhere. */
   clear(): void {
     this.#items = [];
   }
@@ -67,7 +67,7 @@ export class Effects {
     if (!still) this.particles.burst("confetti", 8, at.x, at.y, now, 0.5);
   }
 
-  /** outcome shows what the server has said; name is a key of LOOKS, small a second, smaller line, prize what was in it. */
+  /** outcome shows the server's answer; name is a key of LOOKS, small a second, smaller line, prize the content. */
   outcome(id: string, { look: name, line, small, prize = "plain" }: Said, sprites: Sprites, now: number, view: View, still: boolean): void {
     const item = this.#items.find((i) => i.id === id && !i.shownAt);
     if (!item) return;
@@ -102,7 +102,7 @@ export class Effects {
     brush.dy = force * Math.cos(age / 17);
   }
 
-  /** under is what lies below the packets in the air: no word ever covers the next one. */
+  /** under draws the layer below the packets in the air, so that no word covers the next one. */
   under(brush: Brush, sprites: Sprites, now: number, view: View, still: boolean): void {
     let kept = 0;
     for (const i of this.#items) {
@@ -116,7 +116,7 @@ export class Effects {
     brush.c.globalAlpha = 1;
   }
 
-  /** over is what flies above all. */
+  /** over draws the layer above all. */
   over(brush: Brush, sprites: Sprites, now: number): void {
     this.particles.draw(brush, sprites, now);
     this.flight.draw(brush, sprites, now);
@@ -152,7 +152,7 @@ function rising(brush: Brush, sprites: Sprites, i: Item, age: number, size: numb
   brush.stamp(sprites.coin, i.at.x, i.at.y - i.at.h * 0.34 * up, 0, 0.62 * size * turn, 0.62 * size);
 }
 
-// precious is what a packet turned out to be, on beams of light; p is the part of its time that is over.
+// precious draws a packet's content on beams of light; p is the elapsed fraction of its time.
 function precious(brush: Brush, picture: Picture, i: Item, p: number, still: boolean): void {
   if (p >= 1) return;
   const { c } = brush;

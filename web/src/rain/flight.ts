@@ -1,15 +1,16 @@
-// Coins that fly from a packet to the purse. Where one is follows from its age, in arrays of fixed length, as with particles.
+// Coins that fly from a packet to the purse. The position of a coin follows from its age. They are in arrays of fixed
+// length, like particles.
 
 import type { Brush } from "./brush.ts";
 import type { Sprites } from "./sprites.ts";
 
 const ROOM = 64;
-const LASTS = 620; // ms that a coin is on its way
+const LASTS = 620; // flight time of a coin, ms
 const EACH = 45; // ms between two coins of one win
 const COINS = 6; // of one win
 const SIZE = 0.34; // of a packet's coin
 
-/** ARRIVES is how many ms after a win the first of its coins is in the purse. */
+/** ARRIVES is the time in ms from a win until its first coin is in the purse. */
 export const ARRIVES = LASTS;
 
 /** Spot is a point of the canvas, CSS px. */

@@ -8,7 +8,7 @@ const QUICK = 19; // ms from frame to frame on average
 const SLOW = 24;
 const SAVING = [32, 35] as const; // ms from frame to frame where a device allows no more than 30 in a second, to save its battery
 
-/** Pace is what the last frames have shown. */
+/** Pace is the measured pace of the last frames. */
 export type Pace = "quick" | "slow" | null;
 
 /** Frames measures a loop. */

@@ -1,11 +1,12 @@
-// How the outcomes of a tap look. Each has its own plate and its own sign, so that it is told by more than its colour.
+// The looks of a tap's outcomes. Each has its own plate and sign, so that its colour is not the only difference.
 
 import type { Stuff } from "./particles.ts";
 
 type Canvas = CanvasRenderingContext2D;
 export type Sign = "tick" | "bar" | "ring" | "clock" | "spark" | "again" | "hourglass" | "cross" | "question";
 
-/** Look is one outcome's: ink is the words' colour, plate what they stand on (top, bottom), sign the little picture before them. */
+/** Look is the look of one outcome: ink is the text's colour, plate its background (top, bottom), sign the icon before
+ * it. */
 export interface Look {
   ink: string;
   plate: readonly [string, string];

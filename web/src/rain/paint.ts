@@ -44,7 +44,7 @@ export function envelope(c: Canvas, w: number, h: number, tint: Tint): void {
   seal(c, w / 2, h * 0.42, w * 0.215);
 }
 
-/** opened paints the same packet with its flap up; what was in it is drawn by whoever knows. */
+/** opened paints the same packet with its flap up. The caller draws the content. */
 export function opened(c: Canvas, w: number, h: number, tint: Tint): void {
   c.fillStyle = gradient(c, 0, -h * 0.3, 0, h * 0.1, [tint.body[2] ?? "", tint.lining]);
   c.beginPath();

@@ -1,5 +1,5 @@
-// Confetti, dust and coins that fly from a burst. They live in arrays of fixed length: a frame makes no garbage, and a storm of
-// taps cannot have more of them than there is room for. Where one is follows from its age; nothing is stepped.
+// Confetti, dust and coins that fly from a burst. They live in arrays of fixed length: a frame makes no garbage, and a
+// storm of taps cannot have more of them than there is room for. The position follows from the age; nothing is stepped.
 
 import type { Brush } from "./brush.ts";
 import type { Sprites } from "./sprites.ts";
@@ -8,7 +8,7 @@ const ROOM = 512;
 const GRAVITY = 0.00042; // px per ms², for a packet of 66 px
 const COIN = 255; // in place of a colour: a little coin
 
-/** COLORS are what particles are made of; a burst names a range of them. */
+/** COLORS are the colours of particles; a burst names a range of them. */
 const COLORS = ["#ffe9a6", "#ffc94d", "#ff8b4a", "#ff5a4d", "#fff6dc", "#8d93a6", "#6d7388", "#a9aebd", "#ffd964", "#ff8a3c", "#2b3146"] as const;
 
 export type Stuff = "confetti" | "dust" | "fire";
@@ -28,7 +28,7 @@ export class Particles {
   #next = 0;
   #until = 0; // when the last of them is gone, ms
 
-  /** count is how many fly at a time (ms of the page's clock). */
+  /** count returns the number of particles at a time (ms of the page's clock). */
   count(now: number): number {
     let n = 0;
     for (let i = 0; i < ROOM; i++) if (this.#flies(i, now)) n++;

@@ -1,6 +1,6 @@
-// Where a rain is in its life, told by the server's clock between two messages of the server.
+// The phase of a rain by the server's clock, between two messages of the server.
 
-/** RainTimes is what a rain's phase follows from; the SDK's Rain is one. Times are Unix ms of the server. */
+/** RainTimes are the times that define a rain's phase; the SDK's Rain is one. Times are Unix ms of the server. */
 export interface RainTimes {
   phase: string;
   starts_at: number;
@@ -22,7 +22,7 @@ export function countdown(ms: number): string {
   return ms > 59_000 ? clock(ms) : String(Math.max(0, Math.ceil(ms / 1000)));
 }
 
-/** clock is how long something takes, as clocks write it: 0:36, 1:02:03. */
+/** clock formats a duration like a clock: 0:36, 1:02:03. */
 export function clock(ms: number): string {
   const s = Math.max(0, Math.ceil(ms / 1000));
   const two = (n: number): string => String(n).padStart(2, "0");

@@ -1,12 +1,12 @@
-// The drawings of what a packet turned out to hold, beside the average of its event: they are seen only after the catch, and mean
-// its amount.
+// The drawings of a packet's content, by its amount compared with the event's average. They are shown only after the
+// catch.
 
 import { rounded } from "./rounded.ts";
 import { type Tint, envelope, gradient } from "./paint.ts";
 
 type Canvas = CanvasRenderingContext2D;
 
-/** Prize is what a packet turned out to be. */
+/** Prize is the kind of a packet's content. */
 export type Prize = "plain" | "gold" | "fortune";
 
 const GOLD_FROM = 2; // times the average packet
@@ -14,7 +14,7 @@ const FORTUNE_FROM = 5;
 const BRUSHED = '"STKaiti", "Kaiti SC", "KaiTi", "AR PL UKai CN", "Noto Serif CJK SC", serif';
 const GOLD: Tint = { body: ["#fff3c2", "#f8cd62", "#d8962c"], flap: ["#fffae0", "#f0ba4a"], lining: "#9c5a0c" };
 
-/** prizeOf is what an amount is beside the average one, both in minor units; 0: the average is not known. */
+/** prizeOf returns the kind of an amount compared with the average, both in minor units; average 0: unknown. */
 export function prizeOf(amount: number, average: number): Prize {
   if (!(average > 0) || amount < GOLD_FROM * average) return "plain";
   return amount < FORTUNE_FROM * average ? "gold" : "fortune";

@@ -12,7 +12,7 @@ const FIRST_RATIO = 1.5; // until the device has shown that it moves more
 const MIN_RATIO = 1;
 const STEP = 0.5;
 
-/** Clock tells the server's time, Unix ms. */
+/** Clock returns the server's time, Unix ms. */
 export interface Clock {
   now(): number;
 }
@@ -58,7 +58,7 @@ export class Scene {
     return this.#sprites;
   }
 
-  /** ratio is how many device pixels a CSS pixel has here: it falls where a device is too slow. */
+  /** ratio is the number of device pixels in a CSS pixel. It falls if a device is too slow. */
   get ratio(): number {
     return this.#brush.ratio;
   }
@@ -68,21 +68,21 @@ export class Scene {
     this.#frame ||= requestAnimationFrame((now) => this.#draw(now));
   }
 
-  /** clear takes everything away that falls; what the taps have shown may end in peace. */
+  /** clear removes everything that falls. Effects of taps play to their end. */
   clear(): void {
     this.sky.clear();
     this.focus = null;
     this.wake();
   }
 
-  /** burst shows at once that a drop was hit; what it holds is not known yet. */
+  /** burst shows at once that a drop was hit, before its content is known. */
   burst({ drop, at }: Hit): void {
     drop.tapped = true;
     this.effects.pending(drop, at, this.#sprites, performance.now(), this.still);
     this.wake();
   }
 
-  /** tell shows what the server has said of a drop that was hit. */
+  /** tell shows the server's answer to a hit drop. */
   tell(drop: string, said: Said): void {
     this.effects.outcome(drop, said, this.#sprites, performance.now(), this.view, this.still);
     this.wake();

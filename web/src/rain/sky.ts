@@ -1,4 +1,4 @@
-// What is in the air, and where: pure functions of (drop, server time), so that a late joiner, a returning
+// The drops in the air and their positions: pure functions of (drop, server time), so that a late joiner, a returning
 // tab and any screen rate show the same.
 
 const SLOP = 6; // px around a packet that still count as on it
@@ -8,7 +8,7 @@ const LAYERS = [0.8, 0.96, 1.14] as const; // sizes of the three depths, the far
 /** RATIO is the height of a packet to its width. */
 export const RATIO = 1.28;
 
-/** TINTS is the number of colours that a packet may have. A colour says nothing about what is in it. */
+/** TINTS is the number of colours that a packet may have. A colour does not depend on the content. */
 export const TINTS = 3;
 
 /** View is a canvas in CSS pixels; top is as much of it as the head of the page covers, purse where won coins fly to. */
@@ -19,7 +19,7 @@ export interface View {
   purse?: { x: number; y: number };
 }
 
-/** Wave is what is needed of the client's wave message: `at` Unix ms of the server, x 0…1000, an id is "n.k". */
+/** Wave has the used fields of the client's wave message: `at` Unix ms of the server, x 0…1000, an id is "n.k". */
 export interface Wave {
   rain: string;
   n: number;
@@ -71,7 +71,7 @@ export class Sky {
   drops: Drop[] = [];
   readonly #seen = new Set<number>();
 
-  /** add takes a wave message. A wave that is here already (sent again after a reconnect) keeps what was tapped of it. */
+  /** add takes a wave message. If the wave is here already (sent again after a reconnect), its taps are kept. */
   add(wave: Wave): void {
     if (wave.rain !== this.rain) this.clear(wave.rain);
     if (this.#seen.has(wave.n)) return;
@@ -86,7 +86,7 @@ export class Sky {
     this.#seen.clear();
   }
 
-  /** prune forgets what has landed. It is asked in each frame, and mostly has nothing to do. */
+  /** prune drops landed drops. It is called in each frame, and usually has nothing to do. */
   prune(t: number): void {
     let kept = 0;
     for (const d of this.drops) if (t <= d.at + d.fall) this.drops[kept++] = d;
@@ -120,8 +120,9 @@ export function unit(view: View): number {
 }
 
 /**
- * place is where a drop is at a time; null when it is not in the air. still leaves out sway and turning, for those who want
- * less motion; the fall itself is the game. The answer is written to `out`, so that a frame makes no garbage.
+ * place returns the position of a drop at a time; null when it is not in the air. still leaves out sway and turning,
+ * for those who want less motion; the fall itself is the game. The answer is written to `out`, so that a frame makes no
+ * garbage.
  */
 export function place(drop: Drop, t: number, view: View, still = false, out: Place = { x: 0, y: 0, w: 0, h: 0, angle: 0 }): Place | null {
   const p = (t - drop.at) / drop.fall;

@@ -46,7 +46,7 @@ export class Sprites {
     return (this.#made[16 + tint] ??= this.#paint(1, (c, w, h) => opened(c, w, h, tintOf(tint)), FLAP));
   }
 
-  /** prize is what a packet turned out to be; null for a plain one. */
+  /** prize is the kind of a packet's content; null for a plain one. */
   prize(of: Prize): Picture | null {
     if (of === "plain") return null;
     return of === "gold" ? (this.#made[19] ??= this.#paint(1, golden)) : (this.#made[20] ??= this.#paint(1, fortune, FLAP));

@@ -1,6 +1,6 @@
 // The winners' list out of the room's figures.
 
-/** Winner is one entry of a room message: a masked id, a name where there is one, and what was won, in minor units. */
+/** Winner is one entry of a room message: a masked id, a name if there is one, and the amount in minor units. */
 export interface Winner {
   user: string;
   name?: string;
@@ -9,8 +9,8 @@ export interface Winner {
 }
 
 /**
- * mergeNewest adds a list (newest first) to what is known (newest first), at most keep of them. The lists of two seconds may
- * overlap or not: what they share is recognised as the longest end of the new that begins the old.
+ * mergeNewest adds a new list to the old one, both newest first, and returns at most keep of them. If the lists
+ * overlap, the longest end of the new one that begins the old one counts once.
  */
 export function mergeNewest(known: readonly Winner[], next: readonly Winner[], keep: number): Winner[] {
   for (let shared = Math.min(next.length, known.length); shared > 0; shared--) {
@@ -24,7 +24,7 @@ function same(a: Winner, b: Winner | undefined): boolean {
   return a.user === b?.user && a.amount === b.amount;
 }
 
-const LONG = 14; // letters of a name of which a phone's line has room for the rest of the sentence
+const LONG = 14; // characters of a name that leave room for the rest of the sentence on a phone's line
 
 /** calling is a name within a sentence: whatever direction its letters have, the words around it stay where they are. */
 export function calling(name: string): string {

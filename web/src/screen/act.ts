@@ -1,5 +1,5 @@
-// What is on the stage: a pure function of what is known and of the server's time. The show goes on by the clock when the
-// connection does not.
+// The content of the stage: a pure function of the state and the server's time. The show goes on by the clock without a
+// connection.
 
 import { phaseOf } from "../rain/phase.ts";
 import { type State, ended } from "./state.ts";
@@ -8,11 +8,11 @@ const NUMBERS = 10_000; // ms before a rain in which the numbers fill the screen
 const GO = 1_300; // ms for which the first word of a rain stays
 const BOARD = 45_000; // ms for which the board stays, at most
 
-/** Act is what is shown. Durations in ms. */
+/** Act is the shown content. Durations in ms. */
 export type Act =
   | { kind: "entering" }
   | { kind: "none" }
-  /** left: until the next rain; null where none is known */
+  /** left: until the next rain; null if none is known */
   | { kind: "waiting"; left: number | null; paused: boolean }
   | { kind: "countdown"; number: number }
   | { kind: "falling"; go: boolean; soldOut: boolean }
@@ -49,17 +49,19 @@ function boardLasts(s: State, t: number, next: number | null): boolean {
   return t - end < (next === null ? BOARD : Math.min(BOARD, (next - NUMBERS - end) / 2));
 }
 
-/** given is how many packets the last rain has given, or all of them where the screen came later; null while it is not known. */
+/** given returns the number of packets won in the last rain, or of all rains if the screen came later; null while
+ * unknown. */
 export function given({ figures, round }: State): number | null {
   return figures && figures.won - (round?.before?.won ?? 0);
 }
 
-/** busy tells whether the act should be let play to its end before another campaign is shown. */
+/** busy reports whether the act should play to its end before another campaign is shown. */
 export function busy(act: Act): boolean {
   return act.kind === "countdown" || act.kind === "falling" || (act.kind === "board" && act.finale === null);
 }
 
-/** nextLook is how long (ms) until the picture may change by itself: at the server's seconds while something counts down. */
+/** nextLook returns the time (ms) until the picture may change by itself: at the server's full seconds during a
+ * countdown. */
 export function nextLook(s: State, t: number): number {
   const left = s.rain ? s.rain.starts_at - t : -1;
   return left > 0 ? Math.min(250, Math.max(4, (left % 1000) + 1)) : 250;

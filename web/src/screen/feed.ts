@@ -9,13 +9,13 @@ import type { Identity } from "./identity.ts";
 import { type State, initial, rained, told, welcomed } from "./state.ts";
 import type { Wall } from "./wall.ts";
 
-const ASK = 3_000; // ms, up to twice as long: how often the server is asked what is on
+const ASK = 3_000; // ms, up to twice as long: interval of requests for the campaign to show
 const ANSWER = 10_000; // ms for its answer
-const AGAIN = 10_000; // ms before a connection that was refused for good is tried anew: nobody is there to press a button
+const AGAIN = 10_000; // ms before a refused connection is retried, because a wall has no one to press a button
 const OUTDATED = 3_000; // ms before an outdated page is loaded anew
 const AT_ONCE = 400; // ms before a refused guest comes back as a new one
 
-/** What a Feed is made of. fixed is the campaign to stay with; local: ask where phones find the server. */
+/** The options of a Feed. fixed is the campaign to stay with; local: request the server's address for phones. */
 export interface FeedOptions {
   fixed: string | null;
   local: boolean;
@@ -63,7 +63,7 @@ export class Feed {
     this.#o.changed();
   }
 
-  // ask asks the server what is on, again and again.
+  // ask requests the campaign to show, periodically.
   async #ask(): Promise<void> {
     const patience = new AbortController();
     const timer = this.#after(ANSWER, () => patience.abort());
@@ -82,7 +82,7 @@ export class Feed {
     this.#after(ASK * (1 + Math.random()), () => void this.#ask());
   }
 
-  // follow moves to another campaign, when what is shown has been shown to its end.
+  // follow moves to another campaign after the current act.
   #follow(campaign: string): void {
     if (!this.#client) return this.#watch(campaign);
     if (this.#client.state === "open" && busy(actOf(this.state, this.now()))) return;

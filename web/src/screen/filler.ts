@@ -1,5 +1,5 @@
-// What falls on the wall alone: nobody taps there, so it can be fuller than the rain is. Which packet appears when and where
-// follows from the time, so that every wall of an event shows the same, and one that was just switched on is not empty.
+// The extra packets on the wall: it has no taps, so it can show more than the rain. The packets follow from the time,
+// so that every wall of an event shows the same, and a new one is not empty.
 
 import type { Rain } from "../../sdk/redrain.d.ts";
 import { Sky } from "../rain/sky.ts";
@@ -8,10 +8,10 @@ const RAIN_EVERY = 180; // ms between two packets behind a rain
 const RAIN_FALL = 5_200; // ms
 const CALM_EVERY = 1_500; // ms between two pieces of a calm sky
 const CALM_FALL = 24_000; // ms
-const CALM_ANEW = 3_600_000; // ms after which what has long landed is forgotten
+const CALM_ANEW = 3_600_000; // ms after which landed packets are dropped
 const GOLDEN = 0.6180339887; // each next of its multiples lies in the widest gap that the others have left
 
-/** Filler holds what is in the air. */
+/** Filler holds the packets in the air. */
 export class Filler {
   readonly sky = new Sky();
   #next = 0; // number of the piece that appears next
@@ -31,7 +31,7 @@ export class Filler {
     this.#next = 0;
   }
 
-  // fill adds what has appeared since the last look, each with the number that it has since `from`.
+  // fill adds the packets that have appeared since the last call, each with its number since `from`.
   #fill(name: string, from: number, until: number, every: number, fall: number, t: number): void {
     const oldest = Math.max(0, Math.ceil((t - fall - from) / every));
     const newest = Math.floor((Math.min(t, until) - from) / every);

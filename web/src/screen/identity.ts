@@ -1,4 +1,4 @@
-// Who the screen is to the server: the holder of a token, or a guest. There is nobody to ask, so a refused one is replaced.
+// The identity of the screen: a token, or a guest. A wall has no user to ask, so a refused identity is replaced.
 
 import { due, type Guest, type Meet, newGuest, renewed } from "../shared/guest.ts";
 import { takeBrought } from "../shared/address.ts";
@@ -27,11 +27,11 @@ export class Identity {
     this.#given = parse<Player>(recall(() => localStorage.getItem(GIVEN)));
     this.#asGuest = this.#given === null;
     this.#guest = parse<Guest>(recall(() => localStorage.getItem(GUEST)));
-    // At once, for a code does not live long. What fails is tried again with the first connection.
+    // At once, because a code expires soon. A failure is retried with the first connection.
     if (this.#code) this.#enter(this.#code).catch(() => {});
   }
 
-  /** token is what to say hello with. It throws an ApiError where the server takes no guests. */
+  /** token returns the token for hello. It throws an ApiError if the server does not admit guests. */
   async token({ renew = false } = {}): Promise<string> {
     if (this.#code) await this.#enter(this.#code);
     if (!this.#asGuest && this.#given) return this.#given.token;
@@ -47,7 +47,7 @@ export class Identity {
     return (this.#exchanging ??= this.#exchange(code).finally(() => (this.#exchanging = null)));
   }
 
-  // exchange takes what the code is for. One that is worth nothing is forgotten: the screen goes on as it would without.
+  // exchange exchanges the code for a token. An invalid code is dropped: the screen goes on without it.
   async #exchange(code: string): Promise<void> {
     try {
       const given = await signIn(code);

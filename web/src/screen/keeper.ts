@@ -1,4 +1,4 @@
-// What keeps a wall well through an evening: it stays awake, hides the pointer, and burns nothing in.
+// Keeps a wall in order through an evening: it stays awake, hides the pointer, and avoids burn-in.
 
 const POINTER = 3_000; // ms without a move after which the pointer is hidden
 const NUDGE = 40_000; // ms between two small moves of the whole picture
@@ -52,7 +52,7 @@ export class Keeper {
     this.#pointer = setTimeout(() => this.#page.classList.add("idle"), POINTER);
   }
 
-  // move shifts the picture along a figure that takes long to come back to where it was.
+  // move shifts the picture along a long closed curve.
   #move(): void {
     this.#moves++;
     this.#page.style.setProperty("--dx", `${(REACH * Math.sin(this.#moves * 1.1)).toFixed(3)}rem`);

@@ -1,4 +1,4 @@
-// What the address of the page asks for.
+// The options in the page's address.
 
 import { home } from "../shared/join.ts";
 
@@ -8,7 +8,7 @@ export interface Options {
   campaign: string | null;
   /** zh, en, both; null: as the browser */
   lang: string | null;
-  /** what the QR code holds, where the page's own address is not the one to join by */
+  /** the content of the QR code if it is not the page's own address */
   join: string | null;
 }
 
@@ -28,8 +28,8 @@ function webAddress(given: string | null): string | null {
 }
 
 /**
- * joinAddress is where a phone joins: what ?join= says, else the page's own server, by its address in the local network
- * (`lan`, as the server tells) where the page was opened as localhost. null where nothing is known that a phone could open.
+ * joinAddress returns the address for phones: that of ?join=, else the page's own server. If the page was opened as
+ * localhost, it is the server's address in the local network (`lan`). null if no such address is known.
  */
 export function joinAddress(page: URL, options: Options, lan: string | null): string | null {
   if (options.join) return options.join;

@@ -1,4 +1,4 @@
-// What the screen knows, and how each message changes it: pure functions, so that a state can be made and looked at by itself.
+// The state of the screen, and its change by each message: pure functions, so that each state can be tested separately.
 
 import type { Campaign, Rain, RoomMessage, WelcomeMessage, Winner } from "../../sdk/redrain.d.ts";
 import { phaseOf } from "../rain/phase.ts";
@@ -6,10 +6,10 @@ import { mergeNewest } from "../rain/winners.ts";
 
 const KEPT_WINNERS = 20; // more than any wall shows
 
-/** Figures are the room's, of the whole campaign. amount (minor units) is null where the server does not tell it. */
+/** Figures are the room's figures of the campaign. amount (minor units) is null if the server does not send it. */
 export interface Figures {
   online: number;
-  /** how many wait for a seat */
+  /** players who wait for a slot */
   waiting: number;
   stock: number;
   won: number;
@@ -21,7 +21,7 @@ export interface Entry extends Winner {
   id: number;
 }
 
-/** Round is what is counted of one rain. */
+/** Round holds the counts of one rain. */
 export interface Round {
   /** id of the rain */
   rain: string;
@@ -43,9 +43,9 @@ export interface State {
   lan: string | null;
   campaign: Campaign | null;
   rain: Rain | null;
-  /** when a rain was stopped before its time; null where it ended, or will end, by its own */
+  /** time of an early stop; null if the rain ended, or will end, as scheduled */
   stoppedAt: number | null;
-  /** when the rain before this one ended; null where there was none */
+  /** end of the previous rain; null if there was none */
   lastEnd: number | null;
   figures: Figures | null;
   /** newest first */
@@ -63,7 +63,7 @@ export const initial: State = {
   figures: null, winners: [], top: [], round: null, ahead: null,
 };
 
-/** welcomed takes a welcome: of the same campaign after a reconnect, or of another one, of which nothing is known yet. */
+/** welcomed takes a welcome: of the same campaign after a reconnect, or of a new one. */
 export function welcomed(s: State, m: WelcomeMessage, t: number): State {
   const same = s.campaign?.id === m.campaign.id;
   const known: State = same ? s : { ...initial, lan: s.lan };
@@ -80,7 +80,7 @@ export function rained(s: State, rain: Rain | null, t: number): State {
   return { ...s, rain, stoppedAt: stopped ? (s.stoppedAt ?? t) : null };
 }
 
-/** ended is when the newest rain ended; null where it has not, or was called off before a packet fell. */
+/** ended returns the end of the newest rain; null if it has not ended, or was cancelled before its first drop. */
 export function ended(s: State, t: number): number | null {
   if (phaseOf(s.rain, t) !== "ended" || !s.rain) return null;
   const at = s.stoppedAt ?? s.rain.ends_at;
@@ -109,14 +109,14 @@ function fresh(before: readonly Entry[], now: readonly Entry[]): readonly Entry[
   return now.filter((e) => e.id > last);
 }
 
-// best stands in for `top` with a server that does not tell it: the greatest single wins that the screen has seen.
+// best replaces `top` if the server does not send it: the greatest single wins that the screen has seen.
 function best(top: readonly Winner[], more: readonly Entry[]): readonly Winner[] {
   if (more.length === 0) return top;
   return [...top, ...more.map(({ user, amount }) => ({ user, amount }))].sort((a, b) => b.amount - a.amount).slice(0, 10);
 }
 
-// counted keeps the figures from before a rain, and counts who is there during it. What was counted of the last rain stays
-// until the next one begins: it may still be on the board.
+// counted keeps the figures from before a rain, and counts its players. The counts of the last rain stay until the next
+// one begins: they may still be on the board.
 function counted(s: State, t: number): State {
   if (!s.rain) return s;
   const id = s.rain.id;

@@ -10,13 +10,13 @@ import { Filler } from "./filler.ts";
 import { confetti } from "./confetti.ts";
 
 const VIRTUAL = 640; // units of the wall's shorter side: the packets' size is made for phones, so the wall is drawn as a large phone
-const BEHIND = 0.6; // size of what fills the sky behind, to that of the packets themselves
+const BEHIND = 0.6; // size of the background packets relative to the real ones
 const MOST_PIXELS = 3840 * 2160;
 const COARSER = 0.75; // of the pixels on each side, where the machine does not keep up
 const COARSEST = 0.5; // of the pixels of the screen
 const CALM_EVERY = 30; // ms from frame to frame while nothing falls but gold dust: half of the frames are enough
 
-/** Weather is what the canvas shows. */
+/** Weather is the content of the canvas. */
 export interface Weather {
   /** the rain that falls or is about to */
   rain: Rain | null;
@@ -28,7 +28,7 @@ export interface Weather {
   party: boolean;
 }
 
-/** qualityAfter is how many canvas pixels a device pixel has after a judgement of the frames: fewer where the machine is too slow. */
+/** qualityAfter returns the canvas pixels per device pixel after a measurement of the frames: fewer on a slow machine. */
 export function qualityAfter(pace: Pace, quality: number): number {
   return pace === "slow" ? Math.max(COARSEST, quality * COARSER) : quality;
 }

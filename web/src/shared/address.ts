@@ -1,11 +1,12 @@
-// What a link brings behind its #, which browsers send to nobody.
+// The part of a link after #, which browsers do not send.
 
-/** Brought is what was in the address: a player's code, an operator's token. */
+/** Brought holds the values of the address: a player's code, an operator's token. */
 export type Brought = "code" | "token";
 
 /**
- * takeBrought takes #code= or #token= out of the address, so that it is not shared along with it. In a query they sign nobody in, since
- * that is in the logs of the server and of everything on the way, but they go as well; only the console's ?code= is an identity provider's.
+ * takeBrought takes #code= or #token= out of the address, so that they are not shared with it. In a query they are
+ * removed too, but not used, because servers and proxies log queries. Only the console's ?code= is an identity
+ * provider's.
  */
 export function takeBrought(what: Brought, url = new URL(location.href)): string | null {
   const hash = new URLSearchParams(url.hash.slice(1));
@@ -23,7 +24,7 @@ export function takeBrought(what: Brought, url = new URL(location.href)): string
   return found;
 }
 
-/** broughtBy is what somebody has put into a field: the code or token itself, or the whole link with it. */
+/** broughtBy parses the text of a field: the code or token itself, or a link with it. */
 export function broughtBy(text: string, what: Brought): string {
   const found = new RegExp(`#(?:.*&)?${what}=([^&\\s]+)`).exec(text);
   return found?.[1] ? decode(found[1]) : text.trim();

@@ -55,7 +55,7 @@ export async function send(path: string, { method = "GET", token, body, key, acc
   return response;
 }
 
-// reached is what comes over the line, or why nothing has come.
+// reached returns the answer, or throws the reason for a missing one.
 async function reached<T>(coming: Promise<T>, signal?: AbortSignal): Promise<T> {
   try {
     return await coming;
@@ -82,8 +82,7 @@ async function problem(response: Response): Promise<ApiError> {
 }
 
 /**
- * newKey makes an Idempotency-Key. crypto.randomUUID is missing on plain http, which is what a
- * hall's network often is.
+ * newKey makes an Idempotency-Key. crypto.randomUUID is missing on plain http, which is common in halls.
  */
 export function newKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");

@@ -5,12 +5,12 @@ import { within } from "./patience.ts";
 import type { Challenge, Guest as Answer } from "./schemas.ts";
 
 const PATIENCE = 10_000; // ms for an answer
-const TRIES = 4; // proofs: while somebody works, others of the same address may have made it more
+const TRIES = 4; // proofs: meanwhile other guests of the address may have raised the work
 
-/** Meet does what a challenge asks for, and answers with the proof. */
+/** Meet solves a challenge, and returns the proof. */
 export type Meet = (challenge: Challenge) => Promise<string>;
 
-/** Guest is what the browser keeps of a guest. */
+/** Guest is the stored identity of a guest. */
 export interface Guest {
   token: string;
   expires_at: number;
@@ -20,7 +20,7 @@ export interface Guest {
   since?: number;
 }
 
-/** newGuest makes one, and does for it what the server wants, where there is somebody who can. */
+/** newGuest creates a guest, and solves the server's challenge if meet is given. */
 export async function newGuest(meet: Meet | null): Promise<Guest> {
   let proof: string | null = null;
   for (let tries = 0; ; tries++) {
@@ -33,7 +33,7 @@ export async function newGuest(meet: Meet | null): Promise<Guest> {
   }
 }
 
-/** due tells whether half of the time of a guest's token is over. */
+/** due reports whether half of the life of a guest's token is over. */
 export function due(guest: Guest): boolean {
   return Date.now() > ((guest.since ?? 0) + guest.expires_at) / 2;
 }

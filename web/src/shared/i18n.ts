@@ -23,7 +23,7 @@ export class I18n<T extends Table> {
     return text.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ""));
   }
 
-  /** has tells whether there is such a text, for keys that come from the server (outcomes, states). */
+  /** has reports whether there is such a text, for keys that come from the server (outcomes, states). */
   has(key: string): key is keyof T & string {
     return Object.prototype.hasOwnProperty.call(this.#table, key);
   }

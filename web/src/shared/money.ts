@@ -7,7 +7,7 @@ export function yuan(minor: number): string {
   return `${sign}${digits.slice(0, -2).replace(/\B(?=(\d{3})+$)/g, ",")}.${digits.slice(-2)}`;
 }
 
-/** minor reads what a person has typed: "12.3" is 1230. null for anything that is not an amount. */
+/** minor parses a typed amount: "12.3" is 1230. null if it is not an amount. */
 export function minor(text: string): number | null {
   const m = /^\s*(\d{1,13})(?:\.(\d{1,2}))?\s*$/.exec(text);
   return m ? Number(m[1]) * 100 + Number((m[2] ?? "").padEnd(2, "0")) : null;

@@ -1,4 +1,4 @@
-// Where a Chinese title may be broken into lines: between words, and not between 马 and 年.
+// The possible line breaks of a Chinese title: between words, and not between 马 and 年.
 
 const CHINESE = /[\u3400-\u9fff]/;
 

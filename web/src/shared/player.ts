@@ -6,29 +6,29 @@ import type { Guest as Answer } from "./schemas.ts";
 
 const PATIENCE = 10_000; // ms for an answer
 
-/** Player is what the browser keeps of somebody who has signed in. */
+/** Player is the stored identity of a signed-in player. */
 export interface Player {
   user: string;
   token: string;
   expires_at: number;
 }
 
-/** signIn exchanges the code of a link. It works once: where it fails for good, the code is worth nothing. */
+/** signIn exchanges the code of a link. It works once: after a final failure the code is useless. */
 export async function signIn(code: string): Promise<Player> {
   const { user, token, expires_at } = await request<Answer>("/login", { method: "POST", body: { code }, signal: within(PATIENCE) });
   return { user, token, expires_at };
 }
 
-/** Claims are what a token says of its owner; the server alone can tell whether it is true. */
+/** Claims are the claims of a token; only the server can verify them. */
 export interface Claims {
   sub: string;
-  /** what the player is called by; "" where it does not say */
+  /** the player's name; "" if it has none */
   name: string;
   /** Unix s */
   exp: number;
 }
 
-/** claimsOf reads a token; null where it is none. */
+/** claimsOf parses a token; null if it is not one. */
 export function claimsOf(token: string): Claims | null {
   const [, payload = "", signature] = token.split(".");
   if (!signature) return null;
@@ -42,7 +42,7 @@ export function claimsOf(token: string): Claims | null {
   }
 }
 
-/** bearer is whose token somebody has brought themselves; null where it is no token. */
+/** bearer returns the player of a brought token; null if it is not a token. */
 export function bearer(token: string): Player | null {
   const claims = claimsOf(token);
   return claims && { user: claims.sub, token, expires_at: claims.exp * 1000 };

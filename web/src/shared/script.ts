@@ -1,6 +1,6 @@
 // Scripts of others, where an operator has asked for them.
 
-/** load puts a script into the page, once. One that cannot be loaded is forgotten: the next call tries again. */
+/** load adds a script to the page, once. After a failure the next call tries again. */
 export function load(src: string): Promise<void> {
   if (document.querySelector(`script[src="${CSS.escape(src)}"]`)) return Promise.resolve();
   return new Promise((loaded, failed) => {

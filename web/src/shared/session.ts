@@ -1,4 +1,4 @@
-// Who is playing: somebody who has signed in, or a guest.
+// The player of the page: signed in, or a guest.
 
 import { ApiError } from "./api.ts";
 import { due, type Guest, type Meet, newGuest, renewed } from "./guest.ts";
@@ -13,7 +13,7 @@ const SIGNED_IN = "redrain.signed-in";
 export class Session {
   /** the code of the answer that refused a guest; "" where the last one was let in */
   refusal = "";
-  /** does what the server may ask of a guest first */
+  /** solves the challenge before a guest is created */
   meet: Meet | null = null;
   #player: Player | null; // who has signed in
   #guest: Guest | null; // of this browser
@@ -27,27 +27,28 @@ export class Session {
     this.#token = (this.#player ?? this.#guest)?.token ?? null;
   }
 
-  /** guest tells whether the name was generated here, so that a new one may replace it. */
+  /** guest reports whether the name was generated here, so that a new one may replace it. */
   get guest(): boolean {
     return this.#player === null && this.#guest !== null;
   }
 
-  /** user is who plays; "" where nobody does, or an old page has not kept it. */
+  /** user is the player's id; "" without a player, or if an old page has not stored it. */
   get user(): string {
     return this.#player?.user ?? (this.#token ? (claimsOf(this.#token)?.sub ?? this.#guest?.user ?? "") : "");
   }
 
-  /** called is what they are called by; "" where the token does not say. */
+  /** called is the player's name; "" if the token has none. */
   get called(): string {
     return (this.#token && claimsOf(this.#token)?.name) || "";
   }
 
-  /** known tells whether there is a token already. */
+  /** known reports whether there is a token already. */
   get known(): boolean {
     return this.#token !== null;
   }
 
-  /** token is the player's token. It makes a guest where there is none yet, and renews a guest's token in good time, or where it is asked to. */
+  /** token returns the player's token. It creates a guest if there is none yet, and renews a guest's token in time, or
+   * on request. */
   async token({ renew = false } = {}): Promise<string> {
     if (this.#player) return this.#player.token;
     const guest = this.#guest;
@@ -63,14 +64,14 @@ export class Session {
       throw fault;
     });
     this.refusal = "";
-    if (before !== this.#token) return this.#token ?? guest.token; // somebody has signed in meanwhile
+    if (before !== this.#token) return this.#token ?? guest.token; // a player has signed in meanwhile
     this.#token = guest.token;
     this.#guest = guest;
     save(GUEST, guest);
     return guest.token;
   }
 
-  /** use signs somebody in. */
+  /** use signs a player in. */
   use(player: Player): void {
     this.#player = player;
     this.#token = player.token;

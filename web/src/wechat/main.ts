@@ -1,5 +1,5 @@
-// In WeChat's browser: by its JS-SDK the page says what a link to it looks like that somebody sends on
-// (https://developers.weixin.qq.com/doc/service/en/guide/h5/jssdk.html). Whatever of that does not work, the page stays as it is.
+// In WeChat's browser the page sets the look of a shared link by the JS-SDK
+// (https://developers.weixin.qq.com/doc/service/en/guide/h5/jssdk.html). If that fails, the page stays as it is.
 
 import { within } from "../shared/patience.ts";
 import { load } from "../shared/script.ts";
@@ -11,7 +11,7 @@ const CALLS = ["updateAppMessageShareData", "updateTimelineShareData"] as const;
 
 type Signed = Record<(typeof SIGNED)[number], string | number>;
 
-/** Share is what is sent on: to a chat with, and to Moments without desc. */
+/** Share is the shared content: to a chat with desc, and to Moments without it. */
 interface Share {
   title: string;
   desc: string;
@@ -19,7 +19,7 @@ interface Share {
   imgUrl: string;
 }
 
-/** Sdk is what the page uses of WeChat's; an older one may lack the calls. */
+/** Sdk is the used part of WeChat's JS-SDK; an older one may lack the calls. */
 interface Sdk extends Partial<Record<(typeof CALLS)[number], (share: Share) => void>> {
   config(options: Signed & { jsApiList: readonly string[] }): void;
   ready(then: () => void): void;
@@ -43,7 +43,7 @@ function said(property: string): string {
   return document.querySelector<HTMLMetaElement>(`meta[property="og:${property}"]`)?.content ?? "";
 }
 
-/** shared is what the page says of itself to all chats, with the event and nothing else of the address. */
+/** shared returns the content for all chats, with only the event of the address. */
 function shared(): Share {
   const link = new URL("/", location.href);
   const campaign = new URL(location.href).searchParams.get("campaign");

@@ -1,5 +1,5 @@
-// The work of a guest, in a worker, so that the page goes on: ALTCHA's proof of work, version 1. It gets a Work and
-// answers with the number, or with null where there is none.
+// A guest's proof of work (ALTCHA's, version 1), in a worker, so that the page does not block. It gets a Work and
+// answers with the number, or with null if there is none.
 
 import { sha256 } from "noble-hashes/esm/sha2.js";
 import { bytesToHex, utf8ToBytes } from "noble-hashes/esm/utils.js";

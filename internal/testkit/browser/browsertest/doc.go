@@ -1,3 +1,3 @@
-// Package browsertest is [redrain/internal/testkit/browser] for tests: a fault fails the test, one Chromium serves all
-// tests of a binary, and a page that had a fault fails the test that opened it.
+// Package browsertest is [redrain/internal/testkit/browser] for tests. An error fails the test, and so does a fault of
+// a page. One Chromium serves all tests of a binary.
 package browsertest

@@ -9,10 +9,9 @@ import (
 	"redrain/internal/testkit/browser"
 )
 
-// Look looks at a state of a page that has been reached, on one device after the other: that it says nothing in
-// another language than its own, that nobody is shut out of it (axe), that it does not have to be scrolled
-// sideways; and keeps a screenshot of each, named state-device-language. Only -nightly looks at devices between the
-// first and the last.
+// Look checks the current state of a page on one device after the other: its language, its accessibility (axe), and its
+// width. It keeps a screenshot of each, named state-device-language. Only -nightly checks devices between the first and
+// the last.
 func (p *Page) Look(state, language string, on []browser.Device, names ...string) {
 	p.T.Helper()
 	for i, d := range on {
@@ -23,7 +22,7 @@ func (p *Page) Look(state, language string, on []browser.Device, names ...string
 		p.Settle()
 		name := state + "-" + d.Name + "-" + language
 		p.ShootAs(name)
-		// What axe looks at is the same in each language, and between the smallest device and the largest.
+		// The result of axe is the same in each language, and between the smallest device and the largest.
 		if language == "en" && (i == 0 || i == len(on)-1) {
 			p.Axe(name)
 		}
@@ -68,15 +67,14 @@ func (p *Page) NoWider(state string) {
 
 var (
 	chinese = regexp.MustCompile(`\p{Han}`)
-	// A word is three letters or more: units and abbreviations are the same in both languages. So are ids,
-	// addresses and data: what has a digit, a slash or a brace in it.
+	// A word has three characters or more, because units and abbreviations are the same in both languages. Texts with a
+	// digit, a slash or a brace are ids, addresses and data.
 	word = regexp.MustCompile(`^\p{Latin}{3,}$`)
 	edge = ".,:;!?…()“”\"'¥%"
 )
 
-// Speaks fails the test for each text of the page, in its present state, that is not in its language: "zh", in
-// which no text may have words and nothing Chinese, or "en", in which none may have anything Chinese. names are
-// texts that are what they are in both: of people, campaigns, products; they are taken out before.
+// Speaks fails the test for each text of the page that is not in its language. With "zh" no text may have English words
+// without Chinese; with "en" none may have Chinese. names are ignored: of people, campaigns, products.
 func (p *Page) Speaks(language, state string, names ...string) {
 	p.T.Helper()
 	found, err := p.Words()

@@ -62,7 +62,7 @@ func Open(t *testing.T, o browser.Options, forgiven ...browser.Kind) *Page {
 	return p
 }
 
-// Go opens an address, and waits until it is loaded. One that begins with a slash is of the page's home.
+// Go opens an address, and waits until it is loaded. A path is relative to the page's home.
 func (p *Page) Go(address string) {
 	p.T.Helper()
 	p.check(p.Page.Go(address))
@@ -79,7 +79,7 @@ func (p *Page) CheckFaults() {
 	p.Forgive()
 }
 
-// Shoot keeps a screenshot where REDRAIN_ARTIFACTS names a folder, named for the test and what it shows.
+// Shoot keeps a screenshot if REDRAIN_ARTIFACTS names a folder. Its name has the test and name.
 func (p *Page) Shoot(name string) {
 	p.T.Helper()
 	test := strings.NewReplacer("/", "-", ":", "", " ", "_", "#", "-").Replace(strings.TrimPrefix(p.T.Name(), "Test"))
@@ -104,8 +104,7 @@ func (p *Page) Axe(state string) {
 	}
 }
 
-// Named fails the test for each list and table of the page, in its present state, that has no name: who cannot see
-// where it stands would not know what it lists.
+// Named fails the test for each list and table of the page without an accessible name.
 func (p *Page) Named(state string) {
 	p.T.Helper()
 	nameless := Eval[[]string](p, `[...document.querySelectorAll("ul, ol, table")]
@@ -124,7 +123,7 @@ func (p *Page) State(name string) {
 	p.Axe(name)
 }
 
-// Eval is what an expression, or the promise that it is, comes to in the page.
+// Eval returns the value of an expression in the page; it awaits a promise.
 func Eval[T any](p *Page, format string, args ...any) T {
 	p.T.Helper()
 	if len(args) > 0 {
@@ -156,7 +155,7 @@ func (p *Page) Says(selector, text string) {
 	})
 }
 
-// Text is what an element shows; "" where there is none or it is hidden.
+// Text returns the text of an element; "" if it is missing or hidden.
 func (p *Page) Text(selector string) string {
 	p.T.Helper()
 	return Eval[string](p, `[...document.querySelectorAll(%q)]
@@ -193,7 +192,7 @@ func (p *Page) Touch(at ...browser.Point) {
 	p.check(p.Page.Touch(at...))
 }
 
-// Type sends keys to what has the focus.
+// Type sends keys to the focused element.
 func (p *Page) Type(keys string) {
 	p.T.Helper()
 	p.check(p.Page.Type(keys))
@@ -217,7 +216,7 @@ func (p *Page) Offline(offline bool) {
 	p.check(p.Page.Offline(offline))
 }
 
-// Holdings collects garbage, and counts what the page holds on to.
+// Holdings collects garbage, and counts the objects that the page keeps alive.
 func (p *Page) Holdings() browser.Holdings {
 	p.T.Helper()
 	h, err := p.Page.Holdings()

@@ -1,11 +1,11 @@
-// What an operator's script does, as calls for one campaign.
+// The calls of an operator's script for one campaign.
 
 import { draftOf } from "../create/draft.ts";
 import type { apipage } from "../strings/apipage.ts";
 import type { Campaign, Rain } from "../../shared/schemas.ts";
 import type { Call } from "./curl.ts";
 
-/** A Task is a call and the key of the text that says what it is for. */
+/** A Task is a call and the key of its description. */
 export interface Task {
   key: keyof typeof apipage;
   call: Call;

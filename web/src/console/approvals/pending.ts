@@ -1,4 +1,5 @@
-// The orders that wait for a second person, as the head counts them: loaded while somebody is signed in who may decide on them.
+// The number of orders that wait for a second person, for the page's head. It is loaded while an operator with the
+// right to decide is signed in.
 
 import { api, type Page } from "../api.ts";
 import { useInterval, useLoad } from "../hooks.ts";
@@ -9,7 +10,8 @@ const EVERY = 15_000; // ms
 const LIMIT = 50;
 let reload = () => {};
 
-/** usePending is how many orders wait, in words: "3", or "50+"; "" where none does or who is signed in decides on none. */
+/** usePending returns the number of waiting orders as text: "3", or "50+"; "" without orders or without the right to
+ * decide. */
 export function usePending(): string {
   const standing = useStanding();
   const wanted = standing.is === "in" && !standing.lapsed && may("approvals");

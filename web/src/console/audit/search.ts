@@ -1,13 +1,13 @@
 import type { AuditRecord } from "../../shared/schemas.ts";
 
-/** matches tells whether every word of a search is somewhere in a record, whatever its case. */
+/** matches reports whether a record contains every word of a search, ignoring case. */
 export function matches(record: AuditRecord, search: string): boolean {
   const text = [record.actor, record.role, record.action, record.target, JSON.stringify(record.detail)].join(" ").toLowerCase();
   return search.toLowerCase().split(/\s+/).every((word) => text.includes(word));
 }
 
 /**
- * placeOf is the page that shows the target of a record, as parts of an address; null where there is none. Targets are "kind:id".
+ * placeOf returns the page of a record's target, as parts of an address; null if there is none. Targets are "kind:id".
  */
 export function placeOf(target: string): string[] | null {
   const colon = target.indexOf(":");

@@ -9,7 +9,7 @@ import { books } from "../strings/books.ts";
 import { claims } from "../strings/claims.ts";
 import type { Campaign } from "../../shared/schemas.ts";
 
-/** TabProps is what each tab of a campaign gets. */
+/** TabProps are the props of each tab of a campaign. */
 export interface TabProps {
   campaign: Campaign;
   live: Live;

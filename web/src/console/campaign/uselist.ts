@@ -6,7 +6,7 @@ import type { Campaign } from "../../shared/schemas.ts";
 const EVERY = 5_000; // ms between two loads of the first page
 const LIMIT = 50;
 
-/** Sort is an order of the list: by what, and which way. */
+/** Sort is an order of the list: the field and the direction. */
 export type Sort = "created.desc" | "created.asc" | "expires.asc" | "name.asc" | "budget.desc";
 
 /** Query is which campaigns are looked for, and in which order they come. */
@@ -36,7 +36,7 @@ export function listPath({ text, state, sort }: Query, cursor: string): string {
   return `/campaigns?${query}`;
 }
 
-/** Known is what is known of a query: all its items, those of later pages among them, and where the next page begins. */
+/** Known holds the loaded items of a query, of all pages, and the cursor of the next page. */
 interface Known {
   of: string;
   items: readonly Campaign[];
@@ -61,7 +61,7 @@ export function useList(query: Query): List {
     const { items: fresh, next_cursor: cursor = "" } = first.data;
     setKnown((k) => {
       if (k?.of !== of) return { of, items: fresh, later: [], cursor };
-      // Only states change: where one is asked for, who has left it is dropped.
+      // Only states change: with a filter by state, campaigns that have left it are dropped.
       return { ...k, items: merge(fresh, query.state ? k.later : k.items), ...(k.later.length === 0 && { cursor }) };
     });
   }, [first.data]);

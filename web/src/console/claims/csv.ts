@@ -1,14 +1,14 @@
 // Saving a CSV that may have millions of rows.
 
-/** Sink is where the file goes, piece by piece. */
+/** Sink is the destination of the file. */
 export interface Sink {
   write(chunk: Uint8Array): Promise<void>;
   close(): Promise<void>;
-  /** abort throws away what was written. */
+  /** abort deletes the written part. */
   abort(): Promise<void>;
 }
 
-/** Saved is how much of a CSV has been written: rows without the header, bytes. */
+/** Saved is the progress of a CSV: rows without the header, bytes. */
 export interface Saved {
   rows: number;
   bytes: number;
@@ -21,7 +21,8 @@ interface Picker {
   }>;
 }
 
-/** canStream tells whether rows can go straight into a file that the person chooses; they gather in memory otherwise. */
+/** canStream reports whether rows can be written directly to a file that the person chooses. Otherwise they are
+ * collected in memory. */
 export function canStream(): boolean {
   return typeof (window as unknown as Picker).showSaveFilePicker === "function";
 }
@@ -66,8 +67,8 @@ class BlobSink implements Sink {
 }
 
 /**
- * saveCSV writes a CSV as it comes in. Where it breaks off, or signal aborts, nothing is kept of it and the fault is thrown: half a list
- * of payments must not look like a whole one. Rows are counted by their ends; an id holds no line break.
+ * saveCSV writes a CSV as it comes in. If it breaks off, or signal aborts, it deletes the file and throws: a partial
+ * list of payments must not look complete. Rows are counted by their ends; an id holds no line break.
  */
 export async function saveCSV(body: ReadableStream<Uint8Array>, sink: Sink, signal: AbortSignal, progress: (saved: Saved) => void): Promise<Saved> {
   const saved = { rows: -1, bytes: 0 };

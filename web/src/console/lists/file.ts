@@ -1,4 +1,4 @@
-// What can be said of a file before it is sent.
+// Checks of a file before it is sent.
 
 /** The server's limit of a list's file. */
 export const MAX_FILE_BYTES = 128 << 20;
@@ -7,7 +7,7 @@ const SHOWN = 3; // lines
 const LOOKED_AT = 1_000; // bytes, for those
 const NEWLINE = 10;
 
-/** Glance is how many lines a file has, and how it begins. */
+/** Glance is a file's number of lines, and its beginning. */
 export interface Glance {
   lines: number;
   begin: string[];

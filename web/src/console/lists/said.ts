@@ -1,4 +1,4 @@
-// What the server says of members that make no sense, in the reader's language.
+// The server's faults of invalid members, in the reader's language.
 
 import type { ApiError } from "../api.ts";
 import { lang, texts } from "../i18n.ts";
@@ -7,7 +7,7 @@ import type { PlayerList } from "../../shared/schemas.ts";
 
 const t = texts(lists);
 
-/** faultyLines is what is wrong with the lines of a file, as far as the server names them. */
+/** faultyLines returns the faults of a file's lines that the server names. */
 export function faultyLines(fault: ApiError, of: PlayerList["of"]): string[] {
   return fault.fields.flatMap(({ message }) => {
     const [, n, what] = /^line (\d+): (.*)$/s.exec(message) ?? [];

@@ -55,7 +55,7 @@ export class Feed {
     }
   }
 
-  /** read reads one connection to its end, and tells whether anything came. */
+  /** read reads one connection to its end, and reports whether anything came. */
   async #read(): Promise<boolean> {
     const connection = (this.#connection = new AbortController());
     let dog = setTimeout(() => connection.abort(), this.#options.silence);

@@ -1,4 +1,4 @@
-// What the figures were, as the server has kept them, as rows of a ring.
+// The server's stored figures as rows of a ring.
 
 import type { History } from "../../shared/schemas.ts";
 import type { Past } from "./ring.ts";

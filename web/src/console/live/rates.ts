@@ -2,7 +2,7 @@
 
 /** WINDOW is over how many ms a rate is taken: nodes report by the second, and not all in the same moment. */
 const WINDOW = 3_000;
-/** LEAST is how far two counts must be apart. */
+/** LEAST is the least time between two counts. */
 const LEAST = 500;
 
 type Counts = Readonly<Record<string, number>>;
@@ -12,8 +12,8 @@ export class Rates {
   #past: { at: number; counts: Counts }[] = [];
 
   /**
-   * push takes the counts of a moment (ms), and answers with the rate of any of them; null where nothing can be said: at
-   * first, after a gap, when a server has begun to count anew.
+   * push takes the counts of a moment (ms), and returns their rates. A rate is null at first, after a gap, and after a
+   * server's restart.
    */
   push(at: number, counts: Counts): (name: string) => number | null {
     const last = this.#past.at(-1);

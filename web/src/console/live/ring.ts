@@ -1,11 +1,11 @@
-// What the charts show: the figures of the last minutes, one row a second.
+// The data of the charts: the figures of the last minutes, one row a second.
 
 /** KEYS are the columns of the ring. */
 export const KEYS = ["grabs", "won", "stock", "paid", "online", "p50", "p99", "wins", "empty", "late"] as const;
 export type Key = (typeof KEYS)[number];
 export type Row = Partial<Record<Key, number | null>>;
 
-/** SPAN is how much is kept, in seconds. */
+/** SPAN is the length of the ring in seconds. */
 export const SPAN = 15 * 60;
 /** GAP is after how many seconds without a row the lines are broken. */
 export const GAP = 3.5;
@@ -22,7 +22,7 @@ export class Ring {
   #times: number[] = [];
   readonly #columns: Record<Key, (number | null)[]> = { grabs: [], won: [], stock: [], paid: [], online: [], p50: [], p99: [], wins: [], empty: [], late: [] };
 
-  /** push adds a row. One that comes late leaves a hole before it. */
+  /** push adds a row. A late row leaves a gap before it. */
   push(time: number, row: Row): void {
     const last = this.#times.at(-1);
     if (last !== undefined && time <= last) return;
@@ -40,7 +40,7 @@ export class Ring {
     for (const key of KEYS) this.#columns[key].push(row[key] ?? null);
   }
 
-  /** before puts older rows before the first one. Those that are not older are left out. */
+  /** before puts older rows before the first one, and ignores others. */
   before(past: readonly Past[]): void {
     const first = this.#times[0] ?? Infinity;
     const older = new Ring();
@@ -56,7 +56,7 @@ export class Ring {
     for (const key of KEYS) this.#columns[key].unshift(...older.#columns[key]);
   }
 
-  /** since is the times from one on, and some columns: what a chart takes. */
+  /** since returns the times from one on, and some columns, for a chart. */
   since(time: number, keys: readonly Key[]): [number[], ...(number | null)[][]] {
     let from = this.#times.findIndex((t) => t >= time);
     if (from < 0) from = this.#times.length;
@@ -69,7 +69,7 @@ export class Ring {
     return this.#columns[key].at(-1) ?? null;
   }
 
-  /** most is the largest value of a column since a time; null where there is none. */
+  /** most returns the largest value of a column since a time; null if there is none. */
   most(key: Key, time: number): number | null {
     let most: number | null = null;
     this.#times.forEach((t, i) => {

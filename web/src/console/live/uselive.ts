@@ -13,13 +13,13 @@ export const STALE = 3_000;
 const SILENCE = 10_000; // the server says the figures each second
 const KEPT = 6; // campaigns whose rings are kept, for going back and forth
 
-/** Live is what the feed of a campaign has brought so far. */
+/** Live holds the data of a campaign's feed so far. */
 export interface Live {
   feed: FeedState;
   stats: Stats | undefined;
   /** heard is performance.now() at the newest figures; undefined before the first. */
   heard: number | undefined;
-  /** campaign and rain are the newest that the feed has told of. */
+  /** campaign and rain are the newest ones from the feed. */
   campaign: Campaign | undefined;
   rain: Rain | undefined;
   alarms: readonly (Alarm & { id: number; at: number })[];
@@ -41,7 +41,7 @@ function ringOf(campaign: string): Ring {
   return ring;
 }
 
-/** seconds is a time for the charts: it neither jumps nor goes back when somebody sets this computer's clock. */
+/** seconds is a time for the charts. It neither jumps nor goes back when this computer's clock is set. */
 export function seconds(): number {
   return (performance.timeOrigin + performance.now()) / 1_000;
 }
@@ -83,7 +83,7 @@ function blank(id: string): Told {
   return { feed: "connecting", stats: undefined, heard: undefined, campaign: undefined, rain: undefined, alarms: [], ring: ringOf(id), rates: new Rates() };
 }
 
-/** take is what an event changes; an unreadable event changes nothing. */
+/** take applies an event; an unreadable event changes nothing. */
 function take(id: string, live: Told, { event, data }: ServerEvent): Partial<Told> {
   let body: unknown;
   try {

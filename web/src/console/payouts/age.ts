@@ -3,7 +3,7 @@ import { payouts } from "../strings/payouts.ts";
 
 const t = texts(payouts);
 
-/** age is how long something has waited, in ms, as a person says it: the largest unit is enough. */
+/** age formats a wait in ms by its largest unit. */
 export function age(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1_000));
   if (seconds < 60) return t("seconds", { n: seconds });

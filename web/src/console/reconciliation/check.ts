@@ -38,7 +38,7 @@ export function useCheck<T>(ask: (signal: AbortSignal, progress: (p: ProofProgre
       (fault: unknown) => end(control, { fault: fault instanceof ApiError ? fault : new ApiError({ code: "page_fault", message: String(fault) }) }),
     );
   }
-  // What was stopped, or is not looked at any more, has no say.
+  // A stopped or superseded check is ignored.
   function end(control: AbortController, what: Partial<Check<T>>): void {
     if (running.current !== control) return;
     running.current = null;

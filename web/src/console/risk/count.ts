@@ -8,7 +8,7 @@ import type { HeldSum } from "../../shared/schemas.ts";
 const EVERY = 30_000; // ms
 const reloads = new Set<() => void>();
 
-/** useHeld is how many wins are held, and their sum; undefined while it is not known. */
+/** useHeld returns the number of held wins and their sum; undefined while unknown. */
 export function useHeld(): HeldSum | undefined {
   const load = useLoad((signal) => api<HeldSum>("/risk", { signal }), []);
   useInterval(() => load.loading || load.reload(), EVERY);

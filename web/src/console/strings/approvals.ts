@@ -1,4 +1,4 @@
-// Texts of what two people do together.
+// Texts of the acts that take two people.
 
 import type { Table } from "../../shared/i18n.ts";
 

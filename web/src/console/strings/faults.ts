@@ -1,4 +1,4 @@
-// What the codes of the server's refusals mean. A test holds them against docs/build/api.md.
+// Texts of the server's error codes. A test compares them with docs/build/api.md.
 
 import type { Table } from "../../shared/i18n.ts";
 

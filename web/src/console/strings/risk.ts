@@ -1,4 +1,4 @@
-// Texts of held wins, and of what speaks against players.
+// Texts of held wins, and of the findings against players.
 
 import type { Table } from "../../shared/i18n.ts";
 

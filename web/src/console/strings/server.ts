@@ -1,6 +1,6 @@
-// Sentences that the server keeps or answers in English, and what they say in Chinese. What varies, in the order in which it stands in the English:
-// {0} is one word or number, {0:} a receiver of withdrawals, {0*} what people or a provider have said, which stays as it is, and {0>} another of
-// these sentences. The first that fits counts. A test holds them against the server's sources.
+// The server's English sentences with their Chinese translations. The placeholders, in the order of the English: {0} is
+// one word or number, {0:} a receiver of withdrawals, {0*} text of people or a provider, which stays as it is, and {0>}
+// another of these sentences. The first match counts. A test compares them with the server's sources.
 
 export const sentences: readonly (readonly [en: string, zh: string])[] = [
   // what has become of a withdrawal

@@ -43,7 +43,7 @@ export const status = {
   code_message_terminated: { zh: "消息被移除", en: "Message was terminated" },
   code_lease_dated: { zh: "租约时间异常", en: "Lease dated in the future" },
 
-  // What they mean and what to do. The server says it in English, with the ids: there its own words are enough.
+  // Their meaning and what to do. In English the server's own text is enough: it has the ids.
   say_reconciliation: { zh: "账目不平，或太久没能对账。请查看对账页和日志，并运行 redrain reconcile。", en: "" },
   say_dead_letter: { zh: "有无法处理的消息需要人工处理，请查看异常款项页。", en: "" },
   say_state_lost: { zh: "Redis 丢失了活动的数据，点击暂时无效。若没有自动恢复，请运行 redrain rebuild。", en: "" },

@@ -13,7 +13,7 @@ const known = sentences.map(([en, zh]) => {
   return { like: new RegExp(`^${fixed.map((f, i) => f + (i < kinds.length ? LIKE[kinds[i] ?? ""] : "")).join("")}$`, "s"), kinds, zh };
 });
 
-/** said is what the server has said. What it quotes, or what this page does not know, stays as it is. */
+/** said translates a sentence of the server. Quoted text and unknown sentences stay as they are. */
 export function said(text: string): string {
   if (lang() !== "zh") return text;
   for (const { like, kinds, zh } of known) {

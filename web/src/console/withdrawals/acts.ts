@@ -1,6 +1,6 @@
 import type { WithdrawalRecord } from "../../shared/schemas.ts";
 
-/** Act is what a cashier can do with a withdrawal; paid and back take two people. */
+/** Act is a cashier's act on a withdrawal; paid and back take two people. */
 export type Act = "hold" | "release" | "paid" | "back";
 
 /** acts are those that a withdrawal is open to: the server refuses all others. */
@@ -10,7 +10,7 @@ export function acts(w: WithdrawalRecord): Act[] {
   return w.stage === "held" ? ["release", "back"] : [];
 }
 
-/** final tells whether an act ends a withdrawal. Where it takes two people, the first one asks for it. */
+/** final reports whether an act ends a withdrawal. If that takes two people, the first one orders it. */
 export function final(act: Act): boolean {
   return act === "paid" || act === "back";
 }
