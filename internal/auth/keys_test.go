@@ -100,9 +100,8 @@ func TestKeySetFaults(t *testing.T) {
 				if !errors.Is(err, auth.ErrKeysUnavailable) || errors.Is(err, auth.ErrBadToken) {
 					t.Errorf("%q, %v", user, err)
 				}
-				if _, err := players.Verify(t.Context(), "nonsense"); !errors.Is(err, auth.ErrBadToken) {
-					t.Errorf("nonsense without keys: %v", err)
-				}
+				testenv.WantErr(t, testenv.Err(players.Verify(t.Context(), "nonsense")), auth.ErrBadToken,
+					"nonsense without keys")
 			})
 		})
 	}
@@ -156,9 +155,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 			synctest.Wait()
 			select {
 			case err := <-returned:
-				if err != nil {
-					t.Error(err)
-				}
+				testenv.Must(t, err)
 			default:
 				t.Fatalf("Run with the address %q goes on after the end of its context", url)
 			}

@@ -83,9 +83,7 @@ func TestVerifyWithSecret(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			user, err := players.Verify(t.Context(), tc.token)
-			if user != tc.user {
-				t.Errorf("user %q, want %q", user, tc.user)
-			}
+			testenv.Equal(t, user, tc.user, "user")
 			if wantErr := tc.user == ""; wantErr != errors.Is(err, auth.ErrBadToken) || wantErr != (err != nil) {
 				t.Errorf("error %v", err)
 			}
@@ -217,9 +215,7 @@ func TestDefaults(t *testing.T) {
 	if user, err := players.Verify(t.Context(), token); user != "u1" || err != nil {
 		t.Errorf("%q, %v", user, err)
 	}
-	if !strings.Contains(logged.String(), "is short") {
-		t.Errorf("log: %s", &logged)
-	}
+	testenv.Contains(t, logged.String(), "is short", "log")
 }
 
 // TestShortSecretsAreWarnedOf: of less than 32 bytes.
@@ -264,9 +260,7 @@ func TestReasonsKeepSecrets(t *testing.T) {
 		strings.Contains(err.Error(), secret) {
 		t.Errorf("reason: %v", err)
 	}
-	if !strings.Contains(err.Error(), "expired") {
-		t.Errorf("the reason does not say why: %v", err)
-	}
+	testenv.Contains(t, err.Error(), "expired", "the reason")
 }
 
 func FuzzVerify(f *testing.F) {

@@ -10,6 +10,7 @@ import (
 	"redrain/client"
 	"redrain/internal/cli"
 	"redrain/internal/openapi"
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -160,14 +161,10 @@ func TestJSON(t *testing.T) {
 	}
 	var c client.Campaign
 	decode("campaign show c1", &c)
-	if diff := cmp.Diff(f.campaign, c); diff != "" {
-		t.Errorf("show: %s", diff)
-	}
+	testenv.Equal(t, cmp.Diff(f.campaign, c), "", "show")
 	var looked rain.SplitSummary
 	decode("campaign preview --budget 10 --packets 5", &looked)
-	if diff := cmp.Diff(preview, looked); diff != "" {
-		t.Errorf("preview: %s", diff)
-	}
+	testenv.Equal(t, cmp.Diff(preview, looked), "", "preview")
 	var all []client.Campaign
 	decode("campaign list", &all)
 	if len(all) != 2 || all[1].ID != "c2" {
@@ -175,9 +172,7 @@ func TestJSON(t *testing.T) {
 	}
 	var books client.Reconciliation
 	decode("reconcile c1", &books)
-	if diff := cmp.Diff(f.books, books); diff != "" {
-		t.Errorf("reconcile: %s", diff)
-	}
+	testenv.Equal(t, cmp.Diff(f.books, books), "", "reconcile")
 	var verifications []struct {
 		Rain string `json:"rain"`
 		OK   bool   `json:"ok"`
@@ -255,9 +250,7 @@ func TestReconcileAllFails(t *testing.T) {
 		t.Errorf("exit %d, %s", got.code, got.stderr)
 	}
 	golden(t, "reconcile-all-fails.golden", got.stdout)
-	if got := run(t, f.at(), "reconcile", "c1", "--full"); got.code != cli.ExitUsage {
-		t.Errorf("a campaign and --full: exit %d", got.code)
-	}
+	testenv.Equal(t, run(t, f.at(), "reconcile", "c1", "--full").code, cli.ExitUsage, "exit of a campaign and --full")
 }
 
 // TestReconcileFull: every row is read, standard error hears how far that has come, and an answer that is cut off

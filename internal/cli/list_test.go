@@ -154,9 +154,7 @@ func TestListsAsJSON(t *testing.T) {
 		t.Errorf("%+v, %+v, %+v", one, all, members)
 	}
 	got := run(t, s.at(), "list", "members", "vip", "--member", "u7", "--json")
-	if strings.TrimSpace(got.stdout) != "[]" {
-		t.Errorf("nobody is %q", got.stdout)
-	}
+	testenv.Equal(t, strings.TrimSpace(got.stdout), "[]", "nobody")
 }
 
 // What is refused is said with what to do, the code tells a script so, and nothing is on standard output.

@@ -27,9 +27,7 @@ func TestRedisIsAway(t *testing.T) {
 	a := w.enter(one, hall, guest(1))
 	one.o.Redis = away{w.redis}
 	testenv.WantErr(t, testenv.Err(one.Enter(t.Context(), w.c, "203.0.113.8", guest(2))), errAway)
-	if len(one.accounts) != 1 {
-		t.Errorf("%d accounts", len(one.accounts))
-	}
+	testenv.Equal(t, len(one.accounts), 1, "accounts")
 	for {
 		if _, ok := a.Take(); !ok {
 			break
@@ -62,9 +60,7 @@ func TestAFailedReturn(t *testing.T) {
 	w.enter(one, hall, guest(1))
 	one.Leave("c1", hall, guest(1))
 	one.o.Redis = allSeatsTaken{w.redis}
-	if _, err := one.Enter(t.Context(), w.c, hall, guest(1)); !errors.Is(err, errAway) {
-		t.Error(err)
-	}
+	testenv.WantErr(t, testenv.Err(one.Enter(t.Context(), w.c, hall, guest(1))), errAway)
 	one.o.Redis = w.redis
 	w.round(one)
 	w.enter(one, hall, guest(2))
@@ -108,11 +104,7 @@ func TestAnAddressWinsItsPartOfTheGuestsPackets(t *testing.T) {
 	t.Parallel()
 	c := &Caps{o: CapsOptions{Wins: 0.1}}
 	of := &rain.Campaign{Spec: rain.Spec{Packets: 10_000, Shards: 4}}
-	if got := c.most(of); got != 1_000 {
-		t.Errorf("%d of all packets", got)
-	}
+	testenv.Equal(t, c.most(of), 1_000, "of all packets")
 	of.GuestsShare = 200_000
-	if got := c.most(of); got != 200 {
-		t.Errorf("%d of the guests' 2,000", got)
-	}
+	testenv.Equal(t, c.most(of), 200, "of the guests' 2,000")
 }

@@ -153,24 +153,17 @@ func TestAPlayersCode(t *testing.T) {
 	if got.Token != own || got.User != "李雷" || got.ExpiresAt != d.now.Add(time.Hour).UnixMilli() {
 		t.Errorf("%s", got.Body)
 	}
-	if cached := got.Header().Get("Cache-Control"); cached != "no-store" {
-		t.Errorf("Cache-Control: %q", cached)
-	}
+	testenv.Equal(t, got.Header().Get("Cache-Control"), "no-store", "Cache-Control")
 	d.want(d.post("/login", "", `{"code":"`+made.Code+`"}`), http.StatusGone, "code_used_or_expired")
-	if made := d.want(d.post("/login-codes", own, ""), http.StatusCreated, ""); made.Link != "/#code="+made.Code {
-		t.Errorf("without a campaign: %s", made.Link)
-	}
+	testenv.Equal(t, d.want(d.post("/login-codes", own, ""), http.StatusCreated, "").Link, "/#code="+made.Code,
+		"without a campaign")
 	for _, more := range []string{`{"user":"韩梅梅"}`, `{"name":"Han"}`, `{"ttl_ms":86400000}`} {
 		d.want(d.post("/login-codes", own, more), http.StatusForbidden, "forbidden")
 	}
-	if len(d.audit.records) != 0 {
-		t.Errorf("the operators' audit log has %v", d.audit.records)
-	}
+	testenv.Equal(t, len(d.audit.records), 0, "records of operators: %v", d.audit.records)
 	counts := map[string]float64{"made": 2, "used": 1, "refused": 1, "banned": 0, "too_many": 0}
 	for outcome, want := range counts {
-		if n := testutil.ToFloat64(d.api.logins.WithLabelValues(outcome)); n != want {
-			t.Errorf("%s: %v", outcome, n)
-		}
+		testenv.Equal(t, testutil.ToFloat64(d.api.logins.WithLabelValues(outcome)), want, "%s", outcome)
 	}
 }
 
@@ -180,9 +173,7 @@ func TestACodeDoesNotOutliveTheToken(t *testing.T) {
 	d := newDoor(t, doorSecret)
 	own := d.token("u", 30*time.Second)
 	made := d.want(d.post("/login-codes", own, ""), http.StatusCreated, "")
-	if made.ExpiresAt != d.now.Add(30*time.Second).UnixMilli() {
-		t.Errorf("the code is good until %d", made.ExpiresAt)
-	}
+	testenv.Equal(t, made.ExpiresAt, d.now.Add(30*time.Second).UnixMilli(), "the code is good until")
 	d.now = d.now.Add(30 * time.Second) // the store is slow to forget
 	d.want(d.post("/login", "", `{"code":"`+made.Code+`"}`), http.StatusGone, "code_used_or_expired")
 	d.now = d.now.Add(2 * time.Second) // a socket would still take the token: clocks differ
@@ -216,9 +207,7 @@ func TestAnOperatorsCode(t *testing.T) {
 		`{"user":"u","name":"a\u202eb"}`: "name", `{"user":"u","name":"` + strings.Repeat("长", 65) + `"}`: "name",
 	} {
 		a := d.want(d.post("/login-codes", "admin", body), http.StatusUnprocessableEntity, "invalid")
-		if !strings.Contains(a.Body.String(), `"field":"`+fields+`"`) {
-			t.Errorf("%s: %s", body, a.Body)
-		}
+		testenv.Contains(t, a.Body.String(), `"field":"`+fields+`"`, "%s", body)
 	}
 	blind := newDoor(t, "")
 	blind.want(blind.post("/login-codes", "admin", `{"user":"u"}`), http.StatusConflict, "no_secret")

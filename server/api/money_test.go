@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"redrain/internal/auth"
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
@@ -264,9 +265,8 @@ func TestMoneyRoutes(t *testing.T) {
 	}
 	d, call := serving()
 	call("GET", "/users/ann/withdrawals?state=failed&cursor=z&limit=900", "viewer", "", "")
-	if want := (ledger.WithdrawalQuery{User: "ann", State: "failed", After: "z", Limit: 500}); d.asked != want {
-		t.Errorf("asked for %+v", d.asked)
-	}
+	testenv.Equal(t, d.asked, (ledger.WithdrawalQuery{User: "ann", State: "failed", After: "z", Limit: 500}),
+		"asked for")
 }
 
 // A withdrawal that is asked for again under its key is made once and answered the same, whatever became of the answer;
@@ -301,7 +301,6 @@ func TestWithdrawnOnce(t *testing.T) {
 	if status, _ := ask("ann", "501"); status != http.StatusUnprocessableEntity || len(d.answered) != 0 {
 		t.Errorf("%d; a key that failed stays taken: %v", status, d.answered)
 	}
-	if w := call("POST", "/me/withdrawals", "ann", strings.Repeat("k", maxIdempotencyKey+1), "{}"); w.Code != 422 {
-		t.Errorf("a key too long: %d", w.Code)
-	}
+	testenv.Equal(t, call("POST", "/me/withdrawals", "ann", strings.Repeat("k", maxIdempotencyKey+1), "{}").Code, 422,
+		"a key too long")
 }

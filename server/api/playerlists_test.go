@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/paytest"
 )
@@ -40,13 +41,9 @@ func (l *library) ask(method, path, kind, body string, status int, want ...strin
 	r.Header.Set("Content-Type", kind)
 	w := httptest.NewRecorder()
 	l.mux.ServeHTTP(w, r)
-	if w.Code != status {
-		l.Errorf("%s %s %.60q: %d %s", method, path, body, w.Code, w.Body)
-	}
+	testenv.Equal(l, w.Code, status, "%s %s %.60q: %s", method, path, body, w.Body)
 	for _, text := range want {
-		if !strings.Contains(w.Body.String(), text) {
-			l.Errorf("%s %s %.60q: %s has no %s", method, path, body, w.Body, text)
-		}
+		testenv.Contains(l, w.Body.String(), text, "%s %s %.60q", method, path, body)
 	}
 }
 
@@ -90,9 +87,7 @@ func TestPlayerLists(t *testing.T) {
 	l.ask("POST", path+"/members", json, `{"members":["u1"]}`, http.StatusOK, `"members":1`)
 	l.ask("GET", path+"/members?member=u1", "", "", http.StatusOK, `"member":"u1"`)
 	l.ask("DELETE", path, "", "", http.StatusNoContent)
-	if l.told != 7 {
-		t.Errorf("the nodes were told %d times of 5 changes", l.told)
-	}
+	testenv.Equal(t, l.told, 7, "the nodes' notices of 5 changes")
 }
 
 // A file is read whole before anything changes: a line that makes no sense is named, wherever it is.

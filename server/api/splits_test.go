@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -79,9 +80,7 @@ func TestPreviewsTakeTurns(t *testing.T) {
 		cancel()
 		split := rain.DefaultSplit()
 		split.Budget, split.Packets = 1_000, 10
-		if _, err := p.make(ctx, &split); !errors.Is(err, context.Canceled) {
-			t.Errorf("the client has gone: %v", err)
-		}
+		testenv.WantErr(t, testenv.Err(p.make(ctx, &split)), context.Canceled, "the client has gone")
 		late, cancel := context.WithTimeout(t.Context(), 0)
 		defer cancel()
 		if w := preview(late, p, `{"budget":1000,"packets":10}`); w.Code != http.StatusServiceUnavailable ||
@@ -101,12 +100,8 @@ func TestPreviewsTakeTurns(t *testing.T) {
 		default:
 		}
 		<-p
-		if err := <-made; err != nil {
-			t.Error(err)
-		}
-		if len(p) != 0 {
-			t.Error("the turn was not given back")
-		}
+		testenv.Must(t, <-made)
+		testenv.Equal(t, len(p), 0, "the turn was not given back")
 	})
 }
 

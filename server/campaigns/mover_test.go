@@ -174,9 +174,7 @@ func TestAMoveThatIsCutOff(t *testing.T) {
 				}
 				l.stock(c, what+", before it is carried on")
 				for range 2 { // the second time there is nothing left to do
-					if err := l.mover(nil).look(t.Context(), c, &pace{}); err != nil {
-						t.Errorf("%s: carried on: %v", what, err)
-					}
+					testenv.WantErr(t, l.mover(nil).look(t.Context(), c, &pace{}), nil, what, "carried on")
 				}
 				got := l.stock(c, what+", in the end")
 				if whole := []int{10, 10, 10}; !slices.Equal(got, []int{6, 14, 10}) &&
@@ -231,8 +229,6 @@ func TestAMoveThatIsGoneIsNotMadeAgain(t *testing.T) {
 	}
 	for range 2 { // the second time of what is not so any more
 		testenv.Must(t, l.mover(nil).finish(t.Context(), c, seen, &pace{}))
-		if got := l.stock(c, "ended"); !slices.Equal(got, []int{6, 14, 10}) {
-			t.Errorf("the shards have %v", got)
-		}
+		testenv.EqualLists(t, l.stock(c, "ended"), []int{6, 14, 10}, "the shards have")
 	}
 }

@@ -48,9 +48,7 @@ func TestRebuild(t *testing.T) {
 			// A player who has won the same drop before gets the same; and then one packet more, which is all that
 			// is allowed.
 			fresh := l.win(c, 0, "posted-3", "published-3")
-			if len(fresh) != 0 {
-				t.Errorf("won again: %+v", fresh)
-			}
+			testenv.Equal(t, len(fresh), 0, "won again: %+v", fresh)
 			late := l.post(lost)
 			if len(late.Void) != 10 || len(late.Dead)+len(late.Settled) != 0 {
 				t.Errorf("what comes too late: %+v", late)
@@ -116,16 +114,13 @@ func TestAVoidWinRaisesAnAlarm(t *testing.T) {
 	l.publish([]rain.Entry{{Ref: rain.EntryRef{Campaign: c.ID, ID: "9-0"},
 		SealedAt: l.now, Reclaim: &rain.Reclaim{Numbers: rain.Numbers{{First: 2, Last: 9}},
 			Seal: grabtest.Ring.Closing(c.ID, 0, l.now)}}})
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- l.settler.Run(ctx) }()
+	stop := testenv.Run(t, l.settler.Run)
 	l.alarm("void_win", c.ID)
 	testenv.Eventually(t, 10*time.Second, "all is settled", func() bool {
 		n, err := l.grabber.Pending(t.Context(), c)
 		return err == nil && n == 0
 	})
-	cancel()
-	testenv.Must(t, <-ended)
+	stop()
 	if got := l.books(c); !got.Balanced || got.Paid != 0 || got.Stock != 100 {
 		t.Errorf("the books: %+v", got)
 	}
@@ -175,9 +170,8 @@ func TestRebuildOfAClosedCampaign(t *testing.T) {
 
 func TestRebuildRefuses(t *testing.T) {
 	l := newLossy(t, forgetful["in-process"](t))
-	if _, err := l.rebuilder.Rebuild(t.Context(), "nowhere"); !errors.Is(err, posting.ErrUnknownCampaign) {
-		t.Errorf("an unknown campaign: %v", err)
-	}
+	testenv.WantErr(t, testenv.Err(l.rebuilder.Rebuild(t.Context(), "nowhere")), posting.ErrUnknownCampaign,
+		"an unknown campaign")
 	c, err := l.service.fund(t.Context(), servertest.EvenSpec(100, 10, 1), "")
 	testenv.Must(t, err)
 	testenv.WantErr(t, testenv.Err(l.rebuilder.Rebuild(t.Context(), c.ID)), rain.ErrNotStocked, "a loading campaign")
@@ -221,9 +215,7 @@ func TestAFenceIsOnlySetByWhoCanOpen(t *testing.T) {
 	}}
 	testenv.WantErr(t, testenv.Err(first.Rebuild(t.Context(), c.ID)), store.ErrSuperseded, "the first")
 	close(firstEnded)
-	if err := <-secondEnded; err != nil {
-		t.Errorf("the second: %v", err)
-	}
+	testenv.WantErr(t, <-secondEnded, nil, "the second")
 	if p := l.post(l.win(c, 0, "u")); p.New != 1 || len(p.Void) != 0 {
 		t.Errorf("a win of the living: %+v", p)
 	}

@@ -2,7 +2,6 @@ package campaigns
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -118,12 +117,9 @@ func TestPagesAreDueAtOnce(t *testing.T) {
 		u.now += 60_000
 	}
 	u.wantSponsor(1_000_000_000)
-	if n := u.count("SELECT COUNT(*) FROM reclaim WHERE amount > 0"); n != shardsIn(all) {
-		t.Errorf("%d reclaims of %d shards", n, shardsIn(all))
-	}
-	if n := u.count("SELECT COUNT(*) FROM dead_letter") + u.count("SELECT COUNT(*) FROM reclaim_cut"); n != 0 {
-		t.Errorf("%d of them went wrong", n)
-	}
+	testenv.Equal(t, u.count("SELECT COUNT(*) FROM reclaim WHERE amount > 0"), shardsIn(all), "reclaims of all shards")
+	testenv.Equal(t, u.count("SELECT COUNT(*) FROM dead_letter")+u.count("SELECT COUNT(*) FROM reclaim_cut"), 0,
+		"dead letters and cut reclaims")
 	// Each node has some campaigns in hand, and each of them a call for each of its three shards at most; a new
 	// connection introduces itself with a call of its own.
 	if most, limit := calls.most, 2*len(nodes)*reclaimAtOnce*3; most > limit || most < 2 {
@@ -185,22 +181,17 @@ func TestALostLeaseEndsTheWork(t *testing.T) {
 	u := newUpkeep(t, testenv.Redis(t))
 	c := u.create(servertest.EvenSpec(100, 10, 1))
 	err := u.reclaim.lease.Under(t.Context(), func(work context.Context) error {
-		if _, err := u.reclaim.o.Service.Pause(work, c.ID); err != nil {
-			t.Errorf("under its lease: %v", err)
-		}
+		testenv.WantErr(t, testenv.Err(u.reclaim.o.Service.Pause(work, c.ID)), nil, "under its lease")
 		_, err := u.db.Exec(t.Context(), "UPDATE lease SET holder = 'another', term = term + 1 WHERE name = 'reclaim'")
 		if err != nil {
 			t.Error(err)
 		}
-		if _, err := u.reclaim.o.Service.Close(work, c.ID); !errors.Is(err, ledger.ErrLeaseTaken) {
-			t.Errorf("under another's lease: %v", err)
-		}
+		testenv.WantErr(t, testenv.Err(u.reclaim.o.Service.Close(work, c.ID)), ledger.ErrLeaseTaken,
+			"under another's lease")
 		<-work.Done()
 		return work.Err()
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, err)
 	if is, err := u.ledger.Campaigns.Campaign(t.Context(), c.ID); err != nil || is.Status != rain.Paused {
 		t.Errorf("%+v, %v", is, err)
 	}

@@ -2,7 +2,6 @@ package campaigns
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"testing"
 
@@ -65,9 +64,8 @@ func TestAForgedLoan(t *testing.T) {
 			testenv.Must(t, m.look(t.Context(), c, p))
 			levels, err := l.grabber.Shards(t.Context(), c)
 			testenv.Must(t, err)
-			if got := []int{levels[0].Left, levels[1].Left, levels[2].Left}; !slices.Equal(got, []int{10, 7, 13}) {
-				t.Errorf("the shards have %v", got)
-			}
+			testenv.EqualLists(t, []int{levels[0].Left, levels[1].Left, levels[2].Left}, []int{10, 7, 13},
+				"the shards have")
 			if n, err := l.ledger.Moves.Open(t.Context(), c.ID); err != nil || len(n) != 0 {
 				t.Errorf("%+v, %v", n, err)
 			}
@@ -78,9 +76,7 @@ func TestAForgedLoan(t *testing.T) {
 			// The cure for a shard that somebody has written to.
 			testenv.Must(t, l.rdb.Del(t.Context(), l.grabber.Keys(c.ID, 0).State).Err())
 			l.rebuild(c.ID)
-			if got := l.stock(c, "rebuilt"); !slices.Equal(got, []int{10, 7, 13}) {
-				t.Errorf("the shards have %v", got)
-			}
+			testenv.EqualLists(t, l.stock(c, "rebuilt"), []int{10, 7, 13}, "the shards have")
 			if got := l.books(c); !got.Balanced {
 				t.Errorf("the books: %+v", got)
 			}

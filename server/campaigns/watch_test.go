@@ -55,9 +55,7 @@ func (l *lossy) wantNoTaps(c *rain.Campaign) {
 	l.Helper()
 	drop := rain.DropID{N: c.Current().FirstWave, K: 2}.String()
 	r := grabtest.TapOn(l.grabber.Gate(c), paytest.Home("w", 0, 2), drop)
-	if r.Outcome != outcome.Unavailable {
-		l.Errorf("a tap: %+v", r)
-	}
+	testenv.Equal(l, r.Outcome, outcome.Unavailable, "a tap: %+v", r)
 }
 
 // TestARedisThatWentBack: a shard that knows less than the ledger, of wins or of moves, takes no taps any more and

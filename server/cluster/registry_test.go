@@ -2,13 +2,13 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
@@ -77,9 +77,7 @@ func TestRegistryHealsByItself(t *testing.T) {
 		source := &fakeSource{byID: map[string]*rain.Campaign{}}
 		source.set(rain.Campaign{ID: "c", Revision: 1, Status: rain.Open})
 		r := newTestRegistry(source)
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- r.Run(ctx) }()
+		testenv.Run(t, r.Run)
 		synctest.Wait()
 		if len(r.Live()) != 1 {
 			t.Fatal("the first refresh has not found the campaign")
@@ -95,10 +93,6 @@ func TestRegistryHealsByItself(t *testing.T) {
 		synctest.Wait()
 		if c := r.Cached("c"); c != nil {
 			t.Errorf("a drained campaign is kept: %+v", c)
-		}
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
 		}
 	})
 }
@@ -120,12 +114,9 @@ func TestRegistryAsksOnceForMany(t *testing.T) {
 		synctest.Wait() // all of them are waiting for the answer
 		close(source.gate)
 		wg.Wait()
-		if source.reads != 1 {
-			t.Errorf("%d queries", source.reads)
-		}
-		if _, err := r.Get(t.Context(), "nowhere"); !errors.Is(err, posting.ErrUnknownCampaign) {
-			t.Errorf("an unknown campaign: %v", err)
-		}
+		testenv.Equal(t, source.reads, 1, "queries")
+		testenv.WantErr(t, testenv.Err(r.Get(t.Context(), "nowhere")), posting.ErrUnknownCampaign,
+			"an unknown campaign")
 	})
 }
 
@@ -136,9 +127,7 @@ func TestRegistryReadsWhatIsAnnounced(t *testing.T) {
 		source := &fakeSource{byID: map[string]*rain.Campaign{}}
 		source.set(rain.Campaign{ID: "c", Revision: 1, Status: rain.Open})
 		r := newTestRegistry(source)
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- r.Run(ctx) }()
+		testenv.Run(t, r.Run)
 		synctest.Wait()
 		source.set(rain.Campaign{ID: "c", Revision: 2, Status: rain.Paused})
 		r.Announce("c", 2)
@@ -149,13 +138,7 @@ func TestRegistryReadsWhatIsAnnounced(t *testing.T) {
 		before := source.reads
 		r.Announce("c", 2)
 		synctest.Wait()
-		if source.reads != before {
-			t.Error("what is known was read again")
-		}
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		testenv.Equal(t, source.reads, before, "reads of what is known")
 	})
 }
 

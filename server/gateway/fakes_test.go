@@ -251,9 +251,7 @@ func openDoor(t *testing.T, n *neighbours, change func(*Options)) *door {
 		change(&o)
 	}
 	d.gateway = New(o)
-	ctx, cancel := context.WithCancel(context.Background())
-	running := make(chan error, 1)
-	go func() { running <- d.lobby.Run(ctx) }()
+	stop := testenv.Run(t, d.lobby.Run)
 	web := httptest.NewServer(d.gateway)
 	d.url = "ws" + strings.TrimPrefix(web.URL, "http")
 	t.Cleanup(func() {
@@ -261,10 +259,7 @@ func openDoor(t *testing.T, n *neighbours, change func(*Options)) *door {
 		defer done()
 		d.gateway.Drain(within)
 		web.Close()
-		cancel()
-		if err := <-running; err != nil {
-			t.Error(err)
-		}
+		stop()
 	})
 	return d
 }

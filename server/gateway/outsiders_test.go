@@ -51,20 +51,14 @@ func TestOutsiders(t *testing.T) {
 		c := d.connect()
 		c.say(`{"type":"hello","id":1,"token":"` + user + `","campaign":"c"}`)
 		if want.code != "" {
-			if m := c.hear("error"); !strings.Contains(m, `"`+want.code+`"`) {
-				t.Errorf("%s is told %v", user, m)
-			}
+			testenv.Contains(t, c.hear("error"), `"`+want.code+`"`, "%s is told", user)
 		}
-		if code := c.closed(); code != want.closes {
-			t.Errorf("%s: closed with %d", user, code)
-		}
+		testenv.Equal(t, c.closed(), want.closes, "%s: closed with", user)
 	}
 	u := d.play("u")
 	r.rule("u", "c", standing.ErrNotInvited)
 	u.say(`{"type":"join","id":2,"campaign":"c"}`)
-	if m := u.hear("error"); !strings.Contains(m, wire.CodeNotInvited) {
-		t.Errorf("a join: %v", m)
-	}
+	testenv.Contains(t, u.hear("error"), wire.CodeNotInvited, "a join")
 	var here []Present
 	testenv.Eventually(t, 10*time.Second, "those who were sent away are gone", func() bool {
 		here = d.gateway.Present()
@@ -80,14 +74,10 @@ func TestOutsiders(t *testing.T) {
 	if m := u.hear("error"); !strings.Contains(m, wire.CodeNotInvited) {
 		t.Errorf("%v", m)
 	}
-	if code := u.closed(); code != room.CodeNotInvited {
-		t.Errorf("closed with %d", code)
-	}
+	testenv.Equal(t, u.closed(), room.CodeNotInvited, "closed with")
 	v := d.play("v")
 	d.gateway.Denied("v")
-	if code := v.closed(); code != room.CodeSentAway {
-		t.Errorf("closed with %d", code)
-	}
+	testenv.Equal(t, v.closed(), room.CodeSentAway, "closed with")
 	testenv.Eventually(t, 10*time.Second, "nobody who is gone is remembered", func() bool {
 		return len(d.gateway.Present()) == 0
 	})

@@ -42,9 +42,7 @@ func TestVetted(t *testing.T) {
 				t.Errorf("%v", m)
 			}
 		}
-		if code := c.closed(); code != closes {
-			t.Errorf("%s: closed with %d", user, code)
-		}
+		testenv.Equal(t, c.closed(), closes, "%s: closed with", user)
 	}
 	u := d.play("u")
 	u.say(`{"type":"join","id":2,"campaign":"c"}`)

@@ -2,8 +2,6 @@ package gateway
 
 import (
 	"errors"
-	"slices"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -51,9 +49,7 @@ func TestADoorThatDoesNotAnswerIsUnavailable(t *testing.T) {
 	n.door.turn = func(string, string) (store.Turn, error) { return store.Turn{}, errors.New("away") }
 	c := openDoor(t, n, nil).connect()
 	c.say(`{"type":"hello","id":0,"token":"u","campaign":"c"}`)
-	if code := c.closed(); code != room.CodeUnavailable {
-		t.Errorf("closed with %d", code)
-	}
+	testenv.Equal(t, c.closed(), room.CodeUnavailable, "closed with")
 }
 
 // The seat goes with the connection: at once where the player has said that they go, and after a while where not.
@@ -73,9 +69,7 @@ func TestASeatGoesWithItsConnection(t *testing.T) {
 				time.Now().Add(time.Minute)))
 		}
 		testenv.Eventually(t, 10*time.Second, "the seat is given up", func() bool { return len(n.door.gone()) > 0 })
-		if got := n.door.gone(); !slices.Equal(got, []string{want}) {
-			t.Errorf("closed with %s: %v, want %s", how, got, want)
-		}
+		testenv.EqualLists(t, n.door.gone(), []string{want}, "closed with %s", how)
 	}
 }
 
@@ -84,12 +78,8 @@ func TestASeatWithoutAWelcomeIsGivenUp(t *testing.T) {
 	n := &neighbours{wins: func(string) ([]rain.Win, error) { return nil, errors.New("away") }}
 	c := openDoor(t, n, nil).connect()
 	c.say(`{"type":"hello","id":0,"token":"u","campaign":"c"}`)
-	if code := c.closed(); code != room.CodeUnavailable {
-		t.Errorf("closed with %d", code)
-	}
-	if got := n.door.gone(); !slices.Equal(got, []string{"c u false"}) {
-		t.Errorf("%v", got)
-	}
+	testenv.Equal(t, c.closed(), room.CodeUnavailable, "closed with")
+	testenv.EqualLists(t, n.door.gone(), []string{"c u false"}, "seats given up")
 }
 
 // Who moves to a room without a seat stays where they are, and who moves to one that has one gives theirs up.
@@ -107,9 +97,7 @@ func TestAMoveNeedsASeat(t *testing.T) {
 	c.say(`{"type":"join","id":4,"campaign":"c"}`)
 	got := c.hear("error")
 	for _, want := range []string{`"id":4`, `"not_admitted"`, `"retryable":true`, "place 3"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("%s lacks %s", got, want)
-		}
+		testenv.Contains(t, got, want, "error")
 	}
 	if left := n.door.gone(); len(left) != 0 {
 		t.Errorf("%v: the player has stayed", left)
@@ -117,7 +105,5 @@ func TestAMoveNeedsASeat(t *testing.T) {
 	full.Store(false)
 	c.say(`{"type":"join","id":5,"campaign":"c"}`)
 	c.hear("welcome")
-	if left := n.door.gone(); !slices.Equal(left, []string{"c u false"}) {
-		t.Errorf("%v", left)
-	}
+	testenv.EqualLists(t, n.door.gone(), []string{"c u false"}, "seats given up")
 }

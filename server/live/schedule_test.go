@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -32,9 +31,7 @@ func TestTheScheduleOfARain(t *testing.T) {
 			known.Store(c)
 			maker.Changed(c)
 		}
-		ctx, cancel := context.WithCancel(t.Context())
-		running := make(chan error, 1)
-		go func() { running <- lobby.Run(ctx) }()
+		testenv.Run(t, lobby.Run)
 
 		c := &rain.Campaign{ID: "c", Status: rain.Open, Revision: 1}
 		put(c)
@@ -90,9 +87,7 @@ func TestTheScheduleOfARain(t *testing.T) {
 				t.Errorf("wave %d came %d ms early", w.N, w.At-h.At)
 			}
 		}
-		if len(seen) != 12 {
-			t.Errorf("%d waves of 12", len(seen))
-		}
+		testenv.Equal(t, len(seen), 12, "waves")
 		phases := hearing.Of("rain")
 		var last wire.RainChange
 		testenv.Must(t, json.Unmarshal(phases[len(phases)-1].Data, &last))
@@ -100,10 +95,6 @@ func TestTheScheduleOfARain(t *testing.T) {
 			t.Errorf("%d phases, the last %s at %d", len(phases), last.Rain.Phase, phases[len(phases)-1].At-start)
 		}
 		maker.Stop()
-		cancel()
-		if err := <-running; err != nil {
-			t.Error(err)
-		}
 	})
 }
 
@@ -121,9 +112,7 @@ func TestTheScheduleTellsOfTheCampaign(t *testing.T) {
 			known.Store(c)
 			maker.Changed(c)
 		}
-		ctx, cancel := context.WithCancel(t.Context())
-		running := make(chan error, 1)
-		go func() { running <- lobby.Run(ctx) }()
+		testenv.Run(t, lobby.Run)
 
 		c := &rain.Campaign{ID: "c", Status: rain.Open, Revision: 1, ExpiresAt: now() + 3_600_000}
 		put(c)
@@ -164,14 +153,8 @@ func TestTheScheduleTellsOfTheCampaign(t *testing.T) {
 			told = append(told, state)
 		}
 		want := []string{"paused", "ready", "raining", "ready", "closed", "closed, drained"}
-		if !slices.Equal(told, want) {
-			t.Errorf("told %q, want %q", told, want)
-		}
+		testenv.EqualLists(t, told, want, "told")
 		maker.Stop()
-		cancel()
-		if err := <-running; err != nil {
-			t.Error(err)
-		}
 	})
 }
 
