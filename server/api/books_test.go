@@ -19,10 +19,8 @@ import (
 	"redrain/internal/testenv"
 	"redrain/payout/export"
 	"redrain/payout/ledger"
-	"redrain/payout/ledger/posting"
 	"redrain/payout/paytest"
 	"redrain/payout/reconcile"
-	"redrain/rain"
 	"redrain/server/campaigns"
 )
 
@@ -126,7 +124,7 @@ func TestStatementsOverHTTP(t *testing.T) {
 
 // archive exports one campaign, c1.
 type archive struct {
-	Campaigns
+	oneCampaign
 	Proofs
 	auditRecords
 
@@ -134,13 +132,6 @@ type archive struct {
 	balanced bool
 	broken   error // of a write, after some of it
 	audit    []ledger.AuditRecord
-}
-
-func (*archive) Get(_ context.Context, id string) (*rain.Campaign, error) {
-	if id != "c1" {
-		return nil, posting.ErrUnknownCampaign
-	}
-	return &rain.Campaign{ID: id}, nil
 }
 
 func (a *archive) Campaign(context.Context, string) (reconcile.Reconciliation, error) {

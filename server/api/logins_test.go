@@ -25,7 +25,6 @@ import (
 // door is an API in which players sign in by codes, at a time that the test sets.
 type door struct {
 	t      *testing.T
-	mux    *http.ServeMux
 	api    *API
 	now    time.Time
 	banned []string
@@ -39,7 +38,7 @@ const doorSecret = "a secret that is long enough for HS256"
 
 func newDoor(t *testing.T, secret string) *door {
 	t.Helper()
-	d := &door{t: t, mux: http.NewServeMux(), now: time.UnixMilli(1_790_000_000_000), audit: &auditNotes{},
+	d := &door{t: t, now: time.UnixMilli(1_790_000_000_000), audit: &auditNotes{},
 		limits: &tallies{most: map[string]int{}}, store: &drawer{kept: map[string][]byte{}}}
 	clock := func() time.Time { return d.now }
 	var err error
@@ -53,7 +52,6 @@ func newDoor(t *testing.T, secret string) *door {
 		Clock:  func() int64 { return d.now.UnixMilli() }, Log: slog.New(slog.DiscardHandler),
 		Registerer: prometheus.NewRegistry(),
 	})
-	d.api.Mount(d.mux)
 	return d
 }
 
@@ -77,15 +75,8 @@ type answerOf struct {
 
 func (d *door) post(path, token, body string) answerOf {
 	d.t.Helper()
-	r, w := httptest.NewRequest(http.MethodPost, Root+path, strings.NewReader(body)), httptest.NewRecorder()
-	if token != "" {
-		r.Header.Set("Authorization", "Bearer "+token)
-	}
-	d.mux.ServeHTTP(w, r)
-	a := answerOf{ResponseRecorder: w}
-	if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil {
-		d.t.Fatalf("%s: %s: %v", path, w.Body, err)
-	}
+	a := answerOf{ResponseRecorder: ask(d.api, token, "POST", path, body)}
+	testenv.Must(d.t, json.Unmarshal(a.Body.Bytes(), &a))
 	return a
 }
 

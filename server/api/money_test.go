@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -22,6 +21,7 @@ import (
 // desk is the part of a ledger that these handlers use, in memory. A player's token is their id.
 type desk struct {
 	approvals
+	auditNotes
 
 	made    map[string]ledger.Withdrawal
 	asked   ledger.WithdrawalQuery // the last list
@@ -30,7 +30,6 @@ type desk struct {
 	all     error // of RetryAll
 
 	answered map[string]*ledger.Answer // nil: being worked on
-	audit    []ledger.AuditRecord
 	told     []posting.Settlement
 	woken    int
 	orders   []string // of operators
@@ -132,20 +131,11 @@ func (d *desk) Retried(_ context.Context, settled []posting.Settlement) {
 	d.told = append(d.told, settled...)
 }
 
-func (d *desk) Audit(_ context.Context, r ledger.AuditRecord) error {
-	d.audit = append(d.audit, r)
-	return nil
-}
-
-func (*desk) ListAuditOf(context.Context, string, string, int) ([]ledger.AuditRecord, string, error) {
-	return nil, "", nil
-}
-
 func (d *desk) ListAudit(_ context.Context, cursor string, _ int) ([]ledger.AuditRecord, string, error) {
 	if cursor != "" {
 		return nil, "", ledger.ErrBadCursor
 	}
-	return d.audit, "9", nil
+	return d.records, "9", nil
 }
 
 func (d *desk) Begin(_ context.Context, key string, _ []byte) (*ledger.Answer, error) {
@@ -180,8 +170,7 @@ func serving() (*desk, func(method, path, token, key, body string) *httptest.Res
 		},
 		answered: map[string]*ledger.Answer{},
 	}
-	mux := http.NewServeMux()
-	New(Options{
+	a := New(Options{
 		Withdrawals: d, DeadLetters: d, Approvals: d, Notifier: d, Audit: d, Answers: d, Players: d,
 		Operators: staff{
 			"operator": testStaff["shared"], "viewer": testStaff["shared-viewer"],
@@ -191,18 +180,9 @@ func serving() (*desk, func(method, path, token, key, body string) *httptest.Res
 		WakePayer:     func() { d.woken++ },
 		TellWithdrawn: func(id string) { d.ended = append(d.ended, id) },
 		Log:           slog.New(slog.DiscardHandler),
-	}).Mount(mux)
+	})
 	return d, func(method, path, token, key, body string) *httptest.ResponseRecorder {
-		var in io.Reader = http.NoBody
-		if body != "" {
-			in = strings.NewReader(body)
-		}
-		r := httptest.NewRequest(method, Root+path, in)
-		r.Header.Set("Authorization", "Bearer "+token)
-		r.Header.Set("Idempotency-Key", key)
-		w := httptest.NewRecorder()
-		mux.ServeHTTP(w, r)
-		return w
+		return ask(a, token, method, path, body, func(r *http.Request) { r.Header.Set("Idempotency-Key", key) })
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -18,33 +17,25 @@ import (
 type library struct {
 	*testing.T
 
-	mux  *http.ServeMux
+	api  *API
 	told int // changes that the nodes were told of
 }
 
 func newLibrary(t *testing.T) *library {
 	t.Helper()
-	l := &library{T: t, mux: http.NewServeMux()}
-	b := paytest.OnSQLite(t)
-	New(Options{Lists: paytest.Node(t, b).Lists,
+	l, b := &library{T: t}, paytest.OnSQLite(t)
+	l.api = New(Options{Lists: paytest.Node(t, b).Lists,
 		Operators: testStaff, Players: onePlayer{}, Clock: b.Clock.Now, Log: paytest.Quiet,
 		Answers: &desk{answered: map[string]*ledger.Answer{}}, Audit: &auditNotes{},
-		TellLists: func(context.Context, int64) { l.told++ }}).Mount(l.mux)
+		TellLists: func(context.Context, int64) { l.told++ }})
 	return l
 }
 
 // ask is a request of an operator; what is answered has all of want in it.
 func (l *library) ask(method, path, kind, body string, status int, want ...string) {
 	l.Helper()
-	r := httptest.NewRequest(method, Root+path, strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer operator")
-	r.Header.Set("Content-Type", kind)
-	w := httptest.NewRecorder()
-	l.mux.ServeHTTP(w, r)
-	testenv.Equal(l, w.Code, status, "%s %s %.60q: %s", method, path, body, w.Body)
-	for _, text := range want {
-		testenv.Contains(l, w.Body.String(), text, "%s %s %.60q", method, path, body)
-	}
+	w := ask(l.api, "operator", method, path, body, func(r *http.Request) { r.Header.Set("Content-Type", kind) })
+	wantAnswer(l.T, w, status, want...)
 }
 
 func TestPlayerLists(t *testing.T) {

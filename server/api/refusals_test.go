@@ -37,7 +37,6 @@ func (b *bursts) Allow(_ context.Context, name, key string, _, burst float64) (b
 // refusing is an API that counts what it refuses.
 type refusing struct {
 	api    *API
-	mux    *http.ServeMux
 	notes  auditNotes
 	limits bursts
 	reg    *prometheus.Registry
@@ -45,24 +44,16 @@ type refusing struct {
 }
 
 func newRefusing() *refusing {
-	f := &refusing{mux: http.NewServeMux(), reg: prometheus.NewRegistry(), limits: bursts{taken: map[string]float64{}}}
+	f := &refusing{reg: prometheus.NewRegistry(), limits: bursts{taken: map[string]float64{}}}
 	f.api = New(Options{
 		Operators: testStaff, Audit: &f.notes, Limits: &f.limits, Registerer: f.reg, Clock: func() int64 { return 7 },
 		Log: slog.New(slog.NewTextHandler(&f.log, nil)),
 	})
-	f.api.Mount(f.mux)
 	return f
 }
 
 func (f *refusing) ask(method, path, token, addr string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(method, Root+path, nil)
-	r.RemoteAddr = addr + ":99"
-	if token != "" {
-		r.Header.Set("Authorization", "Bearer "+token)
-	}
-	w := httptest.NewRecorder()
-	f.mux.ServeHTTP(w, r)
-	return w
+	return ask(f.api, token, method, path, "", func(r *http.Request) { r.RemoteAddr = addr + ":99" })
 }
 
 // counted holds the metric to what was refused.
@@ -227,14 +218,13 @@ func (awayStaff) Operator(context.Context, string) (auth.Operator, error) {
 func TestUnknownForNow(t *testing.T) {
 	t.Parallel()
 	f := newRefusing()
-	a := New(Options{Operators: awayStaff{}, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
-	f.mux = http.NewServeMux()
-	a.Mount(f.mux)
+	f.api = New(Options{Operators: awayStaff{}, Registerer: prometheus.NewRegistry(),
+		Log: slog.New(slog.DiscardHandler)})
 	if w := f.ask("GET", "/whoami", "ann", "192.0.2.1"); w.Code != http.StatusServiceUnavailable ||
 		!strings.Contains(w.Body.String(), "identity provider") || w.Header().Get("Retry-After") == "" {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	testenv.Equal(t, testutil.ToFloat64(a.refusals.total.WithLabelValues(refusedNotNow)), 1, "counted")
+	testenv.Equal(t, testutil.ToFloat64(f.api.refusals.total.WithLabelValues(refusedNotNow)), 1, "counted")
 }
 
 // TestLocalLimits: so many a minute of each key, anew in the next, and no more keys than fit.

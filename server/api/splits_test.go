@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -19,13 +18,7 @@ import (
 func preview(ctx context.Context, p previews, body string) *httptest.ResponseRecorder {
 	a := New(Options{Operators: testStaff, Log: slog.New(slog.DiscardHandler)})
 	a.previews = p
-	mux := http.NewServeMux()
-	a.Mount(mux)
-	r := httptest.NewRequestWithContext(ctx, http.MethodPost, Root+"/splits/preview", strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer viewer")
-	w := httptest.NewRecorder()
-	mux.ServeHTTP(w, r)
-	return w
+	return ask(a, "viewer", "POST", "/splits/preview", body, func(r *http.Request) { *r = *r.WithContext(ctx) })
 }
 
 func TestPreviewSplit(t *testing.T) {
@@ -83,10 +76,7 @@ func TestPreviewsTakeTurns(t *testing.T) {
 		testenv.WantErr(t, testenv.Err(p.make(ctx, &split)), context.Canceled, "the client has gone")
 		late, cancel := context.WithTimeout(t.Context(), 0)
 		defer cancel()
-		if w := preview(late, p, `{"budget":1000,"packets":10}`); w.Code != http.StatusServiceUnavailable ||
-			!strings.Contains(w.Body.String(), "other previews") {
-			t.Errorf("the request has waited for long: %d %s", w.Code, w.Body)
-		}
+		wantAnswer(t, preview(late, p, `{"budget":1000,"packets":10}`), http.StatusServiceUnavailable, "other previews")
 
 		made := make(chan error, 1)
 		go func() {

@@ -14,6 +14,7 @@ import (
 // stage is what a demo needs, in memory.
 type stage struct {
 	memoryLedger
+	told
 
 	known    map[string]*rain.Campaign
 	deposits int
@@ -24,10 +25,6 @@ type stage struct {
 func (s *stage) Put(c *rain.Campaign) *rain.Campaign { s.known[c.ID] = c; return c }
 func (s *stage) Cached(id string) *rain.Campaign     { return s.known[id] }
 func (s *stage) Changed(*rain.Campaign)              {}
-func (s *stage) Restored(string)                     {}
-func (s *stage) Restocked(string, int)               {}
-func (s *stage) SoldOut(string, rain.Lane)           {}
-func (s *stage) Alarm(string, string, string)        {}
 
 func (s *stage) Live(context.Context) (live []*rain.Campaign, err error) {
 	for _, c := range s.memoryLedger {

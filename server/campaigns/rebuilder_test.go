@@ -177,27 +177,46 @@ func TestRebuildRefuses(t *testing.T) {
 	testenv.WantErr(t, testenv.Err(l.rebuilder.Rebuild(t.Context(), c.ID)), rain.ErrNotStocked, "a loading campaign")
 }
 
-// stepped is a ledger whose steps the test follows.
+// stepped is a ledger that asks the test before each step; a step that the test fails is not made.
 type stepped struct {
 	*posting.Rebuilds
-	begins, fenced func() // before an attempt is counted, after a fence is set; may be nil
+	step func(ctx context.Context, name string) error // "begin", "fence", "fenced" (after it) and "top"
 }
 
 func (s *stepped) BeginRebuild(ctx context.Context, campaign string, shard int) (int64, error) {
-	if s.begins != nil {
-		s.begins()
+	if err := s.step(ctx, "begin"); err != nil {
+		return 0, err
 	}
 	return s.Rebuilds.BeginRebuild(ctx, campaign, shard)
 }
 
 func (s *stepped) Fence(ctx context.Context, campaign string, shard int,
 	attempt int64) (posting.Barrier, error) {
-	barrier, err := s.Rebuilds.Fence(ctx, campaign, shard, attempt)
-	if s.fenced != nil {
-		s.fenced()
+	if err := s.step(ctx, "fence"); err != nil {
+		return posting.Barrier{}, err
 	}
-	return barrier, err
+	barrier, err := s.Rebuilds.Fence(ctx, campaign, shard, attempt)
+	return barrier, errors.Join(err, s.step(ctx, "fenced"))
 }
+
+func (s *stepped) Top(ctx context.Context, c *rain.Campaign, shard, limit int) ([]posting.Total, error) {
+	if err := s.step(ctx, "top"); err != nil {
+		return nil, err
+	}
+	return s.Rebuilds.Top(ctx, c, shard, limit)
+}
+
+// at has r run do before a step of its rebuilds.
+func (l *lossy) at(r *Rebuilder, step string, do func(context.Context) error) {
+	r.o.Ledger = &stepped{l.ledger.Rebuilds, func(ctx context.Context, name string) error {
+		if name == step {
+			return do(ctx)
+		}
+		return nil
+	}}
+}
+
+func cut(context.Context) error { return errCut }
 
 // TestAFenceIsOnlySetByWhoCanOpen: one rebuilder has fenced when another one comes, fences too, and waits until the
 // first has gone to its end. That end must not open the shard: its outbox would go on below the second one's
@@ -208,11 +227,12 @@ func TestAFenceIsOnlySetByWhoCanOpen(t *testing.T) {
 	l.forget()
 	first, second := l.rebuilder, l.another()
 	firstEnded, secondFenced, secondEnded := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	second.o.Ledger = &stepped{Rebuilds: l.ledger.Rebuilds, fenced: func() { close(secondFenced); <-firstEnded }}
-	first.o.Ledger = &stepped{Rebuilds: l.ledger.Rebuilds, fenced: func() {
+	l.at(second, "fenced", func(context.Context) error { close(secondFenced); <-firstEnded; return nil })
+	l.at(first, "fenced", func(context.Context) error {
 		go func() { _, err := second.Rebuild(t.Context(), c.ID); secondEnded <- err }()
 		<-secondFenced
-	}}
+		return nil
+	})
 	testenv.WantErr(t, testenv.Err(first.Rebuild(t.Context(), c.ID)), store.ErrSuperseded, "the first")
 	close(firstEnded)
 	testenv.WantErr(t, <-secondEnded, nil, "the second")

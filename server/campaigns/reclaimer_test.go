@@ -2,6 +2,7 @@ package campaigns
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"redrain/internal/testenv"
 	"redrain/payout/ledger"
+	"redrain/payout/ledger/posting"
 	"redrain/rain"
 	"redrain/server/servertest"
 )
@@ -21,17 +23,19 @@ func (u *upkeep) reclaimerOf(node string) *Reclaimer {
 	return NewReclaimer(o)
 }
 
-// settle posts what waits in the outboxes, and removes it.
-func (u *upkeep) settle(c *rain.Campaign) {
+// settle posts what waits in the outboxes, and removes it. It returns the dead letters.
+func (u *upkeep) settle(c *rain.Campaign) (dead []posting.DeadLetter) {
 	u.Helper()
 	for shard := range c.Shards {
-		entries, _, err := u.grabber.Page(u.Context(), c.ID, shard, "", 100)
+		entries, _, err := u.grabber.Page(u.Context(), c.ID, shard, "", 1000)
 		testenv.Must(u, err)
 		for _, e := range entries {
-			testenv.Must(u, testenv.Err(u.ledger.Poster.Post(u.Context(), []rain.Entry{e})))
-			testenv.Must(u, u.grabber.Remove(u.Context(), []rain.EntryRef{e.Ref}))
+			posted, err := u.ledger.Poster.Post(u.Context(), []rain.Entry{e})
+			testenv.Must(u, errors.Join(err, u.grabber.Remove(u.Context(), []rain.EntryRef{e.Ref})))
+			dead = append(dead, posted.Dead...)
 		}
 	}
+	return dead
 }
 
 func (u *upkeep) count(query string) (n int) {

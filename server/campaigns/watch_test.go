@@ -111,9 +111,9 @@ func TestARedisThatWentBack(t *testing.T) {
 // shard would offer its packets a second time, so it takes no taps until it is rebuilt again.
 func TestARedisFromBeforeARebuild(t *testing.T) {
 	for name, tc := range map[string]struct {
-		cut    string // where the rebuild ends
+		cut    string // the step at which the rebuild ends
 		played bool   // a player has won in the old epoch since
-	}{"rebuilt": {}, "cut off": {cut: "after the fence"}, "played on": {played: true}} {
+	}{"rebuilt": {}, "cut off": {cut: "fenced"}, "played on": {played: true}} {
 		t.Run(name, func(t *testing.T) {
 			l := newLossy(t, forgetful["real"](t))
 			c := l.raining(servertest.EvenSpec(200, 20, 2))
@@ -124,7 +124,7 @@ func TestARedisFromBeforeARebuild(t *testing.T) {
 				l.tick()
 				l.loseShard(c, 0)
 				r := l.another()
-				r.o.Ledger = &cutLedger{l.ledger.Rebuilds, tc.cut}
+				l.at(r, tc.cut, cut)
 				if _, err := r.Rebuild(t.Context(), c.ID); err != nil && !errors.Is(err, errCut) {
 					t.Fatal(err)
 				}

@@ -48,8 +48,7 @@ func TestOutsiders(t *testing.T) {
 		"stranger": {wire.CodeNotInvited, room.CodeNotInvited}, "barred": {wire.CodeDenied, room.CodeSentAway},
 		"later": {"", room.CodeUnavailable},
 	} {
-		c := d.connect()
-		c.say(`{"type":"hello","id":1,"token":"` + user + `","campaign":"c"}`)
+		c := d.hello(user)
 		if want.code != "" {
 			testenv.Contains(t, c.hear("error"), `"`+want.code+`"`, "%s is told", user)
 		}
@@ -68,8 +67,7 @@ func TestOutsiders(t *testing.T) {
 		t.Fatalf("%+v", here)
 	}
 	d.gateway.SendAway(here[0], errors.New("something else"))
-	u.say(`{"type":"ping","id":1,"t":1}`)
-	u.hear("pong")
+	u.ping()
 	d.gateway.SendAway(here[0], standing.ErrNotInvited)
 	if m := u.hear("error"); !strings.Contains(m, wire.CodeNotInvited) {
 		t.Errorf("%v", m)

@@ -36,18 +36,15 @@ func TestPlayersAreSentAway(t *testing.T) {
 		back := d.play("u")
 		d.gateway.Sanctioned(standing.Sanction{User: "u", Act: standing.Disconnect, At: at - 1}) // heard of late
 		d.gateway.Sanctioned(standing.Sanction{User: "u", Act: standing.Unban, At: at + time.Hour.Milliseconds()})
-		back.say(`{"type":"ping","id":1,"t":1}`)
-		back.hear("pong")
+		back.ping()
 		banned.Store(true)
 		d.gateway.Sanctioned(standing.Sanction{User: "u", Act: standing.Ban, At: at - 1})
 		testenv.Equal(t, back.closed(), room.CodeSentAway, "closed at the ban with")
-		late := d.connect()
-		late.say(`{"type":"hello","token":"u","campaign":"c"}`)
+		late := d.hello("u")
 		testenv.Equal(t, late.closed(), room.CodeSentAway, "a banned player's hello")
 		banned.Store(false)
 	}
-	other.say(`{"type":"ping","id":1,"t":1}`)
-	other.hear("pong")
+	other.ping()
 	testenv.Eventually(t, 10*time.Second, "nobody who is gone is remembered", func() bool {
 		return len(d.gateway.people.connections("u")) == 0
 	})

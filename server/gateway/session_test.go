@@ -46,8 +46,7 @@ func TestAPanicEndsOneConnection(t *testing.T) {
 	taps := d.play("taps")
 	taps.say(`{"type":"tap","id":1,"drop":"0.0"}`)
 	testenv.Equal(t, taps.closed(), websocket.CloseInternalServerErr, "the tap's connection ended with")
-	comes := d.connect()
-	comes.say(`{"type":"hello","token":"comes","campaign":"c"}`)
+	comes := d.hello("comes")
 	testenv.Equal(t, comes.closed(), websocket.CloseInternalServerErr, "the hello's connection ended with")
 
 	other.say(`{"type":"tap","id":2,"drop":"0.0"}`)
@@ -157,8 +156,7 @@ func TestMaxConnections(t *testing.T) {
 		t.Error("the full node wants more connections")
 	}
 	_ = first.conn.Close()
-	testenv.Eventually(t, 10*time.Second, "the first has gone",
-		func() bool { return d.gateway.seats.taken.Load() == 0 })
+	d.emptied(0)
 	d.play("b")
 }
 
@@ -201,8 +199,7 @@ func TestWelcomeClaims(t *testing.T) {
 	}
 	d := openDoor(t, n, nil)
 	hello := func() string {
-		c := d.connect()
-		c.say(`{"type":"hello","token":"u","campaign":"c"}`)
+		c := d.hello("u")
 		return c.hear("welcome")
 	}
 	got := hello()

@@ -24,8 +24,7 @@ func TestAHelloWithoutASeatIsToldItsPlace(t *testing.T) {
 		return store.Turn{Position: 7, Retry: 2500 * time.Millisecond, Wait: 9 * time.Second}, nil
 	}
 	d := openDoor(t, n, nil)
-	c := d.connect()
-	c.say(`{"type":"hello","id":0,"token":"u","campaign":"c"}`)
+	c := d.hello("u")
 	want := `{"type":"goodbye","reason":"waiting","reconnect_after_ms":2500,"position":7,"wait_ms":9000}`
 	if got := c.hear("goodbye"); got != want {
 		t.Errorf("%s, want %s", got, want)
@@ -33,8 +32,7 @@ func TestAHelloWithoutASeatIsToldItsPlace(t *testing.T) {
 	if code := c.closed(); code != room.CodeFull || code >= 4500 {
 		t.Errorf("closed with %d", code)
 	}
-	testenv.Eventually(t, 10*time.Second, "the connection has gone",
-		func() bool { return d.gateway.seats.taken.Load() == 0 })
+	d.emptied(0)
 	if left := n.door.gone(); len(left) != 0 {
 		t.Errorf("%v gave up a seat that nobody had", left)
 	}
@@ -47,8 +45,7 @@ func TestAHelloWithoutASeatIsToldItsPlace(t *testing.T) {
 func TestADoorThatDoesNotAnswerIsUnavailable(t *testing.T) {
 	n := &neighbours{}
 	n.door.turn = func(string, string) (store.Turn, error) { return store.Turn{}, errors.New("away") }
-	c := openDoor(t, n, nil).connect()
-	c.say(`{"type":"hello","id":0,"token":"u","campaign":"c"}`)
+	c := openDoor(t, n, nil).hello("u")
 	testenv.Equal(t, c.closed(), room.CodeUnavailable, "closed with")
 }
 
@@ -76,8 +73,7 @@ func TestASeatGoesWithItsConnection(t *testing.T) {
 // A seat for which no welcome could be made is given up again.
 func TestASeatWithoutAWelcomeIsGivenUp(t *testing.T) {
 	n := &neighbours{wins: func(string) ([]rain.Win, error) { return nil, errors.New("away") }}
-	c := openDoor(t, n, nil).connect()
-	c.say(`{"type":"hello","id":0,"token":"u","campaign":"c"}`)
+	c := openDoor(t, n, nil).hello("u")
 	testenv.Equal(t, c.closed(), room.CodeUnavailable, "closed with")
 	testenv.EqualLists(t, n.door.gone(), []string{"c u false"}, "seats given up")
 }

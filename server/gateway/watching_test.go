@@ -24,12 +24,8 @@ func TestWhoLooksOn(t *testing.T) {
 	hall.say(`{"type":"hello","id":1,"token":"hall","campaign":"c","watch":true}`)
 	hall.hear("welcome")
 	// The welcome comes before the seat; what is asked next is answered after it.
-	seated := func(who *client) {
-		who.say(`{"type":"ping","t":1}`)
-		who.hear("pong")
-	}
-	seated(player)
-	seated(hall)
+	player.ping()
+	hall.ping()
 
 	here := d.lobby.Room("c")
 	if here.Online() != 1 || here.Members() != 2 {
@@ -41,7 +37,7 @@ func TestWhoLooksOn(t *testing.T) {
 
 	hall.say(`{"type":"join","id":2,"campaign":"c","watch":false}`)
 	hall.hear("welcome")
-	seated(hall)
+	hall.ping()
 	testenv.Equal(t, here.Online(), 1, "a join has made a player of who looks on")
 	for _, tap := range []string{`{"type":"tap","id":3,"drop":"0.0"}`, `{"drop":"07.3", "type":"tap","id":4}`} {
 		hall.say(tap)
