@@ -13,12 +13,14 @@ import (
 	"redrain/server/presence"
 )
 
-// away is a Redis that does not answer.
+// away is a Redis that does not allot, and seats no guest.
 type away struct{ *store.Addresses }
 
 var errAway = errors.New("away")
 
 func (away) Allot(context.Context, string, string, int, []store.Allotment) error { return errAway }
+
+func (away) Sit(context.Context, string, string, string, int) (bool, error) { return false, errAway }
 
 // Where Redis does not answer nobody comes in, nothing is kept of who has tried, and what an address has stays.
 func TestRedisIsAway(t *testing.T) {
@@ -46,20 +48,13 @@ func TestRedisIsAway(t *testing.T) {
 	}
 }
 
-// allSeatsTaken is a Redis that seats no guest.
-type allSeatsTaken struct{ *store.Addresses }
-
-func (allSeatsTaken) Sit(context.Context, string, string, string, int) (bool, error) {
-	return false, errAway
-}
-
 // A guest who leaves and cannot come back gives up the seat.
 func TestAFailedReturn(t *testing.T) {
 	w := newCapsWorld(t, grabtest.InProcess(t), 100)
 	one := w.node("n1", func(o *CapsOptions) { o.Seats = 1 })
 	w.enter(one, hall, guest(1))
 	one.Leave("c1", hall, guest(1))
-	one.o.Redis = allSeatsTaken{w.redis}
+	one.o.Redis = away{w.redis}
 	testenv.WantErr(t, testenv.Err(one.Enter(t.Context(), w.c, hall, guest(1))), errAway)
 	one.o.Redis = w.redis
 	w.round(one)

@@ -146,8 +146,8 @@ func TestAPlayersCode(t *testing.T) {
 	}
 	testenv.Equal(t, got.Header().Get("Cache-Control"), "no-store", "Cache-Control")
 	d.want(d.post("/login", "", `{"code":"`+made.Code+`"}`), http.StatusGone, "code_used_or_expired")
-	testenv.Equal(t, d.want(d.post("/login-codes", own, ""), http.StatusCreated, "").Link, "/#code="+made.Code,
-		"without a campaign")
+	made = d.want(d.post("/login-codes", own, ""), http.StatusCreated, "")
+	testenv.Equal(t, made.Link, "/#code="+made.Code, "without a campaign")
 	for _, more := range []string{`{"user":"韩梅梅"}`, `{"name":"Han"}`, `{"ttl_ms":86400000}`} {
 		d.want(d.post("/login-codes", own, more), http.StatusForbidden, "forbidden")
 	}

@@ -60,7 +60,7 @@ func TestARebuildIsCarriedOnByAnother(t *testing.T) {
 
 // passedOn are leases that go to another node when they are to be renewed.
 type passedOn struct {
-	everybodys
+	servertest.Leases
 
 	asked int
 	taken chan struct{}

@@ -15,7 +15,7 @@ import (
 
 // memoryNode is a node without back ends.
 func memoryNode(known Known, bus Bus, clock rain.Clock) Node {
-	return Node{Name: "n", Leases: everybodys{}, Known: known, Bus: bus, Clock: clock,
+	return Node{Name: "n", Leases: servertest.Leases{}, Known: known, Bus: bus, Clock: clock,
 		Log: slog.New(slog.DiscardHandler)}
 }
 
