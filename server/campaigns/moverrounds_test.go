@@ -259,8 +259,7 @@ func TestAStockIsNotEmptiedByMovesThatWait(t *testing.T) {
 				}
 				l.now += 200
 			}
-			levels, err := l.grabber.Shards(t.Context(), c)
-			testenv.Must(t, err)
+			levels := l.levels(c)
 			testenv.Equal(t, len(levels[0].Lent)+len(levels[2].Lent), fault.wait, "moves wait: %+v", levels)
 			if len(fault.away) == 1 && levels[1].Left != 14 {
 				t.Errorf("the shard got nothing from another one that can lend: %+v", levels)
@@ -276,9 +275,7 @@ func TestAStockIsNotEmptiedByMovesThatWait(t *testing.T) {
 			l.now += finishEveryMS
 			testenv.Must(t, m.look(t.Context(), c, p))
 			l.stock(c, "in the end")
-			if open, err := l.ledger.Moves.Open(t.Context(), c.ID); err != nil || len(open) > 0 {
-				t.Errorf("%v are under way (%v)", open, err)
-			}
+			l.noMoves(c, "in the end")
 		})
 	}
 }

@@ -61,18 +61,14 @@ func TestRebuild(t *testing.T) {
 			if p := l.post(fresh); p.New != 2 || len(p.Void)+len(p.Dead) != 0 {
 				t.Errorf("the life after: %+v", p)
 			}
-			if got := l.books(c); !got.Balanced || got.Dead != 0 {
-				t.Errorf("the books: %+v", got)
-			}
+			l.balanced(c, "the life after")
 			l.quiet()
 			// The relay of another node publishes what it had read before the loss. It is known to be void, and
 			// stays so.
 			l.publish(lost)
 			l.forget()
 			l.rebuild(c.ID)
-			if got := l.books(c); !got.Balanced || got.Dead != 0 {
-				t.Errorf("the books after the second loss: %+v", got)
-			}
+			l.balanced(c, "after the second loss")
 		})
 	}
 }
@@ -253,9 +249,7 @@ func TestTheKeeperSaysThatStateIsLost(t *testing.T) {
 			testenv.WantErr(t, l.loop.keep(t.Context(), c), store.ErrNoState, "keeping")
 			l.now += enforceEvery
 		}
-		if lost, err := l.grabber.Lost(t.Context(), c); err != nil || len(lost) != 1 {
-			t.Errorf("lost %v, %v", lost, err)
-		}
+		l.wantLost(c, 1)
 		l.alarm("state_lost", c.ID)
 		l.quiet()
 		l.rebuild(c.ID)

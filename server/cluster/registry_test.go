@@ -11,39 +11,31 @@ import (
 	"redrain/internal/testenv"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
+	"redrain/server/servertest"
 )
 
 // fakeSource keeps campaigns in memory.
 type fakeSource struct {
 	mu    sync.Mutex
-	byID  map[string]*rain.Campaign
+	byID  servertest.Campaigns
 	reads int
 	gate  chan struct{} // a query waits until it is closed; nil: it does not
 }
 
-func (f *fakeSource) Campaign(_ context.Context, id string) (*rain.Campaign, error) {
+func (f *fakeSource) Campaign(ctx context.Context, id string) (*rain.Campaign, error) {
 	if f.gate != nil {
 		<-f.gate
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.reads++
-	if c := f.byID[id]; c != nil {
-		return c.Clone(), nil
-	}
-	return nil, posting.ErrUnknownCampaign
+	return f.byID.Campaign(ctx, id)
 }
 
-func (f *fakeSource) Live(context.Context) ([]*rain.Campaign, error) {
+func (f *fakeSource) Live(ctx context.Context) ([]*rain.Campaign, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var live []*rain.Campaign
-	for _, c := range f.byID {
-		if !c.Drained {
-			live = append(live, c.Clone())
-		}
-	}
-	return live, nil
+	return f.byID.Live(ctx)
 }
 
 func (f *fakeSource) set(c rain.Campaign) {
@@ -74,7 +66,7 @@ func TestRegistryKeepsTheNewerVersion(t *testing.T) {
 // forgotten.
 func TestRegistryHealsByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		source := &fakeSource{byID: map[string]*rain.Campaign{}}
+		source := &fakeSource{byID: servertest.Campaigns{}}
 		source.set(rain.Campaign{ID: "c", Revision: 1, Status: rain.Open})
 		r := newTestRegistry(source)
 		testenv.Run(t, r.Run)
@@ -100,7 +92,7 @@ func TestRegistryHealsByItself(t *testing.T) {
 // TestRegistryAsksOnceForMany: a hall of players who open one campaign at the same moment make one query.
 func TestRegistryAsksOnceForMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		source := &fakeSource{byID: map[string]*rain.Campaign{}, gate: make(chan struct{})}
+		source := &fakeSource{byID: servertest.Campaigns{}, gate: make(chan struct{})}
 		source.set(rain.Campaign{ID: "c", Revision: 1})
 		r := newTestRegistry(source)
 		var wg sync.WaitGroup
@@ -124,7 +116,7 @@ func TestRegistryAsksOnceForMany(t *testing.T) {
 // announces it, and what is known already is not read.
 func TestRegistryReadsWhatIsAnnounced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		source := &fakeSource{byID: map[string]*rain.Campaign{}}
+		source := &fakeSource{byID: servertest.Campaigns{}}
 		source.set(rain.Campaign{ID: "c", Revision: 1, Status: rain.Open})
 		r := newTestRegistry(source)
 		testenv.Run(t, r.Run)
@@ -145,7 +137,7 @@ func TestRegistryReadsWhatIsAnnounced(t *testing.T) {
 // TestAPanicEndsNoMoreThanItsReload: many callers share one query in a goroutine of its own, where nobody but the
 // registry can catch a panic of those who follow the change.
 func TestAPanicEndsNoMoreThanItsReload(t *testing.T) {
-	source := &fakeSource{byID: map[string]*rain.Campaign{}}
+	source := &fakeSource{byID: servertest.Campaigns{}}
 	source.set(rain.Campaign{ID: "c", Revision: 1})
 	torn := true
 	r := NewRegistry(RegistryOptions{
