@@ -225,22 +225,6 @@ func TestKeysThatAreLeftOut(t *testing.T) {
 	})
 }
 
-// TestOnlyThePublicHalfIsRead: a provider that publishes a private key by mistake has its tokens accepted all the same.
-func TestOnlyThePublicHalfIsRead(t *testing.T) {
-	ed := issuer{"ed", jwt.SigningMethodEdDSA, edKey()}
-	private := must(jwkset.NewJWKFromKey(ed.key, jwkset.JWKOptions{
-		Marshal:  jwkset.JWKMarshalOptions{Private: true},
-		Metadata: jwkset.JWKMetadataOptions{KID: "ed", USE: jwkset.UseSig},
-	})).Marshal()
-	if private.D == "" {
-		t.Fatal("the test publishes no private key")
-	}
-	p := newProvider(t)
-	p.publish(private)
-	players := newPlayers(t, auth.PlayersOptions{JWKSURL: p.URL})
-	testenv.Must(t, testenv.Err(players.Verify(t.Context(), ed.sign(good("u1")))))
-}
-
 // TestUnknownKeysAreAskedForEveryTenSeconds: to the nanosecond. A token with a known key, or without one, asks for
 // none.
 func TestUnknownKeysAreAskedForEveryTenSeconds(t *testing.T) {

@@ -129,13 +129,6 @@ func TestAnAddressWinsItsPart(t *testing.T) {
 	}
 }
 
-// Of a small campaign an address may win some packets all the same.
-func TestASmallCampaign(t *testing.T) {
-	w := newCapsWorld(t, grabtest.InProcess(t), 20)
-	one := w.node("n1", nil)
-	testenv.Equal(t, w.win(one, w.enter(one, hall, guest(1)), 100), leastWins, "wins")
-}
-
 // Many nodes let an address's guests win at the same time, and together never more than it may.
 func TestNoMoreHoweverManyNodes(t *testing.T) {
 	for name, rdb := range grabtest.Backends(t) {

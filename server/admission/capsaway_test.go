@@ -94,7 +94,7 @@ func TestSeatsOnOtherMasters(t *testing.T) {
 	}
 }
 
-// Where guests have packets of their own, an address may win its part of these.
+// Where guests have packets of their own, an address may win its part of these; of a small campaign some all the same.
 func TestAnAddressWinsItsPartOfTheGuestsPackets(t *testing.T) {
 	t.Parallel()
 	c := &Caps{o: CapsOptions{Wins: 0.1}}
@@ -102,4 +102,6 @@ func TestAnAddressWinsItsPartOfTheGuestsPackets(t *testing.T) {
 	testenv.Equal(t, c.most(of), 1_000, "of all packets")
 	of.GuestsShare = 200_000
 	testenv.Equal(t, c.most(of), 200, "of the guests' 2,000")
+	of.Packets, of.GuestsShare = 20, 0
+	testenv.Equal(t, c.most(of), leastWins, "of 20")
 }

@@ -66,9 +66,7 @@ func TestAFullProofTellsHowFarItHasCome(t *testing.T) {
 			t.Errorf("%d, cut: %v, %q", w.Code, cut, lines)
 		}
 		w, _ = ask(t.Context(), slowProofs{err: campaigns.ErrFullProof})
-		if w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), `"proof_running"`) {
-			t.Errorf("%d %s", w.Code, w.Body)
-		}
+		wantAnswer(t, w, http.StatusConflict, `"proof_running"`)
 		w, cut = ask(t.Context(), slowProofs{seconds: 3, err: errors.New("the database is gone")})
 		if !cut || strings.Contains(w.Body.String(), "books") {
 			t.Errorf("cut: %v, %s", cut, w.Body)

@@ -41,14 +41,6 @@ func TestAHelloWithoutASeatIsToldItsPlace(t *testing.T) {
 	}
 }
 
-// A door that cannot say who may come in lets nobody in, and ends nobody.
-func TestADoorThatDoesNotAnswerIsUnavailable(t *testing.T) {
-	n := &neighbours{}
-	n.door.turn = func(string, string) (store.Turn, error) { return store.Turn{}, errors.New("away") }
-	c := openDoor(t, n, nil).hello("u")
-	testenv.Equal(t, c.closed(), room.CodeUnavailable, "closed with")
-}
-
 // The seat goes with the connection: at once where the player has said that they go, and after a while where not.
 func TestASeatGoesWithItsConnection(t *testing.T) {
 	for how, want := range map[string]string{"1000": "c u true", "1001": "c u false", "nothing": "c u false"} {
@@ -70,12 +62,16 @@ func TestASeatGoesWithItsConnection(t *testing.T) {
 	}
 }
 
-// A seat for which no welcome could be made is given up again.
-func TestASeatWithoutAWelcomeIsGivenUp(t *testing.T) {
-	n := &neighbours{wins: func(string) ([]rain.Win, error) { return nil, errors.New("away") }}
-	c := openDoor(t, n, nil).hello("u")
-	testenv.Equal(t, c.closed(), room.CodeUnavailable, "closed with")
-	testenv.EqualLists(t, n.door.gone(), []string{"c u false"}, "seats given up")
+// A door that cannot say who may come in lets nobody in, and ends nobody. A seat for which no welcome could be made is
+// given up again.
+func TestAHelloThatIsNotAnswered(t *testing.T) {
+	away := errors.New("away")
+	dumb, unwelcome := &neighbours{}, &neighbours{wins: func(string) ([]rain.Win, error) { return nil, away }}
+	dumb.door.turn = func(string, string) (store.Turn, error) { return store.Turn{}, away }
+	for n, left := range map[*neighbours][]string{dumb: nil, unwelcome: {"c u false"}} {
+		testenv.Equal(t, openDoor(t, n, nil).hello("u").closed(), room.CodeUnavailable, "closed with")
+		testenv.EqualLists(t, n.door.gone(), left, "seats given up")
+	}
 }
 
 // Who moves to a room without a seat stays where they are, and who moves to one that has one gives theirs up.

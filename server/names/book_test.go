@@ -126,12 +126,16 @@ func TestNameOfAPlayer(t *testing.T) {
 	testenv.Equal(t, b.Name(t.Context(), "far"), "", "where nothing can be read")
 }
 
+// bookOfAll is a book of a node on which all players are.
+func bookOfAll(s *shelf) *Book {
+	return New(Options{Store: s, Registerer: prometheus.NewRegistry(),
+		Here: func(user string) (wire.Face, bool) { return wire.Face{Name: user}, true }})
+}
+
 // Names that wait are told together, and never too many at once.
 func TestManyNamesAreToldInParts(t *testing.T) {
 	s := &shelf{names: map[string]store.Named{}}
-	b := New(Options{Store: s, Registerer: prometheus.NewRegistry(), Here: func(user string) (wire.Face, bool) {
-		return wire.Face{Name: user}, true
-	}})
+	b := bookOfAll(s)
 	for i := range 2*atOnce + 1 {
 		b.Called([]string{strconv.Itoa(i)})
 	}
@@ -143,9 +147,7 @@ func TestManyNamesAreToldInParts(t *testing.T) {
 // Of names that could not be told each is counted and told again, after an error and after a panic.
 func TestLostNamesAreToldAgain(t *testing.T) {
 	s := &shelf{names: map[string]store.Named{}}
-	b := New(Options{Store: s, Registerer: prometheus.NewRegistry(), Here: func(user string) (wire.Face, bool) {
-		return wire.Face{Name: user}, true
-	}})
+	b := bookOfAll(s)
 	const many = 2*atOnce + 1
 	for i, away := range []func() error{
 		func() error { return errors.New("away") }, func() error { panic("torn") }, nil,
