@@ -131,7 +131,7 @@ func (i *interleaving) end() {
 		i.tryRebuild(i.rebuilder)
 		i.check()
 		for range 2 {
-			i.must(i.lossy.mover(nil).finish(ctx, i.c, i.levels(i.c), i.pace))
+			i.must(i.lossy.mover(nil).finish(ctx, i.c, i.levels(), i.pace))
 		}
 		for shard := range interleavedShards {
 			i.settle(shard)

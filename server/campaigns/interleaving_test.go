@@ -215,7 +215,7 @@ func (i *interleaving) move() {
 	m := i.lossy.mover(func(o *MoverOptions) { o.Stock, o.Ledger = steps, cutRows{steps} })
 	i.carried(m.carry(i.Context(), i.c, []transfer{{from, to, rapid.IntRange(1, 7).Draw(i.rt, "count")}},
 		&i.pace.refusals))
-	for _, l := range i.levels(i.c)[from].Lent {
+	for _, l := range i.levels()[from].Lent {
 		i.loans = append(i.loans, loan{from, l})
 	}
 }
@@ -241,11 +241,17 @@ func (i *interleaving) endLoan() {
 func (i *interleaving) look() {
 	i.now += int64(rapid.SampledFrom([]int{0, 200, finishEveryMS}).Draw(i.rt, "passed"))
 	needs := map[int]need{i.shard(): {waiting: rapid.IntRange(1, 9).Draw(i.rt, "taps")}}
-	levels := i.levels(i.c)
+	levels := i.levels()
 	i.pace.note(levels, i.now)
 	i.carried(errors.Join(i.mover.finish(i.Context(), i.c, levels, i.pace),
 		i.mover.carry(i.Context(), i.c, plan(levels, i.pace.rates, needs, nil), &i.pace.refusals)))
 	if len(i.pace.refusals.until) > 0 {
 		i.rt.Fatalf("an honest move was refused: %+v", i.pace.refusals.moves)
 	}
+}
+
+func (i *interleaving) levels() []store.Level {
+	levels, err := i.grabber.Shards(i.Context(), i.c)
+	i.must(err)
+	return levels
 }
