@@ -75,17 +75,13 @@ func TestTimeout(t *testing.T) {
 	c, err := client.New(client.Options{Server: s.URL, Timeout: time.Millisecond})
 	testenv.Must(t, err)
 	defer c.Close()
-	if _, err := c.Lobby(t.Context()); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("%v", err)
-	}
+	testenv.WantErr(t, testenv.Err(c.Lobby(t.Context())), context.DeadlineExceeded)
 }
 
 func TestNewRefusesWhatIsNoServer(t *testing.T) {
 	for _, address := range []string{"", "localhost:8080", "ftp://host", "http://", "http://host?x=1", "http://host#x",
 		"http://a b"} {
-		if _, err := client.New(client.Options{Server: address}); !errors.Is(err, client.ErrBadServer) {
-			t.Errorf("%q: %v", address, err)
-		}
+		testenv.WantErr(t, testenv.Err(client.New(client.Options{Server: address})), client.ErrBadServer, address)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"redrain/client"
+	"redrain/internal/testenv"
 )
 
 func TestEvents(t *testing.T) {
@@ -27,14 +28,10 @@ func TestEvents(t *testing.T) {
 		events = append(events, [2]string{e.Name, string(e.Data)})
 		return nil
 	})
-	if !errors.Is(err, client.ErrStreamEnded) {
-		t.Errorf("error %v", err)
-	}
+	testenv.WantErr(t, err, client.ErrStreamEnded, "error")
 	want := [][2]string{{"stats", `{"won":1}`}, {"rain", `{"id":"r1"}`}, {"", "{\n}"},
 		{"alarm", `"` + strings.Repeat("x", 100_000) + `"`}}
-	if diff := cmp.Diff(want, events); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, cmp.Diff(want, events), "", "events")
 	if got.Line != "GET /api/v1/events" || got.Accept != "text/event-stream" {
 		t.Errorf("request %+v", got)
 	}
@@ -48,13 +45,10 @@ func TestEventsEnd(t *testing.T) {
 		}
 	})
 	ctx, cancel := context.WithCancel(t.Context())
-	if err := c.Events(ctx, func(client.Event) error { cancel(); return nil }); err != nil {
-		t.Errorf("after cancelling: %v", err)
-	}
+	testenv.WantErr(t, c.Events(ctx, func(client.Event) error { cancel(); return nil }), nil, "after cancelling")
 	enough := errors.New("enough")
-	if err := c.Events(t.Context(), func(client.Event) error { return enough }); !errors.Is(err, enough) {
-		t.Errorf("after the handler's error: %v", err)
-	}
+	testenv.WantErr(t, c.Events(t.Context(), func(client.Event) error { return enough }), enough,
+		"after the handler's error")
 }
 
 func TestEventsRefused(t *testing.T) {

@@ -131,9 +131,7 @@ func TestAll(t *testing.T) {
 		"p3": `{"items":[{"id":"c3"}]}`,
 	}
 	c := connect(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Query().Get("limit") != "500" {
-			t.Errorf("limit of %s", r.URL)
-		}
+		testenv.Equal(t, r.URL.Query().Get("limit"), "500", "limit of %s", r.URL)
 		_, _ = io.WriteString(w, pages[r.URL.Query().Get("cursor")])
 	})
 	var ids []string
@@ -152,9 +150,7 @@ func TestAll(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n != 2 {
-		t.Errorf("%d campaigns of a server that does not get on", n)
-	}
+	testenv.Equal(t, n, 2, "campaigns of a server that does not get on")
 
 	delete(pages, "p2")
 	var failed error

@@ -56,9 +56,7 @@ func TestSocket(t *testing.T) {
 			{Type: wire.TypeHello, ID: "1", Token: "t", Campaign: "c"}, {Type: wire.TypeJoin, ID: "2", Campaign: "d"},
 			{Type: wire.TypeTap, ID: "3", Drop: "7.3"}, {Type: wire.TypePing, ID: "4", T: 5},
 		} {
-			if diff := cmp.Diff(want, <-requests); diff != "" {
-				t.Error(diff)
-			}
+			testenv.Equal(t, cmp.Diff(want, <-requests), "", "request")
 		}
 	})
 	t.Run("receives each object of a frame", func(t *testing.T) {

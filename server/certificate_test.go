@@ -11,7 +11,6 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,29 +47,21 @@ func TestARenewedCertificateIsServed(t *testing.T) {
 		dir := t.TempDir()
 		cert, key := writeCertificate(t, dir, 1)
 		r, err := newCertificateReloader(cert, key, slog.New(slog.NewTextHandler(&log, nil)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		serves := func(serial int64) {
 			t.Helper()
 			time.Sleep(6 * time.Second) // of the bubble's clock: the next look at the files is over, and nobody waits
-			if got := r.Certificate().Leaf.SerialNumber.Int64(); got != serial {
-				t.Errorf("certificate %d is served, want %d", got, serial)
-			}
+			testenv.Equal(t, r.Certificate().Leaf.SerialNumber.Int64(), serial, "served certificate")
 		}
 		serves(1)
 		old, err := os.ReadFile(key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		writeCertificate(t, dir, 2)
 		renewed, err := os.ReadFile(key)
 		testenv.Must(t, err)
 		testenv.Must(t, os.WriteFile(key, old, 0o600))
 		serves(1)
-		if !strings.Contains(log.String(), "the last content stays in use") {
-			t.Errorf("not a word about it: %s", &log)
-		}
+		testenv.Contains(t, log.String(), "the last content stays in use", "log")
 		testenv.Must(t, os.WriteFile(key, renewed, 0o600))
 		serves(2)
 		testenv.Must(t, os.Remove(cert))

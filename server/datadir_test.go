@@ -2,14 +2,12 @@ package server
 
 import (
 	"context"
-	"errors"
 	"io"
 	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -40,14 +38,9 @@ func serveOn(t *testing.T, cfg config.Config, do func(s *Server)) {
 	t.Helper()
 	s, err := New(t.Context(), cfg, slog.New(slog.DiscardHandler), io.Discard)
 	testenv.Must(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- s.Run(ctx) }()
+	stop := testenv.Run(t, s.Run)
 	do(s)
-	cancel()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	stop()
 }
 
 // demoOf waits for the demo campaign and returns its id.
@@ -68,10 +61,8 @@ func TestADataDirectoryKeepsAllThatMatters(t *testing.T) {
 			t.Fatal(err)
 		}
 		testenv.Must(t, testenv.Err(s.ledger.Sponsors.Deposit(t.Context(), "acme", "r", 100)))
-		if _, err := New(t.Context(), ownConfig(dir), slog.New(slog.DiscardHandler), io.Discard); !errors.Is(err,
-			embedded.ErrDirInUse) {
-			t.Errorf("a second process on the directory: %v", err)
-		}
+		testenv.WantErr(t, testenv.Err(New(t.Context(), ownConfig(dir), slog.New(slog.DiscardHandler), io.Discard)),
+			embedded.ErrDirInUse, "a second process on the directory")
 	})
 	serveOn(t, ownConfig(dir), func(s *Server) {
 		if got := demoOf(t, s); got != demo || s.cfg.OperatorToken != operator {
@@ -99,24 +90,6 @@ func TestADataDirectoryKeepsAllThatMatters(t *testing.T) {
 	})
 }
 
-// safeText is a log in memory.
-type safeText struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (s *safeText) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(p)
-}
-
-func (s *safeText) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String()
-}
-
 // TestADirectoryThatCannotBeWritten is said before anything listens.
 func TestADirectoryThatCannotBeWritten(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
@@ -133,7 +106,7 @@ func TestAPartOfTheDirectoryIsLost(t *testing.T) {
 	cfg := ownConfig(t.TempDir())
 	cfg.Demo = false
 	start := func() (said string, err error) { // and ends when the stream is there
-		var log safeText
+		var log servertest.Log
 		s, err := New(t.Context(), cfg, slog.New(slog.NewTextHandler(&log, nil)), io.Discard)
 		if err != nil {
 			return log.String(), err
@@ -199,7 +172,7 @@ func TestAtStartOneBadCampaignHoldsUpNoOther(t *testing.T) {
 		testenv.Must(t, err)
 		ids = append(ids, loading.ID)
 	})
-	var log safeText
+	var log servertest.Log
 	s, err := New(t.Context(), cfg, slog.New(slog.NewTextHandler(&log, nil)), io.Discard)
 	testenv.Must(t, err)
 	defer s.release()

@@ -34,9 +34,7 @@ func TestAHangingDatabaseIsSaidSoon(t *testing.T) {
 		}
 		testenv.Eventually(t, 10*time.Second, "the list", func() bool { return list() == http.StatusOK })
 		mysql.Freeze()
-		if got := list(); got != http.StatusServiceUnavailable {
-			t.Errorf("with a database that hangs: %d", got)
-		}
+		testenv.Equal(t, list(), http.StatusServiceUnavailable, "with a database that hangs")
 		mysql.Thaw()
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/server/campaigns"
 )
@@ -42,9 +43,7 @@ func TestReady(t *testing.T) {
 		check(http.StatusServiceUnavailable, `"draining"`)
 		w := httptest.NewRecorder()
 		h.live(w, httptest.NewRequest(http.MethodGet, "/healthz", nil))
-		if w.Code != http.StatusOK {
-			t.Errorf("alive: %d", w.Code)
-		}
+		testenv.Equal(t, w.Code, http.StatusOK, "alive")
 	})
 }
 

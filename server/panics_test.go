@@ -11,10 +11,8 @@ import (
 
 	"redrain/internal/loop"
 	"redrain/internal/testenv"
-	"redrain/payout/ledger"
 	"redrain/payout/withdraw"
 	"redrain/rain"
-	"redrain/room"
 	"redrain/server/api"
 	"redrain/server/campaigns"
 	"redrain/server/cluster"
@@ -22,63 +20,42 @@ import (
 	"redrain/server/servertest"
 )
 
-// freeLeases are given to whoever asks.
-type freeLeases struct{}
-
-func (freeLeases) Lease(context.Context, string, string, time.Duration) (ledger.Tenure, error) {
-	return ledger.Tenure{Term: 1}, nil
-}
-func (freeLeases) Fenced(ctx context.Context, _ string, _ int64) context.Context { return ctx }
-func (freeLeases) ReleaseLease(context.Context, string, string) error            { return nil }
-
 // TestARoundThatPanicsEndsNoActor: each actor whose rounds panic, because a neighbour is missing, goes on with the next
 // round, is counted, and ends when it is told to.
 func TestARoundThatPanicsEndsNoActor(t *testing.T) {
 	quiet := slog.New(slog.DiscardHandler)
 	node := func(g *loop.Recoverer) campaigns.Node {
-		return campaigns.Node{Leases: freeLeases{}, Recoverer: g, Log: quiet}
+		return campaigns.Node{Leases: servertest.Leases{}, Recoverer: g, Log: quiet}
 	}
-	for part, run := range map[string]func(t *testing.T, g *loop.Recoverer, ctx context.Context) error{
-		"figures": func(_ *testing.T, g *loop.Recoverer, ctx context.Context) error {
+	for part, run := range map[string]func(g *loop.Recoverer, ctx context.Context) error{
+		"figures": func(g *loop.Recoverer, ctx context.Context) error {
 			return live.NewFigures(live.FiguresOptions{Counts: live.NewCounts(), Recoverer: g, Log: quiet}).Run(ctx)
 		},
-		"events": func(_ *testing.T, g *loop.Recoverer, ctx context.Context) error {
+		"events": func(g *loop.Recoverer, ctx context.Context) error {
 			return api.NewEvents(api.EventsOptions{Recoverer: g, Log: quiet}).Run(ctx)
 		},
-		"campaigns": func(_ *testing.T, g *loop.Recoverer, ctx context.Context) error {
+		"campaigns": func(g *loop.Recoverer, ctx context.Context) error {
 			return cluster.NewRegistry(cluster.RegistryOptions{Known: cluster.NewKnown(), Recoverer: g,
 				Log: quiet}).Run(ctx)
 		},
-		"reclaimer": func(_ *testing.T, g *loop.Recoverer, ctx context.Context) error {
+		"reclaimer": func(g *loop.Recoverer, ctx context.Context) error {
 			return campaigns.NewReclaimer(campaigns.ReclaimerOptions{Node: node(g)}).Run(ctx)
 		},
-		"reconciliation": func(_ *testing.T, g *loop.Recoverer, ctx context.Context) error {
+		"reconciliation": func(g *loop.Recoverer, ctx context.Context) error {
 			return campaigns.NewProofs(campaigns.ProofsOptions{Node: node(g), Every: time.Second}).Run(ctx)
 		},
-		"reconcile loop": func(_ *testing.T, g *loop.Recoverer, ctx context.Context) error {
+		"reconcile loop": func(g *loop.Recoverer, ctx context.Context) error {
 			known := cluster.NewKnown()
 			known.Store(&rain.Campaign{ID: "c", Status: rain.Open})
 			n := node(g)
 			n.Known = cluster.NewRegistry(cluster.RegistryOptions{Known: known})
 			return campaigns.NewReconcileLoop(campaigns.ReconcileLoopOptions{Node: n}).Run(ctx)
 		},
-		"demo": func(_ *testing.T, g *loop.Recoverer, ctx context.Context) error {
+		"demo": func(g *loop.Recoverer, ctx context.Context) error {
 			return campaigns.NewDemo(campaigns.DemoOptions{Node: node(g)}).Run(ctx)
 		},
-		"withdrawals": func(_ *testing.T, g *loop.Recoverer, ctx context.Context) error {
+		"withdrawals": func(g *loop.Recoverer, ctx context.Context) error {
 			return withdraw.NewPayer(nil, withdraw.Wallet{}, withdraw.PayerOptions{Recoverer: g, Log: quiet}).Run(ctx)
-		},
-		"rain schedule": func(t *testing.T, g *loop.Recoverer, ctx context.Context) error {
-			t.Helper()
-			known := cluster.NewKnown()
-			s := live.NewSchedule(nil, known, g)
-			lobby := room.NewLobby(room.Options{Log: quiet, OnOpen: s.Open, OnEmpty: s.Empty})
-			lobby.Join("c", "u", lobby.NewMember((&servertest.Ear{}).Connect(t), nil))
-			known.Store(&rain.Campaign{ID: "c"}) // too late for Open, which looks for it as well
-			s.Changed(&rain.Campaign{ID: "c"})
-			err := lobby.Run(ctx)
-			s.Stop()
-			return err
 		},
 	} {
 		t.Run(part, func(t *testing.T) {
@@ -88,7 +65,7 @@ func TestARoundThatPanicsEndsNoActor(t *testing.T) {
 				testenv.Must(t, err)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // of the bubble
 				defer cancel()
-				if err := run(t, recoverer, ctx); err != nil || ctx.Err() == nil {
+				if err := run(recoverer, ctx); err != nil || ctx.Err() == nil {
 					t.Errorf("it ended with %v, its context with %v", err, ctx.Err())
 				}
 				if n := panics(t, metrics, part); n < 3 {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/server/admission"
 	"redrain/server/config"
@@ -36,9 +37,7 @@ func TestActorsOfRoles(t *testing.T) {
 		got, want := names(role), slices.Concat(always, brings)
 		slices.Sort(got)
 		slices.Sort(want)
-		if !slices.Equal(got, want) {
-			t.Errorf("%s: %v, want %v", role, got, want)
-		}
+		testenv.Equal(t, got, want, "%s", role)
 	}
 	upkeep := (&Server{ledger: &ledger.Ledger{}, lists: &admission.Lists{},
 		cfg: config.Config{Roles: config.AllRoles}}).actors().upkeep
@@ -60,9 +59,7 @@ func TestGroup(t *testing.T) {
 		failed := make(chan error, 1)
 		g := newGroup(failed)
 		g.start([]actor{{name, c.run}})
-		if err := <-failed; !errors.Is(err, c.want) {
-			t.Errorf("%s: %v", name, err)
-		}
+		testenv.WantErr(t, <-failed, c.want, name)
 		g.stop()
 	}
 	failed := make(chan error, 1)

@@ -17,6 +17,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"redrain/internal/auth"
+	"redrain/internal/testenv"
 )
 
 // sandbox is an identity provider with a discovery document, whose keys a test can change.
@@ -166,9 +167,7 @@ func TestAProviderThatIsAway(t *testing.T) {
 	all := auth.NewOperators("shared", "", v)
 	want := func(what, token string, want error) {
 		t.Helper()
-		if _, err := all.Operator(t.Context(), token); !errors.Is(err, want) {
-			t.Errorf("%s: %v, want %v", what, err, want)
-		}
+		testenv.WantErr(t, testenv.Err(all.Operator(t.Context(), token)), want, what)
 	}
 	want("at the start", old.sign(s.staff()), auth.ErrIssuerUnavailable)
 	want("the shared one meanwhile", "shared", nil)

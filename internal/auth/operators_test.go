@@ -58,9 +58,7 @@ func TestBearer(t *testing.T) {
 		if header != "" {
 			r.Header.Set("Authorization", header)
 		}
-		if got := auth.Bearer(r); got != want {
-			t.Errorf("%q: %q, want %q", header, got, want)
-		}
+		testenv.Equal(t, auth.Bearer(r), want, "%q", header)
 	}
 }
 
@@ -73,9 +71,7 @@ func TestGuestName(t *testing.T) {
 		}
 		seen[name] = true
 	}
-	if len(seen) != 1000 {
-		t.Errorf("%d different names of 1000", len(seen))
-	}
+	testenv.Equal(t, len(seen), 1000, "different names")
 }
 
 // writeOperators writes an operators' file that is not mistaken for the one before it.

@@ -41,6 +41,14 @@ func newPlayers(t testing.TB, o auth.PlayersOptions) *auth.Players {
 // segment encodes one part of a token by hand, for tokens that no library would make.
 func segment(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }
 
+// accepts fails the test unless a token is good for a player.
+func accepts(t *testing.T, p *auth.Players, token, user string, what ...string) {
+	t.Helper()
+	if got, err := p.Verify(t.Context(), token); got != user || err != nil {
+		t.Errorf("%v: %q, %v", what, got, err)
+	}
+}
+
 func TestVerifyWithSecret(t *testing.T) {
 	players := newPlayers(t, auth.PlayersOptions{Secret: secret})
 	ok := good("u1")
@@ -83,9 +91,7 @@ func TestVerifyWithSecret(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			user, err := players.Verify(t.Context(), tc.token)
-			if user != tc.user {
-				t.Errorf("user %q, want %q", user, tc.user)
-			}
+			testenv.Equal(t, user, tc.user, "user")
 			if wantErr := tc.user == ""; wantErr != errors.Is(err, auth.ErrBadToken) || wantErr != (err != nil) {
 				t.Errorf("error %v", err)
 			}
@@ -144,9 +150,7 @@ func TestVerifyWithJWKS(t *testing.T) {
 		"RS256 without kid": unnamed(rs).sign(good("u1")), "EdDSA without kid": unnamed(ed).sign(good("u1")),
 		"HS256 beside it": hs256([]byte(secret), good("u1")),
 	} {
-		if user, err := players.Verify(t.Context(), token); user != "u1" || err != nil {
-			t.Errorf("%s: %q, %v", name, user, err)
-		}
+		accepts(t, players, token, "u1", name)
 	}
 	forged := map[string]string{
 		"HS256 signed with the RSA public key (PEM)":     hs256(rs.publicPEM(), good("u1")),
@@ -187,9 +191,7 @@ func TestMint(t *testing.T) {
 	if want := noon.Add(time.Minute); !expires.Equal(want) {
 		t.Errorf("expires %v, want %v", expires, want)
 	}
-	if user, err := players.Verify(t.Context(), token); user != "u1" || err != nil {
-		t.Errorf("%q, %v", user, err)
-	}
+	accepts(t, players, token, "u1")
 	now = now.Add(2 * time.Minute)
 	if user, err := players.Verify(t.Context(), token); !errors.Is(err, auth.ErrBadToken) {
 		t.Errorf("after its time: %q, %v", user, err)
@@ -214,12 +216,8 @@ func TestDefaults(t *testing.T) {
 	if left := time.Until(expires); err != nil || left > time.Hour || left < 59*time.Minute {
 		t.Errorf("expires in %v, %v", left, err)
 	}
-	if user, err := players.Verify(t.Context(), token); user != "u1" || err != nil {
-		t.Errorf("%q, %v", user, err)
-	}
-	if !strings.Contains(logged.String(), "is short") {
-		t.Errorf("log: %s", &logged)
-	}
+	accepts(t, players, token, "u1")
+	testenv.Contains(t, logged.String(), "is short", "log")
 }
 
 // TestShortSecretsAreWarnedOf: of less than 32 bytes.
@@ -246,9 +244,7 @@ func TestTheLongestTokenIsAccepted(t *testing.T) {
 	if len(token) != 8<<10 {
 		t.Fatalf("the test made a token of %d bytes", len(token))
 	}
-	if user, err := players.Verify(t.Context(), token); user != "u1" || err != nil {
-		t.Errorf("%q, %v", user, err)
-	}
+	accepts(t, players, token, "u1")
 	if _, err := players.Verify(t.Context(), token+"x"); err == nil ||
 		!strings.Contains(err.Error(), "longer than 8192") {
 		t.Error(err)
@@ -264,9 +260,7 @@ func TestReasonsKeepSecrets(t *testing.T) {
 		strings.Contains(err.Error(), secret) {
 		t.Errorf("reason: %v", err)
 	}
-	if !strings.Contains(err.Error(), "expired") {
-		t.Errorf("the reason does not say why: %v", err)
-	}
+	testenv.Contains(t, err.Error(), "expired", "the reason")
 }
 
 func FuzzVerify(f *testing.F) {

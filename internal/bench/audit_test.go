@@ -9,6 +9,7 @@ import (
 
 	"redrain/client"
 	"redrain/internal/bench"
+	"redrain/internal/testenv"
 )
 
 func TestAudit(t *testing.T) {
@@ -83,9 +84,7 @@ func TestAudit(t *testing.T) {
 				t.Errorf("says %q", said)
 			}
 			got.Examples = nil
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Error(diff)
-			}
+			testenv.Equal(t, cmp.Diff(want, got), "", "difference")
 		})
 	}
 }

@@ -77,9 +77,7 @@ func TestClosedLoop(t *testing.T) {
 	won := 0
 	for key, times := range room.Taps() {
 		user, drop, _ := strings.Cut(key, " ")
-		if times != 1 {
-			t.Errorf("%s tapped %s %d times", user, drop, times)
-		}
+		testenv.Equal(t, times, 1, "taps of %s on %s", user, drop)
 		if strings.HasSuffix(drop, ".5") {
 			won++
 		}
@@ -120,9 +118,7 @@ func TestReconnect(t *testing.T) {
 		t.Errorf("report %+v", r)
 	}
 	for key, times := range room.Taps() {
-		if times != 1 {
-			t.Errorf("%s: %d times", key, times)
-		}
+		testenv.Equal(t, times, 1, "times of %s", key)
 	}
 }
 
@@ -137,9 +133,7 @@ func TestPlayersMoveToAnotherServer(t *testing.T) {
 		o.Players, o.Targets = players, append(o.Targets, "ws"+strings.TrimPrefix(gone.URL, "http"))
 	})
 	crowd.Play(ctx, bench.Plan{Duration: 30 * time.Second})
-	if n := len(room.Welcomes()); n != players {
-		t.Errorf("%d players have come to the other server", n)
-	}
+	testenv.Equal(t, len(room.Welcomes()), players, "players have come to the other server")
 }
 
 // Whoever is refused for good does not try again, and the others play.
@@ -284,9 +278,7 @@ func TestRetryAfter(t *testing.T) {
 	room := &benchtest.Room{}
 	var refusals atomic.Int64
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("X-Forwarded-For") != "198.18.0.1" {
-			t.Errorf("from %q", r.Header.Get("X-Forwarded-For"))
-		}
+		testenv.Equal(t, r.Header.Get("X-Forwarded-For"), "198.18.0.1", "from")
 		if refusals.Add(1) == 1 {
 			w.Header().Set("Retry-After", "1")
 			w.WriteHeader(http.StatusServiceUnavailable)
@@ -312,9 +304,7 @@ func TestRetryAfter(t *testing.T) {
 		t.Errorf("%v after %s and %d tries", err, time.Since(began), refusals.Load())
 	}
 	refused := errors.New("enough of you today")
-	if err := gather(tomorrow{refused}); !errors.Is(err, refused) {
-		t.Errorf("a day's wait: %v", err)
-	}
+	testenv.WantErr(t, gather(tomorrow{refused}), refused, "a day's wait")
 }
 
 // tomorrow is a refusal for a day.

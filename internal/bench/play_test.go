@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"redrain/client"
+	"redrain/internal/testenv"
 	"redrain/internal/wire"
 	"redrain/rain"
 )
@@ -182,9 +183,7 @@ func TestTaps(t *testing.T) {
 				r.start(tc.plan)
 				tc.play(r)
 				r.end()
-				if diff := cmp.Diff(tc.want, r.drops()); diff != "" {
-					t.Error(diff)
-				}
+				testenv.Equal(t, cmp.Diff(tc.want, r.drops()), "", "drops")
 			})
 		})
 	}
@@ -249,9 +248,7 @@ func TestOpenLoopIsCorrectedForCoordinatedOmission(t *testing.T) {
 			turns[s.player]++
 		}
 		for p, n := range turns {
-			if n != 30 {
-				t.Errorf("player %d has tapped %d times", p, n)
-			}
+			testenv.Equal(t, n, 30, "taps of player %d", p)
 		}
 	})
 }

@@ -11,7 +11,6 @@ import (
 
 	"redrain/internal/cli"
 	"redrain/internal/openapi"
-	"redrain/internal/testenv"
 	"redrain/payout/export"
 	"redrain/payout/paytest"
 	"redrain/rain"
@@ -25,9 +24,7 @@ func TestAuditWithNotedRoots(t *testing.T) {
 	if got.code != cli.ExitOK || !strings.Contains(got.stdout, "no row has changed since it was hashed") {
 		t.Errorf("exit %d, %s%s", got.code, got.stdout, got.stderr)
 	}
-	f.mu.Lock()
-	sent := f.requests[len(f.requests)-1]
-	f.mu.Unlock()
+	sent := newest(f)
 	want := `POST /api/v1/audit/verify {"roots":[{"day":"2026-02-15","at":1771243200000,"previous":"","blocks":` +
 		`[{"book":"txn","number":7,"last":12,"rows":12,"hash":"cd"}],"root":"0b"},{"day":"2026-02-16",`
 	if !strings.HasPrefix(sent, want) {
@@ -41,10 +38,7 @@ func TestAuditFails(t *testing.T) {
 	f.audited.Whole, f.audited.Faults = false, 3
 	f.audited.Findings = []string{"transaction 13 (deposit:big:r0) is not what was written"}
 	got := run(t, f.at(), "audit", "verify")
-	if want := "redrain: the ledger was changed behind redrain's back: 3 faults\n"; got.code !=
-		cli.ExitFailure || got.stderr != want {
-		t.Errorf("exit %d, %s", got.code, got.stderr)
-	}
+	got.exits(t, cli.ExitFailure, "redrain: the ledger was changed behind redrain's back: 3 faults\n")
 	golden(t, "audit-fails.golden", got.stdout)
 }
 
@@ -71,8 +65,7 @@ func TestAuditFaults(t *testing.T) {
 // TestStatementMatch: what is asked of the server, what is shown, and the exit code.
 func TestStatementMatch(t *testing.T) {
 	f := newFake(t)
-	file := filepath.Join(t.TempDir(), "bill.csv")
-	testenv.Must(t, os.WriteFile(file, []byte("a,b"), 0o600))
+	file := writeFile(t, "a,b")
 	got := run(t, f.at(), "statement", "match", "--provider", file, "--from", "2026-11-22", "--to", "2026-11-22",
 		"--columns", "key=商家单号,amount=金额", "--end", "总", "--receiver", "bank")
 	want := `POST /api/v1/statements/match {"of":"withdrawals","from":1795305600000,"to":1795392000000,"file":"YSxi",` +
@@ -124,8 +117,7 @@ func TestStatementFaults(t *testing.T) {
 // statement of a match.
 func TestStatementIsNotTheProvider(t *testing.T) {
 	f := newFake(t)
-	bank := filepath.Join(t.TempDir(), "bank.csv")
-	testenv.Must(t, os.WriteFile(bank, []byte("a,b"), 0o600))
+	bank := writeFile(t, "a,b")
 	settings := writeFile(t, "provider: http\n")
 	for name, env := range map[string]map[string]string{
 		"environment": {"REDRAIN_PROVIDER": "http"},
@@ -176,9 +168,7 @@ func TestExport(t *testing.T) {
 		t.Errorf("exit %d, %s%s", again.code, again.stdout, again.stderr)
 	}
 	got = run(t, f.at(), "campaign", "export", "c1", "--to", file)
-	if got.code != cli.ExitFailure || !strings.Contains(got.stderr, "is there already") {
-		t.Errorf("exit %d, %s", got.code, got.stderr)
-	}
+	got.exitsSaying(t, cli.ExitFailure, "is there already")
 }
 
 // TestExportThatIsNotWhole gets no name of its own, and one that was changed is not proved.
@@ -191,12 +181,10 @@ func TestExportThatIsNotWhole(t *testing.T) {
 	if _, err := os.Stat(file); got.code != cli.ExitFailure || err == nil {
 		t.Errorf("exit %d, %s; %v", got.code, got.stderr, err)
 	}
-	for what, bytes := range map[string][]byte{"cut off": f.export, "none": []byte("{}")} {
+	for _, bytes := range [][]byte{f.export, []byte("{}")} { // cut off, and none
 		paytest.Must(t, os.WriteFile(file, bytes, 0o600))
 		got = run(t, nil, "campaign", "verify", file)
-		if got.code != cli.ExitFailure || !strings.Contains(got.stderr, "no whole export") {
-			t.Errorf("%s: exit %d, %s", what, got.code, got.stderr)
-		}
+		got.exitsSaying(t, cli.ExitFailure, "no whole export")
 	}
 	if got := run(t, f.at(), "campaign", "export", "c2", "--to", file+"2"); got.code != cli.ExitFailure {
 		t.Errorf("exit %d, %s", got.code, got.stderr)

@@ -120,9 +120,7 @@ func TestBenchReadsTheLedgerOnceMore(t *testing.T) {
 
 func TestBenchDefaults(t *testing.T) {
 	c := &benchCmd{Players: 100, Duration: 10 * time.Second}
-	if p := c.plan(); p.Rate != 300 {
-		t.Errorf("rate %f", p.Rate)
-	}
+	testenv.Equal(t, c.plan().Rate, 300, "rate")
 	s, r := c.spec("n"), c.rain()
 	if s.Packets != 3_150 || s.Budget != 315_000 || s.WinsPerUser != 3_150 || r.DropsPerSecond != 8 ||
 		r.FallMS != 4_000 || r.DurationMS != 11_000 {

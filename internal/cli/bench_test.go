@@ -239,10 +239,7 @@ func TestBenchFailsWithItsPlayers(t *testing.T) {
 			t.Errorf("exit %d: %s", got.code, got.stderr)
 		}
 		env := map[string]string{"REDRAIN_SERVER": "http://127.0.0.1:1"} // as for every other command
-		if got := run(t, env, "bench", "--players", "1"); got.code != cli.ExitFailure ||
-			!strings.Contains(got.stderr, "no answer from http://127.0.0.1:1") {
-			t.Errorf("exit %d: %s", got.code, got.stderr)
-		}
+		run(t, env, "bench", "--players", "1").exitsSaying(t, cli.ExitFailure, "no answer from http://127.0.0.1:1")
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"redrain/client"
 	"redrain/internal/cli"
 	"redrain/internal/openapi"
+	"redrain/internal/testenv"
 	"redrain/internal/wire"
 	"redrain/rain"
 )
@@ -164,14 +165,10 @@ func TestJSON(t *testing.T) {
 	}
 	var c client.Campaign
 	decode("campaign show c1", &c)
-	if diff := cmp.Diff(f.campaign, c); diff != "" {
-		t.Errorf("show: %s", diff)
-	}
+	testenv.Equal(t, cmp.Diff(f.campaign, c), "", "show")
 	var looked rain.SplitSummary
 	decode("campaign preview --budget 10 --packets 5", &looked)
-	if diff := cmp.Diff(preview, looked); diff != "" {
-		t.Errorf("preview: %s", diff)
-	}
+	testenv.Equal(t, cmp.Diff(preview, looked), "", "preview")
 	var all []client.Campaign
 	decode("campaign list", &all)
 	if len(all) != 2 || all[1].ID != "c2" {
@@ -179,9 +176,7 @@ func TestJSON(t *testing.T) {
 	}
 	var books client.Reconciliation
 	decode("reconcile c1", &books)
-	if diff := cmp.Diff(f.books, books); diff != "" {
-		t.Errorf("reconcile: %s", diff)
-	}
+	testenv.Equal(t, cmp.Diff(f.books, books), "", "reconcile")
 	var verifications []struct {
 		Rain string `json:"rain"`
 		OK   bool   `json:"ok"`
@@ -230,9 +225,7 @@ func TestReconcileFails(t *testing.T) {
 	f.books.Letters = []string{"dead letter c1-7 (forged): invalid seal"}
 	got := run(t, f.at(), "reconcile", "c1")
 	want := "redrain: the books of campaign c1 do not balance: the difference is -0.05, 1 finding\n"
-	if got.code != cli.ExitFailure || got.stderr != want {
-		t.Errorf("exit %d, %s", got.code, got.stderr)
-	}
+	got.exits(t, cli.ExitFailure, want)
 	golden(t, "reconcile-fails.golden", got.stdout)
 }
 
@@ -241,10 +234,8 @@ func TestReconcileAllFails(t *testing.T) {
 	f.all.Balanced = false
 	f.all.Unchecked = []openapi.UncheckedCampaign{{Campaign: "c7", Reason: "connection refused"}}
 	got := run(t, f.at(), "reconcile")
-	if want := "redrain: not every campaign could be checked, so nothing is proved; try again when Redis " +
-		"answers\n"; got.code != cli.ExitFailure || got.stderr != want {
-		t.Errorf("exit %d, %s", got.code, got.stderr)
-	}
+	got.exits(t, cli.ExitFailure,
+		"redrain: not every campaign could be checked, so nothing is proved; try again when Redis answers\n")
 	f.all.Letters = []string{"dead letter c1-7 (forged, campaign c1): invalid seal"}
 	f.all.Difference, f.all.Unbalanced, f.all.Findings = 5, 9,
 		[]string{"the balance of user:u1 is 89, but its entries sum to 88"}
@@ -255,13 +246,9 @@ func TestReconcileAllFails(t *testing.T) {
 	got = run(t, f.at(), "reconcile")
 	want := "redrain: the books do not balance: 9 campaigns wrong, 1 finding in the ledger itself; the " +
 		"differences come to 0.05\n"
-	if got.code != cli.ExitFailure || got.stderr != want {
-		t.Errorf("exit %d, %s", got.code, got.stderr)
-	}
+	got.exits(t, cli.ExitFailure, want)
 	golden(t, "reconcile-all-fails.golden", got.stdout)
-	if got := run(t, f.at(), "reconcile", "c1", "--full"); got.code != cli.ExitUsage {
-		t.Errorf("a campaign and --full: exit %d", got.code)
-	}
+	testenv.Equal(t, run(t, f.at(), "reconcile", "c1", "--full").code, cli.ExitUsage, "exit of a campaign and --full")
 }
 
 // TestReconcileFull: every row is read, standard error hears how far that has come, and an answer that is cut off
@@ -273,10 +260,7 @@ func TestReconcileFull(t *testing.T) {
 	books := f.all
 	f.full = []any{progress, map[string]any{"books": books}}
 	got := run(t, f.at(), "reconcile", "--full")
-	if want := "reading the accounts: 500 of about 2500 rows, 250 a second, 8s left\n"; got.code != cli.ExitOK ||
-		got.stderr != want {
-		t.Errorf("exit %d, %q", got.code, got.stderr)
-	}
+	got.exits(t, cli.ExitOK, "reading the accounts: 500 of about 2500 rows, 250 a second, 8s left\n")
 	golden(t, "reconcile-all.golden", got.stdout)
 	got = run(t, f.at(), "reconcile", "--full", "--json")
 	if want := `{"part":"the accounts","done":500,"of":2500,"rate":250,"left_ms":8000}` +
@@ -290,19 +274,13 @@ func TestReconcileFull(t *testing.T) {
 		t.Errorf("a finding: exit %d, %s", got.code, got.stderr)
 	}
 	f.full = []any{progress}
-	if got := run(t, f.at(), "reconcile", "--full"); got.code != cli.ExitFailure ||
-		!strings.Contains(got.stderr, "was cut off, so nothing is proved") {
-		t.Errorf("cut off: exit %d, %s", got.code, got.stderr)
-	}
+	run(t, f.at(), "reconcile", "--full").exitsSaying(t, cli.ExitFailure, "was cut off, so nothing is proved")
 }
 
 func TestStopWithoutARain(t *testing.T) {
 	f := newFake(t)
 	f.campaign.Rains = nil
-	if got := run(t, f.at(), "rain", "stop", "c1"); got.code != cli.ExitFailure ||
-		got.stderr != "redrain: the campaign has no rain\n" {
-		t.Errorf("exit %d, %s", got.code, got.stderr)
-	}
+	run(t, f.at(), "rain", "stop", "c1").exits(t, cli.ExitFailure, "redrain: the campaign has no rain\n")
 }
 
 // The server's list of faulty fields becomes a line each.
@@ -311,8 +289,6 @@ func TestRefusedFields(t *testing.T) {
 	f.refuse(rain.Invalid{{Field: "budget", Message: "is less than packets × min (5 × 2)"},
 		{Field: "split", Message: "is one of even"}})
 	got := run(t, f.at(), "campaign", "create", "--name=n", "--sponsor=s", "--budget=9", "--packets=5")
-	if got.code != cli.ExitFailure || got.stderr != "redrain: budget is less than packets × min (5 × 2)\n"+
-		"redrain: split is one of even\n" {
-		t.Errorf("exit %d, %s", got.code, got.stderr)
-	}
+	got.exits(t, cli.ExitFailure,
+		"redrain: budget is less than packets × min (5 × 2)\n"+"redrain: split is one of even\n")
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"redrain/internal/cli"
+	"redrain/internal/testenv"
 	"redrain/server/config"
 )
 
@@ -69,9 +70,7 @@ func TestEverySettingFromEverySource(t *testing.T) {
 	want := configured(t, nil, args...)
 	// --data-dir is refused beside three real back ends: TestDataDirFromEverySource
 	for _, same := range sameFields(reflect.ValueOf(config.Default()), reflect.ValueOf(want)) {
-		if same != "DataDir" {
-			t.Errorf("%s is not set by its flag", same)
-		}
+		testenv.Equal(t, same, "DataDir", "is not set by its flag")
 	}
 	for source, got := range map[string]config.Config{
 		"environment":    configured(t, env),
@@ -115,9 +114,7 @@ func TestDataDirFromEverySource(t *testing.T) {
 		"environment": configured(t, map[string]string{"REDRAIN_DATA_DIR": "/var/lib/redrain"}),
 		"file":        configured(t, nil, "--config", writeFile(t, "data-dir: /var/lib/redrain\n")),
 	} {
-		if got.DataDir != "/var/lib/redrain" {
-			t.Errorf("%s: %q", source, got.DataDir)
-		}
+		testenv.Equal(t, got.DataDir, "/var/lib/redrain", "%s", source)
 	}
 }
 
@@ -130,13 +127,10 @@ func TestPrecedence(t *testing.T) {
 		t.Errorf("file 1, environment 2, flag 3: %v %v %v, guests %v", got.TapRate, got.HelloRate, got.GuestRate,
 			got.Guests)
 	}
-	if got.Listen != ":8080" {
-		t.Errorf("a variable set to nothing is taken: %q", got.Listen)
-	}
+	testenv.Equal(t, got.Listen, ":8080", "a variable set to nothing is taken")
 	other := writeFile(t, "tap-rate: 9\n")
-	if got := configured(t, map[string]string{"REDRAIN_CONFIG": file}, "--config", other); got.TapRate != 9 {
-		t.Errorf("--config gives way to its variable")
-	}
+	testenv.Equal(t, configured(t, map[string]string{"REDRAIN_CONFIG": file}, "--config", other).TapRate, 9,
+		"--config beats its variable")
 }
 
 func TestYAMLForms(t *testing.T) {
@@ -149,13 +143,10 @@ func TestYAMLForms(t *testing.T) {
 	want.Roles, want.AllowedOrigins = []string{"gateway", "settle", "relay", "operator"},
 		[]string{"https://a.example", "https://b.example"}
 	want.Demo, want.JWTSecret, want.OperatorToken, want.DrainTimeout = false, "0123", "on", time.Minute
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, cmp.Diff(want, got), "", "difference")
 	for _, empty := range []string{"", "# nothing\n", "---\n"} {
-		if diff := cmp.Diff(config.Default(), configured(t, nil, "--config", writeFile(t, empty))); diff != "" {
-			t.Errorf("%q: %s", empty, diff)
-		}
+		testenv.Equal(t, cmp.Diff(config.Default(), configured(t, nil, "--config", writeFile(t, empty))), "", "%q",
+			empty)
 	}
 }
 
@@ -164,9 +155,7 @@ func TestBoolForms(t *testing.T) {
 		"--demo": true, "--demo=true": true, "--demo=false": false, "--no-demo": false, "--demo=0": false,
 		"--no-demo=false": true,
 	} {
-		if got := configured(t, nil, arg); got.Demo != want {
-			t.Errorf("%s: %v", arg, got.Demo)
-		}
+		testenv.Equal(t, configured(t, nil, arg).Demo, want, "%s", arg)
 	}
 	for arg, want := range map[string]bool{"--guests": true, "--no-guests": false, "--guests=no": false} {
 		if got := configured(t, nil, arg); got.Guests == nil || *got.Guests != want {

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -77,16 +76,8 @@ func (s *listServer) at() map[string]string {
 	return map[string]string{"REDRAIN_SERVER": s.URL, "REDRAIN_TOKEN": operatorToken}
 }
 
-// fileOf is a file with a text.
-func fileOf(t *testing.T, text string) string {
-	t.Helper()
-	name := filepath.Join(t.TempDir(), "members.csv")
-	testenv.Must(t, os.WriteFile(name, []byte(text), 0o600))
-	return name
-}
-
 func TestLists(t *testing.T) {
-	file := fileOf(t, "player\nu1\n\"u,2\"\n")
+	file := writeFile(t, "player\nu1\n\"u,2\"\n")
 	tests := map[string]struct {
 		args, golden, asked string
 	}{
@@ -154,15 +145,13 @@ func TestListsAsJSON(t *testing.T) {
 		t.Errorf("%+v, %+v, %+v", one, all, members)
 	}
 	got := run(t, s.at(), "list", "members", "vip", "--member", "u7", "--json")
-	if strings.TrimSpace(got.stdout) != "[]" {
-		t.Errorf("nobody is %q", got.stdout)
-	}
+	testenv.Equal(t, strings.TrimSpace(got.stdout), "[]", "nobody")
 }
 
 // What is refused is said with what to do, the code tells a script so, and nothing is on standard output.
 func TestListsRefused(t *testing.T) {
 	s := newListServer(t)
-	bad, missing := fileOf(t, "u1\nu\x01\nv\x01\n"), filepath.Join(t.TempDir(), "none.csv")
+	bad, missing := writeFile(t, "u1\nu\x01\nv\x01\n"), filepath.Join(t.TempDir(), "none.csv")
 	tests := map[string]struct {
 		args string
 		code int

@@ -44,6 +44,19 @@ type outcome struct {
 	stdout, stderr string
 }
 
+// exits fails the test unless a command line has ended with a code and this on standard error.
+func (o outcome) exits(t *testing.T, code int, stderr string) {
+	t.Helper()
+	testenv.Equal(t, o, outcome{code, o.stdout, stderr}, "the end")
+}
+
+// exitsSaying is exits with a part of what is on standard error.
+func (o outcome) exitsSaying(t *testing.T, code int, part string) {
+	t.Helper()
+	testenv.Equal(t, o.code, code, "exit with %s%s", o.stdout, o.stderr)
+	testenv.Contains(t, o.stderr, part, "standard error")
+}
+
 // run carries out a command line in an environment. The server of `serve` is a fake that ends at once.
 func run(t *testing.T, env map[string]string, args ...string) outcome {
 	t.Helper()

@@ -50,14 +50,9 @@ func TestToken(t *testing.T) {
 		t.Errorf("%+v, %q, %v, %v left", answer, user, err, left)
 	}
 
-	if got := run(t, env, "token", "--user", "a\nb"); got.code != cli.ExitUsage ||
-		got.stderr != "redrain: --user: a user id has no control characters\n" {
-		t.Errorf("exit %d, %s", got.code, got.stderr)
-	}
-	if got := run(t, nil, "token", "--user=u1", "--jwt-secret=short"); got.code != cli.ExitOK ||
-		!strings.Contains(got.stderr, "short") {
-		t.Errorf("a short secret: exit %d, %s", got.code, got.stderr)
-	}
+	run(t, env, "token", "--user", "a\nb").exits(t, cli.ExitUsage,
+		"redrain: --user: a user id has no control characters\n")
+	run(t, nil, "token", "--user=u1", "--jwt-secret=short").exitsSaying(t, cli.ExitOK, "short")
 }
 
 func TestVersion(t *testing.T) {
@@ -129,9 +124,7 @@ func TestTokenLink(t *testing.T) {
 	}
 	server.Close()
 	got = run(t, nil, append(args, "--token=op")...)
-	if got.code != cli.ExitFailure || !strings.Contains(got.stderr, "give its address with --server") {
-		t.Errorf("without a server: exit %d, %s", got.code, got.stderr)
-	}
+	got.exitsSaying(t, cli.ExitFailure, "give its address with --server")
 }
 
 // TestOperatorToken: the line that is printed with a token makes the server know whose token it is.

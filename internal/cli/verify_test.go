@@ -79,15 +79,10 @@ func TestVerifyBeforeTheSeedIsRevealed(t *testing.T) {
 	fair.Seed, fair.Schedule.Digest = "", ""
 	f.fairness["r1"] = fair
 	got := run(t, f.at(), "verify", "c1")
-	if want := "redrain: rain r1: its seed is not revealed yet; try again in a second\n"; got.code != cli.ExitFailure ||
-		got.stderr != want {
-		t.Errorf("exit %d, %s", got.code, got.stderr)
-	}
+	got.exits(t, cli.ExitFailure, "redrain: rain r1: its seed is not revealed yet; try again in a second\n")
 	f.campaign.Rains = f.campaign.Rains[1:]
 	got = run(t, f.at(), "verify", "c1")
-	if want := "redrain: no rain of the campaign has ended yet\n"; got.code != cli.ExitFailure || got.stderr != want {
-		t.Errorf("exit %d, %s", got.code, got.stderr)
-	}
+	got.exits(t, cli.ExitFailure, "redrain: no rain of the campaign has ended yet\n")
 }
 
 // TestVerifyOfAPlayer: every beat is computed anew, and a single claim that the seed did not grant is named.

@@ -95,15 +95,10 @@ func TestWatchGivesUpWhenRefused(t *testing.T) {
 		refuse(w, http.StatusForbidden, "forbidden", "no")
 		return true
 	}})
-	if got := run(t, f.at(), "watch", "c1"); got.code != cli.ExitFailure || got.stderr != "redrain: no (forbidden)\n" {
-		t.Errorf("exit %d, %s", got.code, got.stderr)
-	}
+	run(t, f.at(), "watch", "c1").exits(t, cli.ExitFailure, "redrain: no (forbidden)\n")
 	f = newFake(t)
 	f.script([]step{fail})
-	if got := run(t, f.at(), "watch", "c1"); got.code != cli.ExitFailure ||
-		got.stderr != "redrain: redis does not answer (unavailable)\n" {
-		t.Errorf("at first: exit %d, %s", got.code, got.stderr)
-	}
+	run(t, f.at(), "watch", "c1").exits(t, cli.ExitFailure, "redrain: redis does not answer (unavailable)\n")
 }
 
 func TestWatchEndsWithCtrlC(t *testing.T) {
@@ -112,7 +107,5 @@ func TestWatchEndsWithCtrlC(t *testing.T) {
 		interrupt(t, syscall.SIGINT)
 		return false
 	}})
-	if got := run(t, f.at(), "watch", "c1"); got.code != cli.ExitOK || got.stderr != "" {
-		t.Errorf("exit %d, %s", got.code, got.stderr)
-	}
+	run(t, f.at(), "watch", "c1").exits(t, cli.ExitOK, "")
 }

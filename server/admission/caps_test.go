@@ -2,7 +2,6 @@ package admission
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -121,23 +120,12 @@ func TestAnAddressWinsItsPart(t *testing.T) {
 				t.Errorf("%d, %d and %d wins, want 40 in all", first, second, rest)
 			}
 			for i, address := range []string{"203.0.113.8", "2001:db8::"} {
-				if n := w.win(two, w.enter(two, address, guest(10+i)), 20); n != 20 {
-					t.Errorf("%s: %d wins", address, n)
-				}
+				testenv.Equal(t, w.win(two, w.enter(two, address, guest(10+i)), 20), 20, "%s: wins", address)
 			}
 			if n := testutil.ToFloat64(one.metrics.wins) + testutil.ToFloat64(two.metrics.wins); n < 2 {
 				t.Errorf("%v refusals are counted", n)
 			}
 		})
-	}
-}
-
-// Of a small campaign an address may win some packets all the same.
-func TestASmallCampaign(t *testing.T) {
-	w := newCapsWorld(t, grabtest.InProcess(t), 20)
-	one := w.node("n1", nil)
-	if n := w.win(one, w.enter(one, hall, guest(1)), 100); n != leastWins {
-		t.Errorf("%d wins, want %d", n, leastWins)
 	}
 }
 
@@ -187,9 +175,7 @@ func TestRedisForgets(t *testing.T) {
 	testenv.Must(t, w.rdb.FlushDB(t.Context()).Err())
 	w.round(one)
 	w.round(two)
-	if n := w.win(one, a, 1_000) + w.win(two, b, 1_000); n != 5 {
-		t.Errorf("%d more wins, want 5", n)
-	}
+	testenv.Equal(t, w.win(one, a, 1_000)+w.win(two, b, 1_000), 5, "more wins")
 }
 
 // A win that no Take has counted counts all the same.
@@ -201,9 +187,7 @@ func TestAnUncountedWin(t *testing.T) {
 		a.Settle(false, true)
 	}
 	w.round(one)
-	if n := w.win(one, a, 100); n != 14 {
-		t.Errorf("%d more wins, want 14", n)
-	}
+	testenv.Equal(t, w.win(one, a, 100), 14, "more wins")
 }
 
 // Seats are counted over all nodes; who is there already, and who has left, takes none.
@@ -220,9 +204,7 @@ func TestSeats(t *testing.T) {
 			w.enter(one, hall, guest(3))
 			full := func(c *Caps, user string) {
 				t.Helper()
-				if _, err := c.Enter(t.Context(), w.c, hall, user); !errors.Is(err, ErrAddressFull) {
-					t.Errorf("%s: %v", user, err)
-				}
+				testenv.WantErr(t, testenv.Err(c.Enter(t.Context(), w.c, hall, user)), ErrAddressFull, user)
 			}
 			full(one, guest(4))
 			full(two, guest(4))
@@ -246,9 +228,7 @@ func TestSeats(t *testing.T) {
 func TestWhoIsBounded(t *testing.T) {
 	w := newCapsWorld(t, grabtest.InProcess(t), 100)
 	networks, err := ParseExempt([]string{"127.0.0.0/8", "::1", "2001:db8:1::5", "198.51.100.0/24"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	one := w.node("n1", func(o *CapsOptions) { o.Exempt = networks })
 	for address, bounded := range map[string]bool{
 		"127.0.0.1": false, "::1": false, "2001:db8:1::": false, "2001:db8:2::": true, "198.51.100.9": false,
@@ -280,12 +260,8 @@ func TestForget(t *testing.T) {
 	one.Leave("c1", "203.0.113.8", guest(2))
 	w.round(one)
 	w.round(one)
-	if n := len(one.accounts); n != 1 {
-		t.Errorf("%d accounts, want that of the address that has won", n)
-	}
+	testenv.Equal(t, len(one.accounts), 1, "accounts, of the address that has won")
 	w.c.Drained = true
 	w.round(one)
-	if n := len(one.accounts); n != 0 {
-		t.Errorf("%d accounts", n)
-	}
+	testenv.Equal(t, len(one.accounts), 0, "accounts")
 }

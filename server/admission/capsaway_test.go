@@ -13,12 +13,14 @@ import (
 	"redrain/server/presence"
 )
 
-// away is a Redis that does not answer.
+// away is a Redis that does not allot, and seats no guest.
 type away struct{ *store.Addresses }
 
 var errAway = errors.New("away")
 
 func (away) Allot(context.Context, string, string, int, []store.Allotment) error { return errAway }
+
+func (away) Sit(context.Context, string, string, string, int) (bool, error) { return false, errAway }
 
 // Where Redis does not answer nobody comes in, nothing is kept of who has tried, and what an address has stays.
 func TestRedisIsAway(t *testing.T) {
@@ -27,9 +29,7 @@ func TestRedisIsAway(t *testing.T) {
 	a := w.enter(one, hall, guest(1))
 	one.o.Redis = away{w.redis}
 	testenv.WantErr(t, testenv.Err(one.Enter(t.Context(), w.c, "203.0.113.8", guest(2))), errAway)
-	if len(one.accounts) != 1 {
-		t.Errorf("%d accounts", len(one.accounts))
-	}
+	testenv.Equal(t, len(one.accounts), 1, "accounts")
 	for {
 		if _, ok := a.Take(); !ok {
 			break
@@ -48,23 +48,14 @@ func TestRedisIsAway(t *testing.T) {
 	}
 }
 
-// allSeatsTaken is a Redis that seats no guest.
-type allSeatsTaken struct{ *store.Addresses }
-
-func (allSeatsTaken) Sit(context.Context, string, string, string, int) (bool, error) {
-	return false, errAway
-}
-
 // A guest who leaves and cannot come back gives up the seat.
 func TestAFailedReturn(t *testing.T) {
 	w := newCapsWorld(t, grabtest.InProcess(t), 100)
 	one := w.node("n1", func(o *CapsOptions) { o.Seats = 1 })
 	w.enter(one, hall, guest(1))
 	one.Leave("c1", hall, guest(1))
-	one.o.Redis = allSeatsTaken{w.redis}
-	if _, err := one.Enter(t.Context(), w.c, hall, guest(1)); !errors.Is(err, errAway) {
-		t.Error(err)
-	}
+	one.o.Redis = away{w.redis}
+	testenv.WantErr(t, testenv.Err(one.Enter(t.Context(), w.c, hall, guest(1))), errAway)
 	one.o.Redis = w.redis
 	w.round(one)
 	w.enter(one, hall, guest(2))
@@ -103,16 +94,14 @@ func TestSeatsOnOtherMasters(t *testing.T) {
 	}
 }
 
-// Where guests have packets of their own, an address may win its part of these.
+// Where guests have packets of their own, an address may win its part of these; of a small campaign some all the same.
 func TestAnAddressWinsItsPartOfTheGuestsPackets(t *testing.T) {
 	t.Parallel()
 	c := &Caps{o: CapsOptions{Wins: 0.1}}
 	of := &rain.Campaign{Spec: rain.Spec{Packets: 10_000, Shards: 4}}
-	if got := c.most(of); got != 1_000 {
-		t.Errorf("%d of all packets", got)
-	}
+	testenv.Equal(t, c.most(of), 1_000, "of all packets")
 	of.GuestsShare = 200_000
-	if got := c.most(of); got != 200 {
-		t.Errorf("%d of the guests' 2,000", got)
-	}
+	testenv.Equal(t, c.most(of), 200, "of the guests' 2,000")
+	of.Packets, of.GuestsShare = 20, 0
+	testenv.Equal(t, c.most(of), leastWins, "of 20")
 }

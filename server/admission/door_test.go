@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"redrain/grab/store"
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -96,15 +97,9 @@ func world(t *testing.T, s *seats, test func(d *Door, reg *prometheus.Registry))
 			Seats: s, Known: known{campaign("c", 9), campaign("c2", 1), campaign("open", 0)}, Node: "n",
 			Log: slog.New(slog.DiscardHandler), Registerer: reg,
 		})
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error)
-		go func() { ended <- d.Run(ctx) }()
+		testenv.Run(t, d.Run)
 		synctest.Wait()
 		test(d, reg)
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
 	})
 }
 
@@ -130,9 +125,7 @@ func TestSeatsAreKeptWhilePlayersAreThere(t *testing.T) {
 			t.Errorf("%v, want no question about the campaign without a limit", got)
 		}
 		wait(1)
-		if got, want := s.heard(), []string{"keep c n [a b]", "keep c2 n [a]"}; !slices.Equal(got, want) {
-			t.Errorf("%v, want %v", got, want)
-		}
+		testenv.Equal(t, s.heard(), []string{"keep c n [a b]", "keep c2 n [a]"}, "said")
 		d.Leave("open", "a", true)
 		d.Leave("c", "a", true) // the other socket is there still
 		synctest.Wait()
@@ -143,13 +136,9 @@ func TestSeatsAreKeptWhilePlayersAreThere(t *testing.T) {
 		d.Leave("c", "b", true)
 		d.Leave("c", "stranger", true)
 		synctest.Wait()
-		if got, want := s.heard(), []string{"left c [b]", "lost c [a]"}; !slices.Equal(got, want) {
-			t.Errorf("%v, want %v", got, want)
-		}
+		testenv.Equal(t, s.heard(), []string{"left c [b]", "lost c [a]"}, "said")
 		wait(1)
-		if got, want := s.heard(), []string{"keep c2 n [a]"}; !slices.Equal(got, want) {
-			t.Errorf("%v, want %v", got, want)
-		}
+		testenv.Equal(t, s.heard(), []string{"keep c2 n [a]"}, "said")
 		if err := testutil.GatherAndCompare(reg, strings.NewReader(`
 # HELP redrain_waiting Players in the waiting rooms of all campaigns, over all nodes: each node reports the same.
 # TYPE redrain_waiting gauge

@@ -106,9 +106,7 @@ func TestWhoMayPlay(t *testing.T) {
 	b.put("vip", standing.KindPlayers, standing.PurposeInvite, "in", "barred")
 	b.put("barred", standing.KindPlayers, standing.PurposeDeny, "barred")
 	b.put("nets", standing.KindAddresses, standing.PurposeDeny, "192.0.2.0/24", "2001:db8:1:2::/64", "10.0.0.9/32")
-	if err := l.Load(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, l.Load(t.Context()))
 	for range 2 { // the second time from memory
 		for _, c := range []struct {
 			c             *rain.Campaign
@@ -135,9 +133,7 @@ func TestWhoMayPlay(t *testing.T) {
 		}
 	}
 	// in, out and barred on barred; in and out on vip; in on gone, twice: such a list is not remembered
-	if b.asked != 7 {
-		t.Errorf("the database was asked %d times", b.asked)
-	}
+	testenv.Equal(t, b.asked, 7, "questions to the database")
 }
 
 // An answer is remembered until the list has changed. Where the database is away who is invited is not known, so nobody
@@ -146,29 +142,17 @@ func TestWhatIsRemembered(t *testing.T) {
 	l, b := openLists(t, nil)
 	b.put("vip", standing.KindPlayers, standing.PurposeInvite, "in")
 	b.put("barred", standing.KindPlayers, standing.PurposeDeny)
-	if err := l.Load(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, l.Load(t.Context()))
 	may := func(user string) error { return l.MayPlay(t.Context(), onlyList("vip"), user, "") }
-	if err := may("in"); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, may("in"))
 	b.fail(true)
-	if err := may("in"); err != nil {
-		t.Errorf("who is known: %v", err)
-	}
+	testenv.WantErr(t, may("in"), nil, "who is known")
 	testenv.WantErr(t, may("new"), errDown, "who is not known")
-	if err := l.MayPlay(t.Context(), nil, "new", ""); err != nil {
-		t.Errorf("a campaign for everybody: %v", err)
-	}
+	testenv.WantErr(t, l.MayPlay(t.Context(), nil, "new", ""), nil, "a campaign for everybody")
 	b.fail(false)
 	b.put("vip", standing.KindPlayers, standing.PurposeInvite)
-	if err := l.Refresh(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := may("in"); !errors.Is(err, standing.ErrNotInvited) {
-		t.Errorf("taken off: %v", err)
-	}
+	testenv.Must(t, l.Refresh(t.Context()))
+	testenv.WantErr(t, may("in"), standing.ErrNotInvited, "taken off")
 }
 
 func TestScreen(t *testing.T) {
@@ -176,9 +160,7 @@ func TestScreen(t *testing.T) {
 	b.put("vip", standing.KindPlayers, standing.PurposeInvite, "in")
 	b.put("barred", standing.KindPlayers, standing.PurposeDeny, "barred")
 	b.put("nets", standing.KindAddresses, standing.PurposeDeny, "192.0.2.0/24")
-	if err := l.Load(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, l.Load(t.Context()))
 	here := []Occupant{{User: "in", Campaign: onlyList("vip")}, {User: "out", Campaign: onlyList("vip")},
 		{User: "barred"}, {User: "out"}, {User: "x", Address: "192.0.2.1"}, {User: "barred", Campaign: onlyList("vip")}}
 	want := []error{nil, standing.ErrNotInvited, standing.ErrDenied, nil, standing.ErrDenied,
@@ -213,9 +195,7 @@ func TestRun(t *testing.T) {
 			t.Helper()
 			mu.Lock()
 			defer mu.Unlock()
-			if looks != want {
-				t.Errorf("looked %d times, want %d", looks, want)
-			}
+			testenv.Equal(t, looks, want, "looks")
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
@@ -253,8 +233,6 @@ func TestNetworks(t *testing.T) {
 	}
 	for addr, want := range map[string]bool{"203.0.113.9": true, "::ffff:203.0.113.9": true, "2001:db8::1": true,
 		"2001:db9::1": false} {
-		if got := n.has(netip.MustParseAddr(addr)); got != want {
-			t.Errorf("%s: %v", addr, got)
-		}
+		testenv.Equal(t, n.has(netip.MustParseAddr(addr)), want, "%s", addr)
 	}
 }

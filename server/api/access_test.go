@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"redrain/internal/auth"
+	"redrain/internal/testenv"
 )
 
 // matrix says for each route who may call it, by the credentials in credentials; "all" is everybody, also without one.
@@ -147,14 +148,10 @@ func TestRoleMatrix(t *testing.T) {
 			}
 			w := httptest.NewRecorder()
 			a.serve(w, r, rt)
-			if want := expected(allowed, who, rt.need == player); w.Code != want {
-				t.Errorf("%s by %s: %d, want %d", name, who, w.Code, want)
-			}
+			testenv.Equal(t, w.Code, expected(allowed, who, rt.need == player), "%s by %s", name, who)
 		}
 	}
-	if left != 0 {
-		t.Errorf("%d lines of the matrix are about no route", left)
-	}
+	testenv.Equal(t, left, 0, "lines of the matrix are about no route")
 }
 
 // expected is the status that somebody gets on a route; 418 is that of the route itself.

@@ -13,6 +13,7 @@ import (
 	"redrain/internal/auth"
 	"redrain/internal/openapi"
 	"redrain/internal/seal"
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/paytest"
@@ -217,13 +218,9 @@ func (p *twoPeoplePlay) ask(who string, want int) openapi.Approval {
 // want fails the test unless the deed was done so many times.
 func (p *twoPeoplePlay) want(times int) {
 	p.t.Helper()
-	if moved := p.d.moved(p.t, p.b, p.amount); moved != p.amount*rain.Money(times) {
-		p.t.Errorf("%d of %d have moved, want it %d times", moved, p.amount, times)
-	}
+	testenv.Equal(p.t, p.d.moved(p.t, p.b, p.amount), p.amount*rain.Money(times), "moved of %d", p.amount)
 	done := p.b.Count(p.t, "SELECT COUNT(*) FROM audit WHERE action = ?", string(p.d.act))
-	if done != times {
-		p.t.Errorf("the audit has it %d times, want %d", done, times)
-	}
+	testenv.Equal(p.t, done, times, "records of the audit")
 	if told := len(p.told) + len(p.ended) + p.woken; times == 0 && told != 0 {
 		p.t.Errorf("somebody was told %d times of what was not done", told)
 	}
@@ -251,9 +248,7 @@ func (p *twoPeoplePlay) order() (path string) {
 		p.ask(who, http.StatusForbidden)
 	}
 	asked := p.ask("ann", http.StatusAccepted)
-	if again := p.ask("ann", http.StatusAccepted); again != asked {
-		p.t.Errorf("asked for again: %+v", again)
-	}
+	testenv.Equal(p.t, p.ask("ann", http.StatusAccepted), asked, "asked for again")
 	if asked.Action != string(p.d.act) || asked.Amount != p.amount || asked.State != "pending" ||
 		asked.AskedBy != "ann" || asked.ExpiresAt-asked.AskedAt != 86_400_000 {
 		p.t.Errorf("%+v", asked)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/chain"
 	"redrain/payout/ledger/posting"
@@ -39,9 +40,7 @@ func TestAuditOverHTTP(t *testing.T) {
 		Next  string          `json:"next_cursor"`
 	}
 	paytest.Must(t, json.Unmarshal(second.Body.Bytes(), &page))
-	if page.Next != "" {
-		t.Errorf("a page after the last: %s", page.Next)
-	}
+	testenv.Equal(t, page.Next, "", "a page after the last")
 	noted := `{"roots":` + string(page.Items) + `}`
 	for _, asked := range []string{"", `{"from":"2026-11-22"}`, noted} {
 		wantAnswer(t, ask(a, "viewer", "POST", "/audit/verify", asked), http.StatusOK, `"whole":true,"roots":2,`,

@@ -19,10 +19,8 @@ import (
 	"redrain/internal/testenv"
 	"redrain/payout/export"
 	"redrain/payout/ledger"
-	"redrain/payout/ledger/posting"
 	"redrain/payout/paytest"
 	"redrain/payout/reconcile"
-	"redrain/rain"
 	"redrain/server/campaigns"
 )
 
@@ -68,9 +66,7 @@ func TestAFullProofTellsHowFarItHasCome(t *testing.T) {
 			t.Errorf("%d, cut: %v, %q", w.Code, cut, lines)
 		}
 		w, _ = ask(t.Context(), slowProofs{err: campaigns.ErrFullProof})
-		if w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), `"proof_running"`) {
-			t.Errorf("%d %s", w.Code, w.Body)
-		}
+		wantAnswer(t, w, http.StatusConflict, `"proof_running"`)
 		w, cut = ask(t.Context(), slowProofs{seconds: 3, err: errors.New("the database is gone")})
 		if !cut || strings.Contains(w.Body.String(), "books") {
 			t.Errorf("cut: %v, %s", cut, w.Body)
@@ -128,7 +124,7 @@ func TestStatementsOverHTTP(t *testing.T) {
 
 // archive exports one campaign, c1.
 type archive struct {
-	Campaigns
+	oneCampaign
 	Proofs
 	auditRecords
 
@@ -136,13 +132,6 @@ type archive struct {
 	balanced bool
 	broken   error // of a write, after some of it
 	audit    []ledger.AuditRecord
-}
-
-func (*archive) Get(_ context.Context, id string) (*rain.Campaign, error) {
-	if id != "c1" {
-		return nil, posting.ErrUnknownCampaign
-	}
-	return &rain.Campaign{ID: id}, nil
 }
 
 func (a *archive) Campaign(context.Context, string) (reconcile.Reconciliation, error) {

@@ -86,12 +86,8 @@ func TestOpenAlarms(t *testing.T) {
 		{Code: "reconciliation", Campaign: "c2", Message: "1 too many", FirstAt: 3000, At: 3000, Times: 1},
 		{Code: "panic", Message: "a torn round", FirstAt: 2000, At: 2000, Times: 1},
 	}
-	if got := o.list(3000); !slices.Equal(got, want) {
-		t.Errorf("%+v", got)
-	}
-	if got := o.list(2000 + day + 1); !slices.Equal(got, want[:2]) {
-		t.Errorf("a day later: %+v", got)
-	}
+	testenv.Equal(t, o.list(3000), want, "open alarms")
+	testenv.Equal(t, o.list(2000+day+1), want[:2], "a day later")
 	raise("reconciliation", "c1", "again", 3000+2*day)
 	if got := o.list(3000 + 2*day); len(got) != 1 || got[0].Times != 1 || got[0].FirstAt != 3000+2*day {
 		t.Errorf("raised after it was over: %+v", got)

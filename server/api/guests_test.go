@@ -78,9 +78,7 @@ func TestAGuestIsChallenged(t *testing.T) {
 	}
 	for outcome, want := range map[string]float64{"challenge_failed": 2, "challenge_required": 2, "made": 1,
 		"too_many": 0, "unavailable": 1} {
-		if got := testutil.ToFloat64(a.guests.WithLabelValues(outcome)); got != want {
-			t.Errorf("%s: %v counted, want %v", outcome, got, want)
-		}
+		testenv.Equal(t, testutil.ToFloat64(a.guests.WithLabelValues(outcome)), want, "%s: counted", outcome)
 	}
 }
 

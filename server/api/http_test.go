@@ -16,6 +16,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"github.com/gorilla/websocket"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
@@ -217,9 +218,7 @@ func TestRequireUpgrade(t *testing.T) {
 				t.Errorf("%d, offered %q", w.Code, offered)
 			}
 			for header, want := range c.answered {
-				if got := w.Header().Get(header); got != want {
-					t.Errorf("%s: %q", header, got)
-				}
+				testenv.Equal(t, w.Header().Get(header), want, "%s", header)
 			}
 			if w.Code != 200 && w.Header().Get("Content-Type") != "application/problem+json" {
 				t.Errorf("%s", w.Body)
@@ -294,9 +293,7 @@ func TestPrefersCSV(t *testing.T) {
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.Header.Set("Accept", accept)
-		if got := prefersCSV(r); got != want {
-			t.Errorf("%q: %v", accept, got)
-		}
+		testenv.Equal(t, prefersCSV(r), want, "%q", accept)
 	}
 }
 

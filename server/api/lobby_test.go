@@ -63,14 +63,10 @@ func TestFrontDoor(t *testing.T) {
 func TestStartsIn(t *testing.T) {
 	t.Parallel()
 	c := &rain.Campaign{Status: rain.Open}
-	if got := startsIn(c, 5); got != 0 {
-		t.Errorf("no rain in %d ms", got)
-	}
+	testenv.Equal(t, startsIn(c, 5), 0, "no rain")
 	c.Rains = []rain.Rain{{StartsAt: 1_000, Settings: rain.Settings{DurationMS: 1_000, FallMS: 500}}}
 	for now, want := range map[int64]int64{5: 995, 999: 1, 1_000: 0, 9_000: 0} {
-		if got := startsIn(c, now); got != want {
-			t.Errorf("at %d in %d ms, want %d", now, got, want)
-		}
+		testenv.Equal(t, startsIn(c, now), want, "ms at %d", now)
 	}
 }
 
@@ -85,15 +81,12 @@ func TestJoinURL(t *testing.T) {
 		{"somebody else who says localhost", "192.168.1.7:50000", "localhost:8080", lan, ""},
 	} {
 		a := New(Options{JoinURL: func() string { return c.lan }})
-		if got := a.joinURL(&http.Request{RemoteAddr: c.remote, Host: c.host}); got != c.want {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
-		}
+		testenv.Equal(t, a.joinURL(&http.Request{RemoteAddr: c.remote, Host: c.host}), c.want, "%s", c.name)
 		for _, header := range []string{"Forwarded", "X-Forwarded-For", "X-Real-IP", "Via"} {
 			passed := http.Header{}
 			passed.Set(header, "203.0.113.7")
-			if got := a.joinURL(&http.Request{RemoteAddr: c.remote, Host: c.host, Header: passed}); got != "" {
-				t.Errorf("%s, passed on with %s: %q", c.name, header, got)
-			}
+			testenv.Equal(t, a.joinURL(&http.Request{RemoteAddr: c.remote, Host: c.host, Header: passed}), "",
+				"%s, passed on with %s", c.name, header)
 		}
 	}
 }

@@ -11,12 +11,17 @@ import (
 
 func TestMain(m *testing.M) { testenv.Main(m) }
 
-// ask sends a request with a token to an API.
-func ask(a *API, token, method, path, body string) *httptest.ResponseRecorder {
+// ask sends a request with a token to an API, after change.
+func ask(a *API, token, method, path, body string, change ...func(*http.Request)) *httptest.ResponseRecorder {
 	mux := http.NewServeMux()
 	a.Mount(mux)
 	r := httptest.NewRequest(method, Root+path, strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer "+token)
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	for _, do := range change {
+		do(r)
+	}
 	w := httptest.NewRecorder()
 	mux.ServeHTTP(w, r)
 	return w

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"redrain/internal/auth"
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
@@ -21,6 +21,7 @@ import (
 // desk is the part of a ledger that these handlers use, in memory. A player's token is their id.
 type desk struct {
 	approvals
+	auditNotes
 
 	made    map[string]ledger.Withdrawal
 	asked   ledger.WithdrawalQuery // the last list
@@ -29,7 +30,6 @@ type desk struct {
 	all     error // of RetryAll
 
 	answered map[string]*ledger.Answer // nil: being worked on
-	audit    []ledger.AuditRecord
 	told     []posting.Settlement
 	woken    int
 	orders   []string // of operators
@@ -131,20 +131,11 @@ func (d *desk) Retried(_ context.Context, settled []posting.Settlement) {
 	d.told = append(d.told, settled...)
 }
 
-func (d *desk) Audit(_ context.Context, r ledger.AuditRecord) error {
-	d.audit = append(d.audit, r)
-	return nil
-}
-
-func (*desk) ListAuditOf(context.Context, string, string, int) ([]ledger.AuditRecord, string, error) {
-	return nil, "", nil
-}
-
 func (d *desk) ListAudit(_ context.Context, cursor string, _ int) ([]ledger.AuditRecord, string, error) {
 	if cursor != "" {
 		return nil, "", ledger.ErrBadCursor
 	}
-	return d.audit, "9", nil
+	return d.records, "9", nil
 }
 
 func (d *desk) Begin(_ context.Context, key string, _ []byte) (*ledger.Answer, error) {
@@ -179,8 +170,7 @@ func serving() (*desk, func(method, path, token, key, body string) *httptest.Res
 		},
 		answered: map[string]*ledger.Answer{},
 	}
-	mux := http.NewServeMux()
-	New(Options{
+	a := New(Options{
 		Withdrawals: d, DeadLetters: d, Approvals: d, Notifier: d, Audit: d, Answers: d, Players: d,
 		Operators: staff{
 			"operator": testStaff["shared"], "viewer": testStaff["shared-viewer"],
@@ -190,18 +180,9 @@ func serving() (*desk, func(method, path, token, key, body string) *httptest.Res
 		WakePayer:     func() { d.woken++ },
 		TellWithdrawn: func(id string) { d.ended = append(d.ended, id) },
 		Log:           slog.New(slog.DiscardHandler),
-	}).Mount(mux)
+	})
 	return d, func(method, path, token, key, body string) *httptest.ResponseRecorder {
-		var in io.Reader = http.NoBody
-		if body != "" {
-			in = strings.NewReader(body)
-		}
-		r := httptest.NewRequest(method, Root+path, in)
-		r.Header.Set("Authorization", "Bearer "+token)
-		r.Header.Set("Idempotency-Key", key)
-		w := httptest.NewRecorder()
-		mux.ServeHTTP(w, r)
-		return w
+		return ask(a, token, method, path, body, func(r *http.Request) { r.Header.Set("Idempotency-Key", key) })
 	}
 }
 
@@ -264,9 +245,8 @@ func TestMoneyRoutes(t *testing.T) {
 	}
 	d, call := serving()
 	call("GET", "/users/ann/withdrawals?state=failed&cursor=z&limit=900", "viewer", "", "")
-	if want := (ledger.WithdrawalQuery{User: "ann", State: "failed", After: "z", Limit: 500}); d.asked != want {
-		t.Errorf("asked for %+v", d.asked)
-	}
+	testenv.Equal(t, d.asked, (ledger.WithdrawalQuery{User: "ann", State: "failed", After: "z", Limit: 500}),
+		"asked for")
 }
 
 // A withdrawal that is asked for again under its key is made once and answered the same, whatever became of the answer;
@@ -301,7 +281,6 @@ func TestWithdrawnOnce(t *testing.T) {
 	if status, _ := ask("ann", "501"); status != http.StatusUnprocessableEntity || len(d.answered) != 0 {
 		t.Errorf("%d; a key that failed stays taken: %v", status, d.answered)
 	}
-	if w := call("POST", "/me/withdrawals", "ann", strings.Repeat("k", maxIdempotencyKey+1), "{}"); w.Code != 422 {
-		t.Errorf("a key too long: %d", w.Code)
-	}
+	testenv.Equal(t, call("POST", "/me/withdrawals", "ann", strings.Repeat("k", maxIdempotencyKey+1), "{}").Code, 422,
+		"a key too long")
 }

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/paytest"
 )
@@ -17,37 +17,25 @@ import (
 type library struct {
 	*testing.T
 
-	mux  *http.ServeMux
+	api  *API
 	told int // changes that the nodes were told of
 }
 
 func newLibrary(t *testing.T) *library {
 	t.Helper()
-	l := &library{T: t, mux: http.NewServeMux()}
-	b := paytest.OnSQLite(t)
-	New(Options{Lists: paytest.Node(t, b).Lists,
+	l, b := &library{T: t}, paytest.OnSQLite(t)
+	l.api = New(Options{Lists: paytest.Node(t, b).Lists,
 		Operators: testStaff, Players: onePlayer{}, Clock: b.Clock.Now, Log: paytest.Quiet,
 		Answers: &desk{answered: map[string]*ledger.Answer{}}, Audit: &auditNotes{},
-		TellLists: func(context.Context, int64) { l.told++ }}).Mount(l.mux)
+		TellLists: func(context.Context, int64) { l.told++ }})
 	return l
 }
 
 // ask is a request of an operator; what is answered has all of want in it.
 func (l *library) ask(method, path, kind, body string, status int, want ...string) {
 	l.Helper()
-	r := httptest.NewRequest(method, Root+path, strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer operator")
-	r.Header.Set("Content-Type", kind)
-	w := httptest.NewRecorder()
-	l.mux.ServeHTTP(w, r)
-	if w.Code != status {
-		l.Errorf("%s %s %.60q: %d %s", method, path, body, w.Code, w.Body)
-	}
-	for _, text := range want {
-		if !strings.Contains(w.Body.String(), text) {
-			l.Errorf("%s %s %.60q: %s has no %s", method, path, body, w.Body, text)
-		}
-	}
+	w := ask(l.api, "operator", method, path, body, func(r *http.Request) { r.Header.Set("Content-Type", kind) })
+	wantAnswer(l.T, w, status, want...)
 }
 
 func TestPlayerLists(t *testing.T) {
@@ -90,9 +78,7 @@ func TestPlayerLists(t *testing.T) {
 	l.ask("POST", path+"/members", json, `{"members":["u1"]}`, http.StatusOK, `"members":1`)
 	l.ask("GET", path+"/members?member=u1", "", "", http.StatusOK, `"member":"u1"`)
 	l.ask("DELETE", path, "", "", http.StatusNoContent)
-	if l.told != 7 {
-		t.Errorf("the nodes were told %d times of 5 changes", l.told)
-	}
+	testenv.Equal(t, l.told, 7, "the nodes' notices of 5 changes")
 }
 
 // A file is read whole before anything changes: a line that makes no sense is named, wherever it is.

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"redrain/internal/auth"
+	"redrain/internal/testenv"
 )
 
 // bursts lets through what a limit allows at once, and never more.
@@ -37,7 +37,6 @@ func (b *bursts) Allow(_ context.Context, name, key string, _, burst float64) (b
 // refusing is an API that counts what it refuses.
 type refusing struct {
 	api    *API
-	mux    *http.ServeMux
 	notes  auditNotes
 	limits bursts
 	reg    *prometheus.Registry
@@ -45,24 +44,16 @@ type refusing struct {
 }
 
 func newRefusing() *refusing {
-	f := &refusing{mux: http.NewServeMux(), reg: prometheus.NewRegistry(), limits: bursts{taken: map[string]float64{}}}
+	f := &refusing{reg: prometheus.NewRegistry(), limits: bursts{taken: map[string]float64{}}}
 	f.api = New(Options{
 		Operators: testStaff, Audit: &f.notes, Limits: &f.limits, Registerer: f.reg, Clock: func() int64 { return 7 },
 		Log: slog.New(slog.NewTextHandler(&f.log, nil)),
 	})
-	f.api.Mount(f.mux)
 	return f
 }
 
 func (f *refusing) ask(method, path, token, addr string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(method, Root+path, nil)
-	r.RemoteAddr = addr + ":99"
-	if token != "" {
-		r.Header.Set("Authorization", "Bearer "+token)
-	}
-	w := httptest.NewRecorder()
-	f.mux.ServeHTTP(w, r)
-	return w
+	return ask(f.api, token, method, path, "", func(r *http.Request) { r.RemoteAddr = addr + ":99" })
 }
 
 // counted holds the metric to what was refused.
@@ -77,9 +68,7 @@ func (f *refusing) counted(t *testing.T, want map[string]int) {
 		text += "redrain_operator_refusals_total{reason=\"" + reason + "\"} " + strconv.Itoa(want[reason]) + "\n"
 	}
 	err := testutil.GatherAndCompare(f.reg, strings.NewReader(text), "redrain_operator_refusals_total")
-	if err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, err)
 }
 
 // TestWrongTokensOfManyAddressesAreSlowed: who guesses a few times from each of many addresses is told to wait as one
@@ -97,9 +86,7 @@ func TestWrongTokensOfManyAddressesAreSlowed(t *testing.T) {
 			t.Fatalf("guess %d: %d", n, w.Code)
 		}
 	}
-	if w := f.ask("GET", "/whoami", "viewer", "198.51.100.1"); w.Code != http.StatusOK {
-		t.Errorf("a good one: %d", w.Code)
-	}
+	testenv.Equal(t, f.ask("GET", "/whoami", "viewer", "198.51.100.1").Code, http.StatusOK, "a good one")
 	f.counted(t, map[string]int{"wrong_token": wrongTokensOfAll, "too_many": 20})
 }
 
@@ -127,9 +114,7 @@ func TestWrongTokensAreSlowed(t *testing.T) {
 		"none at all from there":        {"", "192.0.2.1", http.StatusUnauthorized},
 		"and a good one from elsewhere": {"viewer", "192.0.2.2", http.StatusOK},
 	} {
-		if w := f.ask("GET", "/whoami", c.token, c.addr); w.Code != c.want {
-			t.Errorf("%s: %d", who, w.Code)
-		}
+		testenv.Equal(t, f.ask("GET", "/whoami", c.token, c.addr).Code, c.want, "%s", who)
 	}
 	f.counted(t, map[string]int{"wrong_token": 11, "too_many": 15, "no_token": 1})
 	said := f.log.String()
@@ -147,12 +132,9 @@ func TestWrongTokensAreSlowed(t *testing.T) {
 			t.Errorf("guess %d where Redis is away: %d, Retry-After %q", n, w.Code, w.Header().Get("Retry-After"))
 		}
 	}
-	if n := strings.Count(f.log.String(), "a wrong operator's token"); n != 11+wrongTokensAMinute {
-		t.Errorf("%d are logged", n)
-	}
-	if w := f.ask("GET", "/whoami", "viewer", "192.0.2.3"); w.Code != http.StatusOK {
-		t.Errorf("a good one where Redis is away: %d", w.Code)
-	}
+	testenv.Equal(t, strings.Count(f.log.String(), "a wrong operator's token"), 11+wrongTokensAMinute, "logged lines")
+	testenv.Equal(t, f.ask("GET", "/whoami", "viewer", "192.0.2.3").Code, http.StatusOK,
+		"a good one where Redis is away")
 }
 
 // TestRefusedByRoleIsOnRecord: with name and route; a flood is counted and fills nothing.
@@ -179,9 +161,7 @@ func TestRefusedByRoleIsOnRecord(t *testing.T) {
 	for range 25 {
 		f.ask("POST", "/campaigns", "cashier", "192.0.2.1")
 	}
-	if n := len(f.notes.records); n != 2*recordsAMinute+1 {
-		t.Errorf("%d records where Redis is away", n)
-	}
+	testenv.Equal(t, len(f.notes.records), 2*recordsAMinute+1, "records where Redis is away")
 }
 
 // TestAFloodOfRefusalsIsOnRecord: what is beyond the records of its own is in one a minute, and in a last one at the
@@ -208,9 +188,7 @@ func TestAFloodOfRefusalsIsOnRecord(t *testing.T) {
 			for _, r := range f.notes.records[recordsAMinute:] {
 				got = append(got, r.Actor+" "+r.Action+" "+string(r.Detail))
 			}
-			if !slices.Equal(got, want) {
-				t.Errorf("%s: %q", what, got)
-			}
+			testenv.Equal(t, got, want, "%s", what)
 		}
 		first := `viewer refused {"address":"192.0.2.1","first":"POST ` + Root + `/campaigns","more":7}`
 		f.notes.away.Store(true)
@@ -224,9 +202,7 @@ func TestAFloodOfRefusalsIsOnRecord(t *testing.T) {
 		more("a minute later", first)
 		flood(1, "/campaigns")
 		end()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		testenv.Must(t, <-ended)
 		more("at the end", first, `viewer refused {"address":"192.0.2.1","first":"POST `+Root+`/campaigns","more":1}`)
 	})
 }
@@ -242,16 +218,13 @@ func (awayStaff) Operator(context.Context, string) (auth.Operator, error) {
 func TestUnknownForNow(t *testing.T) {
 	t.Parallel()
 	f := newRefusing()
-	a := New(Options{Operators: awayStaff{}, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
-	f.mux = http.NewServeMux()
-	a.Mount(f.mux)
+	f.api = New(Options{Operators: awayStaff{}, Registerer: prometheus.NewRegistry(),
+		Log: slog.New(slog.DiscardHandler)})
 	if w := f.ask("GET", "/whoami", "ann", "192.0.2.1"); w.Code != http.StatusServiceUnavailable ||
 		!strings.Contains(w.Body.String(), "identity provider") || w.Header().Get("Retry-After") == "" {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	if n := testutil.ToFloat64(a.refusals.total.WithLabelValues(refusedNotNow)); n != 1 {
-		t.Errorf("counted %v times", n)
-	}
+	testenv.Equal(t, testutil.ToFloat64(f.api.refusals.total.WithLabelValues(refusedNotNow)), 1, "counted")
 }
 
 // TestLocalLimits: so many a minute of each key, anew in the next, and no more keys than fit.

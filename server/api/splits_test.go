@@ -7,10 +7,10 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 	"testing/synctest"
 
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -18,13 +18,7 @@ import (
 func preview(ctx context.Context, p previews, body string) *httptest.ResponseRecorder {
 	a := New(Options{Operators: testStaff, Log: slog.New(slog.DiscardHandler)})
 	a.previews = p
-	mux := http.NewServeMux()
-	a.Mount(mux)
-	r := httptest.NewRequestWithContext(ctx, http.MethodPost, Root+"/splits/preview", strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer viewer")
-	w := httptest.NewRecorder()
-	mux.ServeHTTP(w, r)
-	return w
+	return ask(a, "viewer", "POST", "/splits/preview", body, func(r *http.Request) { *r = *r.WithContext(ctx) })
 }
 
 func TestPreviewSplit(t *testing.T) {
@@ -79,15 +73,10 @@ func TestPreviewsTakeTurns(t *testing.T) {
 		cancel()
 		split := rain.DefaultSplit()
 		split.Budget, split.Packets = 1_000, 10
-		if _, err := p.make(ctx, &split); !errors.Is(err, context.Canceled) {
-			t.Errorf("the client has gone: %v", err)
-		}
+		testenv.WantErr(t, testenv.Err(p.make(ctx, &split)), context.Canceled, "the client has gone")
 		late, cancel := context.WithTimeout(t.Context(), 0)
 		defer cancel()
-		if w := preview(late, p, `{"budget":1000,"packets":10}`); w.Code != http.StatusServiceUnavailable ||
-			!strings.Contains(w.Body.String(), "other previews") {
-			t.Errorf("the request has waited for long: %d %s", w.Code, w.Body)
-		}
+		wantAnswer(t, preview(late, p, `{"budget":1000,"packets":10}`), http.StatusServiceUnavailable, "other previews")
 
 		made := make(chan error, 1)
 		go func() {
@@ -101,12 +90,8 @@ func TestPreviewsTakeTurns(t *testing.T) {
 		default:
 		}
 		<-p
-		if err := <-made; err != nil {
-			t.Error(err)
-		}
-		if len(p) != 0 {
-			t.Error("the turn was not given back")
-		}
+		testenv.Must(t, <-made)
+		testenv.Equal(t, len(p), 0, "the turn was not given back")
 	})
 }
 

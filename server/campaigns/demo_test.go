@@ -14,6 +14,7 @@ import (
 // stage is what a demo needs, in memory.
 type stage struct {
 	memoryLedger
+	told
 
 	known    map[string]*rain.Campaign
 	deposits int
@@ -24,10 +25,6 @@ type stage struct {
 func (s *stage) Put(c *rain.Campaign) *rain.Campaign { s.known[c.ID] = c; return c }
 func (s *stage) Cached(id string) *rain.Campaign     { return s.known[id] }
 func (s *stage) Changed(*rain.Campaign)              {}
-func (s *stage) Restored(string)                     {}
-func (s *stage) Restocked(string, int)               {}
-func (s *stage) SoldOut(string, rain.Lane)           {}
-func (s *stage) Alarm(string, string, string)        {}
 
 func (s *stage) Live(context.Context) (live []*rain.Campaign, err error) {
 	for _, c := range s.memoryLedger {
@@ -63,9 +60,7 @@ func TestDemo(t *testing.T) {
 				Members: func(string) int { return s.online }})
 		}
 		d := begin()
-		if d.Campaign() != "" {
-			t.Error("there is a demo before it has begun")
-		}
+		testenv.Equal(t, d.Campaign(), "", "there is a demo before it has begun")
 		// steps lets some time pass, a step each second, and returns how many rains there are.
 		steps := func(seconds int) int {
 			for range seconds {
@@ -80,25 +75,17 @@ func TestDemo(t *testing.T) {
 		first := d.Campaign()
 		of := s.memoryLedger[first]
 		length := int((of.Rains[0].EndsAt() - clock()) / 1000)
-		if n := steps(length + demoIdleMS/1000 - 1); n != 1 {
-			t.Errorf("%d rains before it was quiet for a minute", n)
-		}
-		if n := steps(3); n != 2 {
-			t.Errorf("%d rains after a minute", n)
-		}
+		testenv.Equal(t, steps(length+demoIdleMS/1000-1), 1, "rains before it was quiet for a minute")
+		testenv.Equal(t, steps(3), 2, "rains after a minute")
 		s.online = 1
-		if n := steps(length + demoPauseMS/1000 + 5); n != 3 {
-			t.Errorf("%d rains while somebody is there", n)
-		}
+		testenv.Equal(t, steps(length+demoPauseMS/1000+5), 3, "rains while somebody is there")
 		d = begin() // another process on the same data
 		s.known = map[string]*rain.Campaign{}
 		if steps(1); d.Campaign() != first || s.deposits != 1 {
 			t.Errorf("%q and not %q goes on, with %d deposits", d.Campaign(), first, s.deposits)
 		}
 		testenv.Must(t, testenv.Err(service.Pause(t.Context(), first)))
-		if n := steps(300); n != 3 {
-			t.Errorf("%d rains while it is paused", n)
-		}
+		testenv.Equal(t, steps(300), 3, "rains while it is paused")
 		testenv.Must(t, testenv.Err(service.Resume(t.Context(), first)))
 		s.stock = 0
 		steps(2)

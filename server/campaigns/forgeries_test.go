@@ -1,13 +1,13 @@
 package campaigns
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger/posting"
 )
 
@@ -20,17 +20,13 @@ func TestForgeriesAreToldTogether(t *testing.T) {
 			count, _, _ := strings.Cut(message[strings.Index(message, ": ")+2:], " ")
 			alarms = append(alarms, code+" "+campaign+" "+count)
 		}, nil)
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- f.Run(ctx) }()
+		stop := testenv.Run(t, f.Run)
 		synctest.Wait()
 		expect := func(what string, want ...string) {
 			t.Helper()
 			f.mu.Lock() // alarms are told under it
 			defer f.mu.Unlock()
-			if !slices.Equal(alarms, want) {
-				t.Errorf("%s: %q, want %q", what, alarms, want)
-			}
+			testenv.Equal(t, alarms, want, "%s", what)
 			alarms = nil
 		}
 		c1 := posting.DeadLetter{Campaign: "c1", Reason: "invalid seal"}
@@ -51,10 +47,7 @@ func TestForgeriesAreToldTogether(t *testing.T) {
 		f.Notices(7, "a notice to rr.control.soldout.c1: invalid seal")
 		expect("of notices", "forged  7")
 		f.Heard([]posting.DeadLetter{c1}, 0)
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		stop()
 		expect("in the end", "forged c1 1")
 	})
 }

@@ -16,12 +16,8 @@ func TestAKeyMeansOneRequest(t *testing.T) {
 	key := testenv.Namespace(t)
 	cut, err := u.service.fund(t.Context(), servertest.EvenSpec(1_000, 10, 1), key) // funded, and then the process died
 	testenv.Must(t, err)
-	if _, err := u.service.Create(t.Context(), servertest.EvenSpec(500, 5, 1), key); !errors.Is(
-		err,
-		ledger.ErrIdempotencyUnequal,
-	) {
-		t.Errorf("another body: %v", err)
-	}
+	testenv.WantErr(t, testenv.Err(u.service.Create(t.Context(), servertest.EvenSpec(500, 5, 1), key)),
+		ledger.ErrIdempotencyUnequal, "another body")
 	again, err := u.service.Create(t.Context(), servertest.EvenSpec(1_000, 10, 1), key)
 	if err != nil || again.ID != cut.ID || again.Status != rain.Open {
 		t.Errorf("the same body: %+v, %v", again, err)

@@ -3,7 +3,6 @@ package campaigns
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"pgregory.net/rapid"
@@ -23,13 +22,10 @@ func (i *interleaving) check() {
 			where[packet] = append(where[packet], place)
 		}
 	}
-	owner := map[int]string{}
-	i.must(i.ledger.Rebuilds.EachAssigned(ctx, i.c, rain.Numbers{{First: 0, Last: i.c.Packets - 1}},
-		func(k posting.Assigned) error {
-			owner[k.Win.Packet] = k.Win.User + " " + k.Win.Drop
-			put("the ledger", rain.Numbers{{First: k.Win.Packet, Last: k.Win.Packet}})
-			return nil
-		}))
+	owner := i.owners()
+	for packet := range owner {
+		put("the ledger", rain.Numbers{{First: packet, Last: packet}})
+	}
 	given := i.given()
 	put("the sponsor", given)
 	moves, err := posting.MoveTable.List(ctx, i.db, "WHERE campaign_id = ?", i.c.ID)
@@ -97,6 +93,20 @@ func (i *interleaving) check() {
 	}
 }
 
+// owners are the players and drops that the ledger has packets for.
+func (i *interleaving) owners() map[int]string {
+	owner := map[int]string{}
+	i.must(i.ledger.Rebuilds.EachAssigned(i.Context(), i.c, rain.Numbers{{First: 0, Last: i.c.Packets - 1}},
+		func(k posting.Assigned) error {
+			if owner[k.Win.Packet] != "" {
+				i.rt.Fatalf("packet %d has two owners", k.Win.Packet)
+			}
+			owner[k.Win.Packet] = k.Win.User + " " + k.Win.Drop
+			return nil
+		}))
+	return owner
+}
+
 // given is what went back to the sponsor.
 func (i *interleaving) given() (all rain.Numbers) {
 	texts, err := sqldb.Column[string](i.Context(), i.db, "SELECT numbers FROM reclaim WHERE campaign_id = ?", i.c.ID)
@@ -142,13 +152,8 @@ func (i *interleaving) end() {
 		i.must(i.grabber.CloseCampaign(ctx, i.c))
 	}
 	finish()
-	owner := map[int]string{}
-	i.must(i.ledger.Rebuilds.EachAssigned(ctx, i.c, rain.Numbers{{First: 0, Last: i.c.Packets - 1}},
-		func(k posting.Assigned) error {
-			owner[k.Win.Packet] = k.Win.User + " " + k.Win.Drop
-			return nil
-		}))
-	for key, packet := range maps.All(i.told) {
+	owner := i.owners()
+	for key, packet := range i.told {
 		if owner[packet] != key {
 			i.rt.Fatalf("%s was told of packet %d, which is %q's", key, packet, owner[packet])
 		}

@@ -2,7 +2,6 @@ package campaigns
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"maps"
 	"slices"
@@ -11,8 +10,6 @@ import (
 	"pgregory.net/rapid"
 
 	"redrain/grab/store"
-	"redrain/payout/ledger/posting"
-	"redrain/rain"
 )
 
 // savedShard is all that Redis has of a shard.
@@ -84,35 +81,10 @@ func (i *interleaving) tryRebuild(r *Rebuilder) {
 	}
 }
 
-// cutLedger ends a rebuild in the middle.
-type cutLedger struct {
-	*posting.Rebuilds
-	at string
-}
-
-func (s *cutLedger) Fence(ctx context.Context, campaign string, shard int, attempt int64) (posting.Barrier, error) {
-	if s.at == "before the fence" {
-		return posting.Barrier{}, errCut
-	}
-	barrier, err := s.Rebuilds.Fence(ctx, campaign, shard, attempt)
-	if s.at == "after the fence" {
-		err = errCut
-	}
-	return barrier, err
-}
-
-func (s *cutLedger) Top(ctx context.Context, c *rain.Campaign, shard, limit int) ([]posting.Total, error) {
-	if s.at == "when all is read" {
-		return nil, errCut
-	}
-	return s.Rebuilds.Top(ctx, c, shard, limit)
-}
-
 // cutRebuild is a rebuild that is cut off.
 func (i *interleaving) cutRebuild() {
 	r := i.another()
-	r.o.Ledger = &cutLedger{i.ledger.Rebuilds, rapid.SampledFrom([]string{"before the fence", "after the fence",
-		"when all is read"}).Draw(i.rt, "cut")}
+	i.at(r, rapid.SampledFrom([]string{"fence", "fenced", "top"}).Draw(i.rt, "cut before"), cut)
 	i.tryRebuild(r)
 }
 

@@ -90,12 +90,8 @@ func (l *laned) tap(user string) {
 
 // settle posts all that is in the outboxes.
 func (l *laned) settle() {
-	for shard := range l.c.Shards {
-		entries, _, err := l.grabber.Page(l.Context(), l.c.ID, shard, "", 1000)
-		testenv.Must(l.rt, err)
-		if posted := l.post(entries); len(posted.Dead) > 0 {
-			l.rt.Fatalf("dead letters: %+v", posted.Dead)
-		}
+	if dead := l.lossy.settle(l.c); len(dead) > 0 {
+		l.rt.Fatalf("dead letters: %+v", dead)
 	}
 }
 

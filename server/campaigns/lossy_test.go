@@ -2,7 +2,6 @@ package campaigns
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -16,11 +15,11 @@ import (
 	"redrain/grab/outcome"
 	"redrain/internal/embedded"
 	"redrain/internal/testenv"
-	"redrain/payout/ledger"
 	"redrain/payout/ledger/posting"
 	"redrain/payout/pipeline"
 	"redrain/rain"
 	"redrain/server/cluster"
+	"redrain/server/servertest"
 )
 
 // lossy is an upkeep whose Redis may forget, with the way from the outbox to the ledger in the test's own hands.
@@ -61,7 +60,7 @@ func newLossy(t *testing.T, addr string) *lossy {
 }
 
 // another is the rebuilder of another node. It takes all others for dead: a lease guards nothing.
-func (l *lossy) another() *Rebuilder { return l.rebuilderWith(everybodys{}, "node") }
+func (l *lossy) another() *Rebuilder { return l.rebuilderWith(servertest.Leases{}, "node") }
 
 // rebuilderWith is the rebuilder of a node.
 func (l *lossy) rebuilderWith(leases cluster.Leases, node string) *Rebuilder {
@@ -72,15 +71,6 @@ func (l *lossy) rebuilderWith(leases cluster.Leases, node string) *Rebuilder {
 		Outbox: l.grabber, Wins: l.grabber, Letters: l.ledger.Poster, Restorer: l.grabber,
 	})
 }
-
-// everybodys are leases that everybody has who asks.
-type everybodys struct{}
-
-func (everybodys) Lease(context.Context, string, string, time.Duration) (ledger.Tenure, error) {
-	return ledger.Tenure{Term: 1}, nil
-}
-func (everybodys) Fenced(ctx context.Context, _ string, _ int64) context.Context { return ctx }
-func (everybodys) ReleaseLease(context.Context, string, string) error            { return nil }
 
 // raining makes a campaign on which a rain falls.
 func (l *lossy) raining(spec rain.Spec) *rain.Campaign {

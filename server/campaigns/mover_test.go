@@ -143,6 +143,50 @@ func (l *lossy) stock(c *rain.Campaign, what string) []int {
 	return left
 }
 
+// levels are the shards as the mover sees them.
+func (l *lossy) levels(c *rain.Campaign) []store.Level {
+	l.Helper()
+	levels, err := l.grabber.Shards(l.Context(), c)
+	testenv.Must(l, err)
+	return levels
+}
+
+// left is how many packets each shard offers.
+func (l *lossy) left(c *rain.Campaign) (left []int) {
+	l.Helper()
+	for _, s := range l.levels(c) {
+		left = append(left, s.Left)
+	}
+	return left
+}
+
+// noMoves fails the test if a move is under way, by Redis or by the ledger.
+func (l *lossy) noMoves(c *rain.Campaign, what string) {
+	l.Helper()
+	open, err := l.ledger.Moves.Open(l.Context(), c.ID)
+	testenv.Must(l, err)
+	testenv.Equal(l, len(open), 0, "%s: open moves", what)
+	for shard, s := range l.levels(c) {
+		testenv.Equal(l, len(s.Lent), 0, "%s: moves of shard %d", what, shard)
+	}
+}
+
+// wantLost fails the test unless so many shards are lost.
+func (l *lossy) wantLost(c *rain.Campaign, count int) {
+	l.Helper()
+	lost, err := l.grabber.Lost(l.Context(), c)
+	testenv.Must(l, err)
+	testenv.Equal(l, len(lost), count, "lost shards %v", lost)
+}
+
+// balanced fails the test unless the books balance, and nothing is unsettled or dead.
+func (l *lossy) balanced(c *rain.Campaign, what string) {
+	l.Helper()
+	if got := l.books(c); !got.Balanced || got.Unsettled != 0 || got.Dead != 0 {
+		l.Errorf("%s: the books: %+v", what, got)
+	}
+}
+
 // TestAMoveThatIsCutOff, before or after any of its steps, and perhaps with the loss of a shard: another mover
 // carries it on, and each packet is in one place all the while. In the end nothing is under way.
 func TestAMoveThatIsCutOff(t *testing.T) {
@@ -174,23 +218,15 @@ func TestAMoveThatIsCutOff(t *testing.T) {
 				}
 				l.stock(c, what+", before it is carried on")
 				for range 2 { // the second time there is nothing left to do
-					if err := l.mover(nil).look(t.Context(), c, &pace{}); err != nil {
-						t.Errorf("%s: carried on: %v", what, err)
-					}
+					testenv.WantErr(t, l.mover(nil).look(t.Context(), c, &pace{}), nil, what, "carried on")
 				}
 				got := l.stock(c, what+", in the end")
 				if whole := []int{10, 10, 10}; !slices.Equal(got, []int{6, 14, 10}) &&
 					(!slices.Equal(got, whole) || at != "lend" && lost == "nobody") {
 					t.Errorf("%s: the shards have %v", what, got)
 				}
-				open, err := l.ledger.Moves.Open(t.Context(), c.ID)
-				if levels, failed := l.grabber.Shards(t.Context(), c); err != nil || failed != nil || len(open) > 0 ||
-					len(levels[0].Lent) > 0 {
-					t.Errorf("%s: %v are under way, %+v (%v, %v)", what, open, levels, err, failed)
-				}
-				if got := l.books(c); !got.Balanced {
-					t.Errorf("%s: the books: %+v", what, got)
-				}
+				l.noMoves(c, what)
+				l.balanced(c, what)
 			}
 		}
 	}
@@ -207,10 +243,7 @@ func TestALostRecipientHoldsUpNobody(t *testing.T) {
 	l.loseShard(c, 1)
 	m.Dry(c.ID, cluster.DryShard{Shard: 0, Node: "n", Taps: 3})
 	testenv.Must(t, m.look(t.Context(), c, &pace{}))
-	levels, err := l.grabber.Shards(t.Context(), c)
-	if err != nil || levels[0].Left != 3 || levels[2].Left != 7 {
-		t.Errorf("%+v, %v", levels, err)
-	}
+	testenv.Equal(t, l.left(c), []int{3, 0, 7}, "left")
 	l.rebuild(c.ID)
 	l.now += finishEveryMS
 	testenv.Must(t, m.look(t.Context(), c, &pace{}))
@@ -225,14 +258,10 @@ func TestAMoveThatIsGoneIsNotMadeAgain(t *testing.T) {
 	l := newLossy(t, forgetful["in-process"](t))
 	c := l.raining(servertest.EvenSpec(300, 30, 3))
 	testenv.Must(t, testenv.Err(l.grabber.Lend(t.Context(), c.ID, 0, 1, "m", 4)))
-	seen, err := l.grabber.Shards(t.Context(), c)
-	if err != nil || len(seen[0].Lent) != 1 {
-		t.Fatalf("%+v, %v", seen, err)
-	}
+	seen := l.levels(c)
+	testenv.Equal(t, len(seen[0].Lent), 1, "moves")
 	for range 2 { // the second time of what is not so any more
 		testenv.Must(t, l.mover(nil).finish(t.Context(), c, seen, &pace{}))
-		if got := l.stock(c, "ended"); !slices.Equal(got, []int{6, 14, 10}) {
-			t.Errorf("the shards have %v", got)
-		}
+		testenv.Equal(t, l.stock(c, "ended"), []int{6, 14, 10}, "the shards have")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"redrain/grab/store"
+	"redrain/internal/testenv"
 	"redrain/rain"
 	"redrain/server/cluster"
 )
@@ -77,9 +78,7 @@ func TestPlan(t *testing.T) {
 			}
 			continue
 		}
-		if got := plan(c.levels, rates, needs, nil); !slices.Equal(got, c.want) {
-			t.Errorf("%s: %v, want %v", name, got, c.want)
-		}
+		testenv.Equal(t, plan(c.levels, rates, needs, nil), c.want, "%s", name)
 	}
 }
 
@@ -200,9 +199,7 @@ func TestPace(t *testing.T) {
 		now += 200
 		p.note(levels, now)
 	}
-	if p.rates[0] != 0 {
-		t.Errorf("rates %v", p.rates)
-	}
+	testenv.Equal(t, p.rates[0], 0, "rates %v", p.rates)
 }
 
 // What was won on a shard while it was unknown is not taken for won at once when it is back.
@@ -216,14 +213,10 @@ func TestAnUnknownShardHasNoPace(t *testing.T) {
 	p.note(levels, 2000)
 	levels[0] = store.Level{Known: true, Won: 1000} // and back
 	p.note(levels, 3000)
-	if !slices.Equal(p.rates, []float64{0, 0}) {
-		t.Errorf("nobody has won: %v", p.rates)
-	}
+	testenv.Equal(t, p.rates, []float64{0, 0}, "rates, as nobody has won")
 	levels[0].Won, levels[1].Won = 1010, 1020
 	p.note(levels, 4000)
-	if !slices.Equal(p.rates, []float64{10, 20}) {
-		t.Errorf("%v", p.rates)
-	}
+	testenv.Equal(t, p.rates, []float64{10, 20}, "rates")
 }
 
 func TestSoldOutIsOfTheCampaign(t *testing.T) {

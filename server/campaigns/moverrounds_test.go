@@ -135,13 +135,7 @@ func runMover(t *testing.T, s *illStock, ids ...string) (m *Mover, stop func()) 
 	known := &allRaining{ids: ids, stock: s}
 	m = NewMover(MoverOptions{Node: memoryNode(known, known, func() int64 { return time.Now().UnixMilli() }),
 		Stock: s, Ledger: freeRows{}, Sums: s})
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- m.Run(ctx) }()
-	return m, func() {
-		cancel()
-		testenv.Must(t, <-ended)
-	}
+	return m, testenv.Run(t, m.Run)
 }
 
 // TestOneCampaignHoldsUpNoOther: while something is the matter with one campaign, another one gets its stock: ahead,
@@ -222,9 +216,7 @@ func TestLanesTakeTurns(t *testing.T) {
 	for _, m := range inTurns([][]transfer{moves(0, 4), nil, moves(10, 2)}) {
 		from = append(from, m.from)
 	}
-	if want := []int{0, 10, 1, 11, 2, 3}; !slices.Equal(from, want) {
-		t.Errorf("%v, want %v", from, want)
-	}
+	testenv.Equal(t, from, []int{0, 10, 1, 11, 2, 3}, "from")
 }
 
 // someAway is a stock in which nothing that some shards lend would outlast its master.
@@ -269,11 +261,8 @@ func TestAStockIsNotEmptiedByMovesThatWait(t *testing.T) {
 				}
 				l.now += 200
 			}
-			levels, err := l.grabber.Shards(t.Context(), c)
-			testenv.Must(t, err)
-			if n := len(levels[0].Lent) + len(levels[2].Lent); n != fault.wait {
-				t.Errorf("%d moves wait: %+v", n, levels)
-			}
+			levels := l.levels(c)
+			testenv.Equal(t, len(levels[0].Lent)+len(levels[2].Lent), fault.wait, "moves wait: %+v", levels)
 			if len(fault.away) == 1 && levels[1].Left != 14 {
 				t.Errorf("the shard got nothing from another one that can lend: %+v", levels)
 			}
@@ -288,9 +277,7 @@ func TestAStockIsNotEmptiedByMovesThatWait(t *testing.T) {
 			l.now += finishEveryMS
 			testenv.Must(t, m.look(t.Context(), c, p))
 			l.stock(c, "in the end")
-			if open, err := l.ledger.Moves.Open(t.Context(), c.ID); err != nil || len(open) > 0 {
-				t.Errorf("%v are under way (%v)", open, err)
-			}
+			l.noMoves(c, "in the end")
 		})
 	}
 }

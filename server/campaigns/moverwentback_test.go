@@ -31,23 +31,15 @@ func TestALoanThatHungWhileRedisWentBack(t *testing.T) {
 					if err := m.carry(t.Context(), c, []transfer{{0, 1, 6}}, &p.refusals); !errors.Is(err, errCut) {
 						t.Fatal(err)
 					}
-					levels, err := l.grabber.Shards(t.Context(), c)
-					if err != nil || len(levels[0].Lent) != 1 {
-						t.Fatalf("%+v, %v", levels, err)
-					}
-					lent = levels[0].Lent[0]
+					lent = l.levels(c)[0].Lent[0]
 				})
 				since(l, c)
 				testenv.Must(t, l.mover(nil).end(t.Context(), c.ID, 0, lent))
 				l.alarm("redis_went_back", c.ID)
 				l.wantNoTaps(c)
 				testenv.Must(t, testenv.Err(l.rebuilder.Rebuild(t.Context(), c.ID)))
-				if got := l.stock(c, "rebuilt"); got[0] != 9 || got[1] != 21 {
-					t.Errorf("the shards have %v", got)
-				}
-				if got := l.books(c); !got.Balanced || got.Unsettled != 0 || got.Dead != 0 {
-					t.Errorf("the books: %+v", got)
-				}
+				testenv.Equal(t, l.stock(c, "rebuilt"), []int{9, 21}, "the shards have")
+				l.balanced(c, "rebuilt")
 			})
 		}
 	}
@@ -70,10 +62,6 @@ func TestAMoveThatIsDoneMayBeForgotten(t *testing.T) {
 	l.loseShard(c, 0)
 	testenv.Must(t, testenv.Err(l.rebuilder.Rebuild(t.Context(), c.ID)))
 	testenv.Must(t, m.end(t.Context(), c.ID, 0, *second))
-	if got := l.stock(c, "all is done"); got[0] != 6 || got[1] != 24 {
-		t.Errorf("the shards have %v", got)
-	}
-	if lost, err := l.grabber.Lost(t.Context(), c); err != nil || len(lost) > 0 {
-		t.Errorf("lost %v, %v", lost, err)
-	}
+	testenv.Equal(t, l.stock(c, "all is done"), []int{6, 24}, "the shards have")
+	l.wantLost(c, 0)
 }

@@ -15,51 +15,52 @@ func autoRain(seconds int64) *rain.Rain {
 	return r
 }
 
-// oddsPlayed is a rain of some seconds with odds that are set from beat to beat as Odds does, and a crowd of which each
-// player taps in a beat with a chance. It returns in which part of the rain's beats the stock has ended; above 1 where
-// something is left, which is the second result.
-func oddsPlayed(seconds int64, packets int, online func(part float64) int, taps func(part float64) float64,
-	seed uint64) (ended float64, left int) {
+// oddsPlayed is a rain of some seconds with odds that are set from beat to beat as Odds does, and in each lane a crowd
+// of which each player taps in a beat with a chance. It returns for each lane in which part of the rain's beats the
+// stock has ended, above 1 where something is left, and how much is left.
+func oddsPlayed(t *testing.T, seconds int64, packets []int, online func(lane int, part float64) int,
+	taps func(part float64) float64, seed uint64) (ended []float64, lanes []lane) {
+	t.Helper()
 	r := autoRain(seconds)
-	dice := rand.New(rand.NewPCG(seed, 7))
-	k, won := &crowd{}, 0
-	left = packets
-	ended = 2
+	dice, k := rand.New(rand.NewPCG(seed, 7)), newCrowds()
+	for _, n := range packets {
+		ended, lanes = append(ended, 2), append(lanes, lane{left: n})
+	}
 	for now := r.StartsAt - 10_000; now < r.StartsAt+r.DurationMS; now += 250 {
-		beat := r.BeatOf(now)
-		part := float64(now-r.StartsAt) / float64(r.DurationMS)
-		here := online(max(part, 0))
-		if now < r.StartsAt-2_800 {
-			here = 0 // they come in the countdown
-		}
-		k.note(r, beat, won, int64(here))
-		if next, ok := k.next(r, left, int64(here), now); ok {
-			if err := r.SetOdds(next, now); err != nil {
-				panic(err)
+		beat, part := r.BeatOf(now), float64(now-r.StartsAt)/float64(r.DurationMS)
+		if now >= r.StartsAt-2_800 { // they come in the countdown
+			for i := range lanes {
+				lanes[i].online = int64(online(i, max(part, 0)))
 			}
+		}
+		if next, ok := k.next(r, lanes, now); ok {
+			testenv.Must(t, r.SetOdds(next, now))
 		}
 		if beat < 0 || now != r.BeatAt(beat) {
 			continue
 		}
-		chance := taps(part) * float64(r.OddsOf(beat, rain.LanePlayers)) / float64(rain.OddsOne)
-		for range here {
-			if dice.Float64() < chance && left > 0 {
-				won, left = won+1, left-1
+		for i := range lanes {
+			l, chance := &lanes[i], taps(part)*float64(r.OddsOf(beat, rain.Lane(i)))/float64(rain.OddsOne)
+			for range l.online {
+				if dice.Float64() < chance && l.left > 0 {
+					l.won, l.left = l.won+1, l.left-1
+				}
+			}
+			if l.left == 0 && ended[i] > 1 {
+				ended[i] = float64(beat+1) / float64(r.Beats())
 			}
 		}
-		if left == 0 && ended == 2 {
-			ended = float64(beat+1) / float64(r.Beats())
-		}
 	}
-	return ended, left
+	return ended, lanes
 }
+
+func always(p float64) func(float64) float64 { return func(float64) float64 { return p } }
 
 // TestTheStockEndsWithTheRain: whatever the crowd does, the stock ends in the last tenth of the rain; or what is left
 // is less than a hundredth, or everybody wins and there are too few of them.
 func TestTheStockEndsWithTheRain(t *testing.T) {
 	t.Parallel()
 	steady := func(n int) func(float64) int { return func(float64) int { return n } }
-	always := func(p float64) func(float64) float64 { return func(float64) float64 { return p } }
 	for name, tc := range map[string]struct {
 		seconds int64
 		packets int
@@ -79,9 +80,10 @@ func TestTheStockEndsWithTheRain(t *testing.T) {
 		"waking up":      {60, 5_000, steady(3_000), func(p float64) float64 { return 0.2 + 0.7*p }},
 	} {
 		for seed := range uint64(10) {
-			ended, left := oddsPlayed(tc.seconds, tc.packets, tc.online, tc.taps, seed)
-			if ended < 0.9 || ended > 1 && left > tc.packets/100 {
-				t.Errorf("%s, seed %d: ended at %.2f, %d of %d left", name, seed, ended, left, tc.packets)
+			ended, lanes := oddsPlayed(t, tc.seconds, []int{tc.packets},
+				func(_ int, part float64) int { return tc.online(part) }, tc.taps, seed)
+			if ended[0] < 0.9 || ended[0] > 1 && lanes[0].left > tc.packets/100 {
+				t.Errorf("%s, seed %d: ended at %.2f, %d of %d left", name, seed, ended[0], lanes[0].left, tc.packets)
 			}
 		}
 	}
@@ -90,10 +92,9 @@ func TestTheStockEndsWithTheRain(t *testing.T) {
 // TestTooFewForTheStock: where everybody could win in each beat and something would be left, everybody does.
 func TestTooFewForTheStock(t *testing.T) {
 	t.Parallel()
-	if ended, left := oddsPlayed(60, 5_000, func(float64) int { return 10 }, func(float64) float64 { return 1 },
-		1); ended <= 1 ||
-		left > 5_000-550 {
-		t.Errorf("ended at %.2f, %d left: 10 players win at most 600", ended, left)
+	ended, lanes := oddsPlayed(t, 60, []int{5_000}, func(int, float64) int { return 10 }, always(1), 1)
+	if left := lanes[0].left; ended[0] <= 1 || left > 5_000-550 {
+		t.Errorf("ended at %.2f, %d left: 10 players win at most 600", ended[0], left)
 	}
 }
 
@@ -109,32 +110,8 @@ func TestEachLaneEndsWithTheRain(t *testing.T) {
 		"the same of each": {[...]int{1_000, 1_000}, [...]int{2_500, 2_500}},
 	} {
 		for seed := range uint64(5) {
-			r := autoRain(60)
-			dice := rand.New(rand.NewPCG(seed, 9))
-			k, lanes, ended := newCrowds(), make([]lane, rain.LaneCount), [rain.LaneCount]float64{2, 2}
-			for i := range lanes {
-				lanes[i].left, lanes[i].online = tc.packets[i], int64(tc.heads[i])
-			}
-			for now := r.StartsAt - 2_500; now < r.StartsAt+r.DurationMS; now += 250 {
-				if next, ok := k.next(r, lanes, now); ok {
-					testenv.Must(t, r.SetOdds(next, now))
-				}
-				beat := r.BeatOf(now)
-				if beat < 0 || now != r.BeatAt(beat) {
-					continue
-				}
-				for i := range lanes {
-					chance := 0.9 * float64(r.OddsOf(beat, rain.Lane(i))) / float64(rain.OddsOne)
-					for range tc.heads[i] {
-						if dice.Float64() < chance && lanes[i].left > 0 {
-							lanes[i].left, lanes[i].won = lanes[i].left-1, lanes[i].won+1
-						}
-					}
-					if lanes[i].left == 0 && ended[i] > 1 {
-						ended[i] = float64(beat+1) / float64(r.Beats())
-					}
-				}
-			}
+			ended, lanes := oddsPlayed(t, 60, tc.packets[:], func(lane int, _ float64) int { return tc.heads[lane] },
+				always(0.9), seed)
 			for i, l := range lanes {
 				everybody := tc.heads[i]*54 < tc.packets[i] // then all win whenever they draw, and something is left
 				if ended[i] < 0.9 || ended[i] > 1 && l.left > max(tc.packets[i]/50, 5) && !everybody {

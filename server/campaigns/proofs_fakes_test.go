@@ -235,14 +235,9 @@ func proofsOf(f *fakeBooks, node string) (p *Proofs, heard func() []string) {
 func reconcilerAt(t *testing.T, f *fakeBooks, node string) (p *Proofs, heard func() []string, stop func()) {
 	t.Helper()
 	p, heard = proofsOf(f, node)
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- p.Run(ctx) }()
+	stop = testenv.Run(t, p.Run)
 	synctest.Wait()
-	return p, heard, func() {
-		cancel()
-		testenv.Must(t, <-ended)
-	}
+	return p, heard, stop
 }
 
 type lineWriter func(string)

@@ -17,8 +17,7 @@ import (
 func TestReconcilerSaysOnceWhatIsWrong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeBooks("c1", "c2")
-		_, heard, stop := reconcilerAt(t, f, "a")
-		defer stop()
+		_, heard, _ := reconcilerAt(t, f, "a")
 		expect := func(what string, want ...string) {
 			t.Helper()
 			got := heard()
@@ -59,9 +58,7 @@ func TestReconcilerSaysOnceWhatIsWrong(t *testing.T) {
 		f.set(func() { f.live, f.rows = []string{"c1"}, nil })
 		minutes(2)
 		expect("one is drained")
-		if !slices.Equal(f.rows, []string{"c2"}) {
-			t.Errorf("rows were looked at of %q, want those of the drained one, once", f.rows)
-		}
+		testenv.Equal(t, f.rows, []string{"c2"}, "rows of the drained one, once")
 		f.set(func() {
 			f.found[""] = "transaction 3"
 			f.found["drained"] = "packet 1"
@@ -90,8 +87,7 @@ func TestOneNodeReconciles(t *testing.T) {
 		f := newFakeBooks("c1")
 		f.found["c1"] = "packet 7"
 		_, heardA, stopA := reconcilerAt(t, f, "a")
-		_, heardB, stopB := reconcilerAt(t, f, "b")
-		defer stopB()
+		_, heardB, _ := reconcilerAt(t, f, "b")
 		minutes(25)
 		if len(heardA()) == 0 || f.sums["a"] != 25 || f.all["a"] != 1 || f.sums["b"] != 0 || f.all["b"] != 0 {
 			t.Errorf("sums %v, all %v, forgot %v", f.sums, f.all, f.forgot)
@@ -139,19 +135,14 @@ func TestADrainedCampaignIsProvedByRow(t *testing.T) {
 		minutes(2)
 		stop()
 		f.set(func() {
-			if !slices.Equal(f.rows, []string{"c2", "c2"}) {
-				t.Errorf("rows were looked at of %q", f.rows)
-			}
+			testenv.Equal(t, f.rows, []string{"c2", "c2"}, "looks at rows")
 			f.rows = nil
 			delete(f.away, "c2")
 		})
-		_, _, stop = reconcilerAt(t, f, "b")
-		defer stop()
+		reconcilerAt(t, f, "b")
 		minutes(5)
 		f.set(func() {
-			if !slices.Equal(f.rows, []string{"c2"}) {
-				t.Errorf("after a restart rows were looked at of %q", f.rows)
-			}
+			testenv.Equal(t, f.rows, []string{"c2"}, "looks at rows after a restart")
 		})
 	})
 }
@@ -177,10 +168,8 @@ func TestProofsThatGrowOldAreAnAlarm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeBooks("c1", "c2")
 		f.stuck = make(chan struct{})
-		a, heardA, stopA := reconcilerAt(t, f, "a")
-		b, heardB, stopB := reconcilerAt(t, f, "b")
-		defer stopA()
-		defer stopB()
+		a, heardA, _ := reconcilerAt(t, f, "a")
+		b, heardB, _ := reconcilerAt(t, f, "b")
 		// expect compares the alarms of each node.
 		expect := func(what string, want ...string) {
 			t.Helper()

@@ -1,6 +1,7 @@
 package campaigns
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -20,12 +21,13 @@ func TestASecondLossWhileARebuilderHangs(t *testing.T) {
 	l.forget()
 	var told []rain.Entry
 	first, second := l.rebuilder, l.another()
-	first.o.Ledger = &stepped{Rebuilds: l.ledger.Rebuilds, begins: func() {
+	l.at(first, "begin", func(context.Context) error {
 		testenv.Must(t, testenv.Err(second.Rebuild(t.Context(), c.ID)))
 		told = l.win(c, 0, "told")
 		l.publish(told)
 		l.forget()
-	}}
+		return nil
+	})
 	if done := l.rebuild(c.ID); done.Wins != 1 || done.Packets != 9 {
 		t.Errorf("rebuilt: %+v", done)
 	}

@@ -50,9 +50,7 @@ func TestRebuild(t *testing.T) {
 			// A player who has won the same drop before gets the same; and then one packet more, which is all that
 			// is allowed.
 			fresh := l.win(c, 0, "posted-3", "published-3")
-			if len(fresh) != 0 {
-				t.Errorf("won again: %+v", fresh)
-			}
+			testenv.Equal(t, len(fresh), 0, "won again: %+v", fresh)
 			late := l.post(lost)
 			if len(late.Void) != 10 || len(late.Dead)+len(late.Settled) != 0 {
 				t.Errorf("what comes too late: %+v", late)
@@ -65,18 +63,14 @@ func TestRebuild(t *testing.T) {
 			if p := l.post(fresh); p.New != 2 || len(p.Void)+len(p.Dead) != 0 {
 				t.Errorf("the life after: %+v", p)
 			}
-			if got := l.books(c); !got.Balanced || got.Dead != 0 {
-				t.Errorf("the books: %+v", got)
-			}
+			l.balanced(c, "the life after")
 			l.quiet()
 			// The relay of another node publishes what it had read before the loss. It is known to be void, and
 			// stays so.
 			l.publish(lost)
 			l.forget()
 			l.rebuild(c.ID)
-			if got := l.books(c); !got.Balanced || got.Dead != 0 {
-				t.Errorf("the books after the second loss: %+v", got)
-			}
+			l.balanced(c, "after the second loss")
 		})
 	}
 }
@@ -118,22 +112,20 @@ func TestAVoidWinRaisesAnAlarm(t *testing.T) {
 	l.publish([]rain.Entry{{Ref: rain.EntryRef{Campaign: c.ID, ID: "9-0"},
 		SealedAt: l.now, Reclaim: &rain.Reclaim{Numbers: rain.Numbers{{First: 2, Last: 9}},
 			Seal: grabtest.Ring.Closing(c.ID, 0, l.now)}}})
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- l.settler.Run(ctx) }()
+	stop := testenv.Run(t, l.settler.Run)
 	l.alarm("void_win", c.ID)
 	testenv.Eventually(t, 10*time.Second, "all is settled", func() bool {
 		n, err := l.grabber.Pending(t.Context(), c)
 		return err == nil && n == 0
 	})
-	cancel()
-	testenv.Must(t, <-ended)
+	stop()
 	if got := l.books(c); !got.Balanced || got.Paid != 0 || got.Stock != 100 {
 		t.Errorf("the books: %+v", got)
 	}
 }
 
-// TestRebuildOfAClosedCampaign: the rest that was on its way back goes back once, whichever way it had come.
+// TestRebuildOfAClosedCampaign: the rest that was on its way back goes back once, whichever way it had come. No
+// campaign is rebuilt that is drained, unknown or loading.
 func TestRebuildOfAClosedCampaign(t *testing.T) {
 	l := newLossy(t, forgetful["in-process"](t))
 	c := l.raining(servertest.EvenSpec(900, 90, 3))
@@ -159,13 +151,10 @@ func TestRebuildOfAClosedCampaign(t *testing.T) {
 	if p := l.post(reclaims); len(p.Void) != 1 || len(p.Dead) != 0 {
 		t.Errorf("the old reclaims: %+v", p)
 	}
-	var err error
 	for range 2 {
-		if c, err = l.keep(c.ID); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, testenv.Err(l.keep(c.ID)))
 	}
-	if !c.Drained {
+	if c = l.campaign(c.ID); !c.Drained {
 		t.Error("it is not drained")
 	}
 	l.wantSponsor(1_000_000_000 - 120)
@@ -173,16 +162,11 @@ func TestRebuildOfAClosedCampaign(t *testing.T) {
 	if got := l.books(c); !got.Balanced || got.Reclaimed != 780 || got.Paid != 120 {
 		t.Errorf("the books: %+v", got)
 	}
-}
-
-func TestRebuildRefuses(t *testing.T) {
-	l := newLossy(t, forgetful["in-process"](t))
-	if _, err := l.rebuilder.Rebuild(t.Context(), "nowhere"); !errors.Is(err, posting.ErrUnknownCampaign) {
-		t.Errorf("an unknown campaign: %v", err)
-	}
-	c, err := l.service.fund(t.Context(), servertest.EvenSpec(100, 10, 1), "")
+	testenv.WantErr(t, testenv.Err(l.rebuilder.Rebuild(t.Context(), "nowhere")), posting.ErrUnknownCampaign,
+		"an unknown campaign")
+	loading, err := l.service.fund(t.Context(), servertest.EvenSpec(100, 10, 1), "")
 	testenv.Must(t, err)
-	testenv.WantErr(t, testenv.Err(l.rebuilder.Rebuild(t.Context(), c.ID)), rain.ErrNotStocked, "a loading campaign")
+	testenv.WantErr(t, testenv.Err(l.rebuilder.Rebuild(t.Context(), loading.ID)), rain.ErrNotStocked, "a loading one")
 }
 
 // TestTwoRebuildersMeet, again and again. The outbox goes on above the ledger's barrier, so new wins are not void.
@@ -226,27 +210,46 @@ func TestTwoRebuildersMeet(t *testing.T) {
 	}
 }
 
-// stepped is a ledger whose steps the test follows.
+// stepped is a ledger that asks the test before each step; a step that the test fails is not made.
 type stepped struct {
 	*posting.Rebuilds
-	begins, fenced func() // before an attempt is counted, after a fence is set; may be nil
+	step func(ctx context.Context, name string) error // "begin", "fence", "fenced" (after it) and "top"
 }
 
 func (s *stepped) BeginRebuild(ctx context.Context, campaign string, shard int) (int64, error) {
-	if s.begins != nil {
-		s.begins()
+	if err := s.step(ctx, "begin"); err != nil {
+		return 0, err
 	}
 	return s.Rebuilds.BeginRebuild(ctx, campaign, shard)
 }
 
 func (s *stepped) Fence(ctx context.Context, campaign string, shard int,
 	attempt int64) (posting.Barrier, error) {
-	barrier, err := s.Rebuilds.Fence(ctx, campaign, shard, attempt)
-	if s.fenced != nil {
-		s.fenced()
+	if err := s.step(ctx, "fence"); err != nil {
+		return posting.Barrier{}, err
 	}
-	return barrier, err
+	barrier, err := s.Rebuilds.Fence(ctx, campaign, shard, attempt)
+	return barrier, errors.Join(err, s.step(ctx, "fenced"))
 }
+
+func (s *stepped) Top(ctx context.Context, c *rain.Campaign, shard, limit int) ([]posting.Total, error) {
+	if err := s.step(ctx, "top"); err != nil {
+		return nil, err
+	}
+	return s.Rebuilds.Top(ctx, c, shard, limit)
+}
+
+// at has r run do before a step of its rebuilds.
+func (l *lossy) at(r *Rebuilder, step string, do func(context.Context) error) {
+	r.o.Ledger = &stepped{l.ledger.Rebuilds, func(ctx context.Context, name string) error {
+		if name == step {
+			return do(ctx)
+		}
+		return nil
+	}}
+}
+
+func cut(context.Context) error { return errCut }
 
 // TestAFenceIsOnlySetByWhoCanOpen: one rebuilder has fenced when another one comes, fences too, and waits until the
 // first has gone to its end. That end must not open the shard: its outbox would go on below the second one's
@@ -257,16 +260,15 @@ func TestAFenceIsOnlySetByWhoCanOpen(t *testing.T) {
 	l.forget()
 	first, second := l.rebuilder, l.another()
 	firstEnded, secondFenced, secondEnded := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	second.o.Ledger = &stepped{Rebuilds: l.ledger.Rebuilds, fenced: func() { close(secondFenced); <-firstEnded }}
-	first.o.Ledger = &stepped{Rebuilds: l.ledger.Rebuilds, fenced: func() {
+	l.at(second, "fenced", func(context.Context) error { close(secondFenced); <-firstEnded; return nil })
+	l.at(first, "fenced", func(context.Context) error {
 		go func() { _, err := second.Rebuild(t.Context(), c.ID); secondEnded <- err }()
 		<-secondFenced
-	}}
+		return nil
+	})
 	testenv.WantErr(t, testenv.Err(first.Rebuild(t.Context(), c.ID)), store.ErrSuperseded, "the first")
 	close(firstEnded)
-	if err := <-secondEnded; err != nil {
-		t.Errorf("the second: %v", err)
-	}
+	testenv.WantErr(t, <-secondEnded, nil, "the second")
 	if p := l.post(l.win(c, 0, "u")); p.New != 1 || len(p.Void) != 0 {
 		t.Errorf("a win of the living: %+v", p)
 	}
@@ -284,9 +286,7 @@ func TestTheKeeperSaysThatStateIsLost(t *testing.T) {
 			testenv.WantErr(t, l.loop.keep(t.Context(), c), store.ErrNoState, "keeping")
 			l.now += enforceEvery
 		}
-		if lost, err := l.grabber.Lost(t.Context(), c); err != nil || len(lost) != 1 {
-			t.Errorf("lost %v, %v", lost, err)
-		}
+		l.wantLost(c, 1)
 		l.alarm("state_lost", c.ID)
 		l.quiet()
 		l.rebuild(c.ID)

@@ -9,7 +9,6 @@ import (
 	"redrain/grab/store"
 	"redrain/internal/testenv"
 	"redrain/payout/ledger"
-	"redrain/payout/ledger/posting"
 	"redrain/rain"
 	"redrain/server/servertest"
 )
@@ -22,12 +21,13 @@ func TestOneNodeRebuildsAtATime(t *testing.T) {
 	first, second := l.rebuilderWith(l.ledger.Leases, "first"), l.rebuilderWith(l.ledger.Leases, "second")
 	l.forget()
 	tries := 0
-	first.o.Ledger = &stepped{Rebuilds: l.ledger.Rebuilds, begins: func() {
+	l.at(first, "begin", func(context.Context) error {
 		tries++
 		for _, node := range []*Rebuilder{second, first} { // first: an operator asks this node
 			testenv.WantErr(t, testenv.Err(node.Rebuild(t.Context(), c.ID)), ErrRebuilding, "while another rebuilds")
 		}
-	}}
+		return nil
+	})
 	if done, err := first.Rebuild(t.Context(), c.ID); err != nil || len(done.Shards) != 2 || tries != 2 {
 		t.Errorf("rebuilt: %+v, %v, with %d shards begun", done, err, tries)
 	}
@@ -45,7 +45,11 @@ func TestARebuildIsCarriedOnByAnother(t *testing.T) {
 	l.forget()
 	leases := &passedOn{taken: make(chan struct{})}
 	node := l.rebuilderWith(leases, "node")
-	node.o.Ledger = &waiting{Rebuilds: l.ledger.Rebuilds, until: leases.taken}
+	l.at(node, "begin", func(ctx context.Context) error {
+		<-leases.taken
+		<-ctx.Done() // the work ends with the lease
+		return ctx.Err()
+	})
 	if done, err := node.Rebuild(t.Context(), c.ID); !errors.Is(err, ErrRebuilding) || len(done.Shards) > 0 {
 		t.Errorf("rebuilt without a lease: %+v, %v", done, err)
 	}
@@ -56,7 +60,7 @@ func TestARebuildIsCarriedOnByAnother(t *testing.T) {
 
 // passedOn are leases that go to another node when they are to be renewed.
 type passedOn struct {
-	everybodys
+	servertest.Leases
 
 	asked int
 	taken chan struct{}
@@ -71,19 +75,6 @@ func (p *passedOn) Lease(context.Context, string, string, time.Duration) (ledger
 		return ledger.Tenure{Term: 1}, nil
 	}
 	return ledger.Tenure{}, nil
-}
-
-// waiting is a ledger whose first step takes until somebody else has the lease.
-type waiting struct {
-	*posting.Rebuilds
-
-	until chan struct{}
-}
-
-func (w *waiting) BeginRebuild(ctx context.Context, campaign string, shard int) (int64, error) {
-	<-w.until
-	<-ctx.Done() // the work ends with the lease
-	return 0, ctx.Err()
 }
 
 // jammed is a Redis that restores all shards but one.

@@ -12,6 +12,7 @@ import (
 	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
 	"redrain/payout/ledger"
+	"redrain/payout/ledger/posting"
 	"redrain/rain"
 	"redrain/server/servertest"
 )
@@ -23,17 +24,19 @@ func (u *upkeep) reclaimerOf(node string) *Reclaimer {
 	return NewReclaimer(o)
 }
 
-// settle posts what waits in the outboxes, and removes it.
-func (u *upkeep) settle(c *rain.Campaign) {
+// settle posts what waits in the outboxes, and removes it. It returns the dead letters.
+func (u *upkeep) settle(c *rain.Campaign) (dead []posting.DeadLetter) {
 	u.Helper()
 	for shard := range c.Shards {
-		entries, _, err := u.grabber.Page(u.Context(), c.ID, shard, "", 100)
+		entries, _, err := u.grabber.Page(u.Context(), c.ID, shard, "", 1000)
 		testenv.Must(u, err)
 		for _, e := range entries {
-			testenv.Must(u, testenv.Err(u.ledger.Poster.Post(u.Context(), []rain.Entry{e})))
-			testenv.Must(u, u.grabber.Remove(u.Context(), []rain.EntryRef{e.Ref}))
+			posted, err := u.ledger.Poster.Post(u.Context(), []rain.Entry{e})
+			testenv.Must(u, errors.Join(err, u.grabber.Remove(u.Context(), []rain.EntryRef{e.Ref})))
+			dead = append(dead, posted.Dead...)
 		}
 	}
+	return dead
 }
 
 func (u *upkeep) count(query string) (n int) {
@@ -119,12 +122,9 @@ func TestPagesAreDueAtOnce(t *testing.T) {
 		u.now += 60_000
 	}
 	u.wantSponsor(1_000_000_000)
-	if n := u.count("SELECT COUNT(*) FROM reclaim WHERE amount > 0"); n != shardsIn(all) {
-		t.Errorf("%d reclaims of %d shards", n, shardsIn(all))
-	}
-	if n := u.count("SELECT COUNT(*) FROM dead_letter") + u.count("SELECT COUNT(*) FROM reclaim_cut"); n != 0 {
-		t.Errorf("%d of them went wrong", n)
-	}
+	testenv.Equal(t, u.count("SELECT COUNT(*) FROM reclaim WHERE amount > 0"), shardsIn(all), "reclaims of all shards")
+	testenv.Equal(t, u.count("SELECT COUNT(*) FROM dead_letter")+u.count("SELECT COUNT(*) FROM reclaim_cut"), 0,
+		"dead letters and cut reclaims")
 	// Each node has some campaigns in hand, and each of them a call for each of its three shards at most; a new
 	// connection introduces itself with a call of its own.
 	if most, limit := calls.most, 2*len(nodes)*reclaimAtOnce*3; most > limit || most < 2 {
@@ -219,22 +219,17 @@ func TestALostLeaseEndsTheWork(t *testing.T) {
 	u := newUpkeep(t, testenv.Redis(t))
 	c := u.create(servertest.EvenSpec(100, 10, 1))
 	err := u.reclaim.lease.Under(t.Context(), func(work context.Context) error {
-		if _, err := u.reclaim.o.Service.Pause(work, c.ID); err != nil {
-			t.Errorf("under its lease: %v", err)
-		}
+		testenv.WantErr(t, testenv.Err(u.reclaim.o.Service.Pause(work, c.ID)), nil, "under its lease")
 		_, err := u.db.Exec(t.Context(), "UPDATE lease SET holder = 'another', term = term + 1 WHERE name = 'reclaim'")
 		if err != nil {
 			t.Error(err)
 		}
-		if _, err := u.reclaim.o.Service.Close(work, c.ID); !errors.Is(err, ledger.ErrLeaseTaken) {
-			t.Errorf("under another's lease: %v", err)
-		}
+		testenv.WantErr(t, testenv.Err(u.reclaim.o.Service.Close(work, c.ID)), ledger.ErrLeaseTaken,
+			"under another's lease")
 		<-work.Done()
 		return work.Err()
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, err)
 	if is, err := u.ledger.Campaigns.Campaign(t.Context(), c.ID); err != nil || is.Status != rain.Paused {
 		t.Errorf("%+v, %v", is, err)
 	}

@@ -63,15 +63,10 @@ func TestAPanicHoldsUpNoOtherCampaign(t *testing.T) {
 		node.Recoverer, node.Log = recoverer, logger
 		loop := NewReconcileLoop(ReconcileLoopOptions{Node: node,
 			Service: NewService(ServiceOptions{Node: node, Ledger: memoryLedger{}, Stock: stock})})
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- loop.Run(ctx) }()
+		stop := testenv.Run(t, loop.Run)
 		time.Sleep(keepEvery + keepEvery/2) // of the bubble's clock: two rounds
 		synctest.Wait()
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		stop()
 		if stock.applied["bad"] != 2 || stock.applied["good"] != 2 || alarms != 1 {
 			t.Errorf("applied %v, %d alarms", stock.applied, alarms)
 		}

@@ -2,7 +2,6 @@ package campaigns
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"testing"
 
@@ -63,14 +62,10 @@ func TestAForgedLoan(t *testing.T) {
 			// Players of shard 2 run dry: they get stock, from the shard that has not lent anything strange.
 			m.Dry(c.ID, cluster.DryShard{Shard: 2, Node: "n", Taps: 13})
 			testenv.Must(t, m.look(t.Context(), c, p))
-			levels, err := l.grabber.Shards(t.Context(), c)
+			testenv.Equal(t, l.left(c), []int{10, 7, 13}, "the shards have")
+			open, err := l.ledger.Moves.Open(t.Context(), c.ID)
 			testenv.Must(t, err)
-			if got := []int{levels[0].Left, levels[1].Left, levels[2].Left}; !slices.Equal(got, []int{10, 7, 13}) {
-				t.Errorf("the shards have %v", got)
-			}
-			if n, err := l.ledger.Moves.Open(t.Context(), c.ID); err != nil || len(n) != 0 {
-				t.Errorf("%+v, %v", n, err)
-			}
+			testenv.Equal(t, len(open), 0, "open moves")
 			// Later it is tried again, and said no second time.
 			l.now += 2 * refusedMS
 			testenv.Must(t, m.look(t.Context(), c, p))
@@ -78,12 +73,8 @@ func TestAForgedLoan(t *testing.T) {
 			// The cure for a shard that somebody has written to.
 			testenv.Must(t, l.rdb.Del(t.Context(), l.grabber.Keys(c.ID, 0).State).Err())
 			l.rebuild(c.ID)
-			if got := l.stock(c, "rebuilt"); !slices.Equal(got, []int{10, 7, 13}) {
-				t.Errorf("the shards have %v", got)
-			}
-			if got := l.books(c); !got.Balanced {
-				t.Errorf("the books: %+v", got)
-			}
+			testenv.Equal(t, l.stock(c, "rebuilt"), []int{10, 7, 13}, "the shards have")
+			l.balanced(c, "rebuilt")
 		})
 	}
 }
@@ -105,9 +96,8 @@ func TestAForgedStockIsNotLentPieceByPiece(t *testing.T) {
 	}
 	l.alarm("move_refused", c.ID)
 	l.quiet()
-	levels, err := l.grabber.Shards(t.Context(), c)
-	if err != nil || len(levels[0].Lent) != 1 || levels[3].Left != 12 {
-		t.Errorf("%+v, %v", levels, err)
+	if levels := l.levels(c); len(levels[0].Lent) != 1 || levels[3].Left != 12 {
+		t.Errorf("%+v", levels)
 	}
 }
 
@@ -125,10 +115,7 @@ func TestAMoveIsNotDoneTwiceByHand(t *testing.T) {
 		testenv.Must(t, l.rdb.HSet(t.Context(), l.grabber.Keys(c.ID, 0).Lent, "m", record).Err())
 		testenv.Must(t, m.look(t.Context(), c, &pace{}))
 		l.alarm("move_refused", c.ID)
-		levels, err := l.grabber.Shards(t.Context(), c)
-		if err != nil || levels[0].Left != 6 || levels[1].Left != 14 || levels[2].Left != 10 {
-			t.Errorf("%s: %+v, %v", record, levels, err)
-		}
+		testenv.Equal(t, l.left(c), []int{6, 14, 10}, "%s", record)
 	}
 }
 
@@ -146,7 +133,5 @@ func TestAnArrivalByHand(t *testing.T) {
 	if err != nil || known[1].Moves != 0 {
 		t.Errorf("%+v, %v", known, err)
 	}
-	if levels, err := l.grabber.Shards(t.Context(), c); err != nil || len(levels[0].Lent) != 0 {
-		t.Errorf("%+v, %v", levels, err)
-	}
+	testenv.Equal(t, len(l.levels(c)[0].Lent), 0, "moves")
 }

@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -39,15 +38,7 @@ func TestACloseWaitsForTheLedger(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				hears := &told{map[string]int64{}, map[string]int64{}}
-				stock := &memoryStock{}
-				books := &slowBooks{memoryLedger: memoryLedger{}, from: time.Now().Add(is.reclaimed), err: is.err}
-				s := NewService(ServiceOptions{Node: memoryNode(hears, hears, func() int64 { return 1_000 }),
-					Ledger: books, Stock: stock})
-				spec := rain.DefaultSpec()
-				spec.Name, spec.Sponsor, spec.Budget, spec.Packets = "Gala", "acme", 1_000, 10
-				c, err := s.Create(t.Context(), spec, "")
-				testenv.Must(t, err)
+				s, c, _, stock := memoryService(t, slowBooks{memoryLedger{}, time.Now().Add(is.reclaimed), is.err})
 				stock.away = is.away
 				began := time.Now()
 				closed, err := s.CloseAndReclaim(t.Context(), c.ID)

@@ -10,11 +10,12 @@ import (
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
+	"redrain/server/servertest"
 )
 
 // memoryNode is a node without back ends.
 func memoryNode(known Known, bus Bus, clock rain.Clock) Node {
-	return Node{Name: "n", Leases: everybodys{}, Known: known, Bus: bus, Clock: clock,
+	return Node{Name: "n", Leases: servertest.Leases{}, Known: known, Bus: bus, Clock: clock,
 		Log: slog.New(slog.DiscardHandler)}
 }
 
@@ -87,17 +88,22 @@ func (h *told) Restocked(string, int)               {}
 func (h *told) SoldOut(string, rain.Lane)           {}
 func (h *told) Alarm(string, string, string)        {}
 
+// memoryService is a service without back ends but books, with the campaign "Gala".
+func memoryService(t *testing.T, books ServiceLedger) (s *Service, c *rain.Campaign, hears *told, stock *memoryStock) {
+	t.Helper()
+	hears, stock = &told{map[string]int64{}, map[string]int64{}}, &memoryStock{}
+	s = NewService(ServiceOptions{Node: memoryNode(hears, hears, func() int64 { return 1_000 }), Ledger: books,
+		Stock: stock})
+	spec := servertest.EvenSpec(1_000, 10, 1)
+	c, err := s.Create(t.Context(), spec, "")
+	testenv.Must(t, err)
+	return s, c, hears, stock
+}
+
 // TestACommandIsToldToAll: each command takes effect in Redis, and this node and the others know of it at once; also
 // where Redis is away, because it stands.
 func TestACommandIsToldToAll(t *testing.T) {
-	hears := &told{map[string]int64{}, map[string]int64{}}
-	stock := &memoryStock{}
-	s := NewService(ServiceOptions{Node: memoryNode(hears, hears, func() int64 { return 1_000 }),
-		Ledger: memoryLedger{}, Stock: stock})
-	spec := rain.DefaultSpec()
-	spec.Name, spec.Sponsor, spec.Budget, spec.Packets = "Gala", "acme", 1_000, 10
-	c, err := s.Create(t.Context(), spec, "")
-	testenv.Must(t, err)
+	s, c, hears, stock := memoryService(t, memoryLedger{})
 	check := func(command string, wantErr error, do func() (*rain.Campaign, error)) {
 		t.Helper()
 		was := hears.others[c.ID]

@@ -23,6 +23,21 @@ func (l *lossy) letters() []posting.DeadLetter {
 	return list
 }
 
+// nothingWaits fails the test if an entry waits in an outbox.
+func (l *lossy) nothingWaits(c *rain.Campaign) {
+	l.Helper()
+	n, err := l.grabber.Pending(l.Context(), c)
+	testenv.Must(l, err)
+	testenv.Equal(l, n, 0, "entries that wait")
+}
+
+func (l *lossy) wantBalance(user string, want rain.Money) {
+	l.Helper()
+	got, err := l.ledger.Claims.UserBalance(l.Context(), user)
+	testenv.Must(l, err)
+	testenv.Equal(l, got, want, "balance of %s", user)
+}
+
 // scribble adds an entry to an outbox by hand.
 func (l *lossy) scribble(c *rain.Campaign, shard int, id string, fields ...any) {
 	l.Helper()
@@ -66,9 +81,7 @@ func TestARebuildTakesAsideWhatCannotBeRead(t *testing.T) {
 			if len(done.Shards) != 1 || done.Wins != 2 || done.Packets != 18 {
 				t.Errorf("rebuilt: %+v", done)
 			}
-			if n, err := l.grabber.Pending(t.Context(), c); err != nil || n != 0 {
-				t.Errorf("%d entries wait, %v", n, err)
-			}
+			l.nothingWaits(c)
 			list := l.letters()
 			if len(list) != garbage+1 {
 				t.Fatalf("%d letters", len(list))
@@ -79,13 +92,9 @@ func TestARebuildTakesAsideWhatCannotBeRead(t *testing.T) {
 					t.Errorf("%+v", d)
 				}
 			}
-			if !strings.Contains(string(list[garbage].Payload), changed) {
-				t.Errorf("%s", list[garbage].Payload)
-			}
+			testenv.Contains(t, string(list[garbage].Payload), changed, "the last letter")
 			for _, user := range []string{told, changed} {
-				if got, err := l.ledger.Claims.UserBalance(t.Context(), user); err != nil || got != 10 {
-					t.Errorf("%s has %d, %v", user, got, err)
-				}
+				l.wantBalance(user, 10)
 			}
 			l.alarm("dead_letter", c.ID)
 			if got := l.books(c); got.Difference != 0 || got.Paid != 20 {
@@ -106,14 +115,10 @@ func TestATornEntryOfALivingShard(t *testing.T) {
 	testenv.Must(t, err)
 	testenv.WantErr(t, testenv.Err(l.rebuilder.Rebuild(t.Context(), c.ID)), store.ErrAlive)
 	l.alarm("dead_letter", c.ID)
-	if n, err := l.grabber.Pending(t.Context(), c); err != nil || n != 0 {
-		t.Errorf("%d entries wait, %v", n, err)
-	}
+	l.nothingWaits(c)
 	list := l.letters()
 	if len(list) != 2 || list[0].Kind != posting.LetterForged || list[1].Kind != posting.LetterMessage {
 		t.Errorf("%+v", list)
 	}
-	if got, err := l.ledger.Claims.UserBalance(t.Context(), user); err != nil || got != 0 {
-		t.Errorf("%d, %v", got, err)
-	}
+	l.wantBalance(user, 0)
 }

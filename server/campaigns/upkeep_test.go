@@ -229,9 +229,7 @@ func TestAnIdleCampaignIsLookedAfter(t *testing.T) {
 	testenv.Must(t, u.loop.keep(t.Context(), c))
 	testenv.Must(t, u.rdb.Del(t.Context(), "rr:{"+c.ID+".0}:state").Err())
 	u.now += enforceEvery
-	if err := u.loop.keep(t.Context(), c); err != nil {
-		t.Errorf("looked at as often as in a rain: %v", err)
-	}
+	testenv.WantErr(t, u.loop.keep(t.Context(), c), nil, "looked at as often as in a rain")
 	u.now += idleEvery
 	testenv.WantErr(t, u.loop.keep(t.Context(), c), store.ErrNoState, "a minute later")
 }

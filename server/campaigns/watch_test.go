@@ -55,8 +55,14 @@ func (l *lossy) wantNoTaps(c *rain.Campaign) {
 	l.Helper()
 	drop := rain.DropID{N: c.Current().FirstWave, K: 2}.String()
 	r := grabtest.TapOn(l.grabber.Gate(c), paytest.Home("w", 0, 2), drop)
-	if r.Outcome != outcome.Unavailable {
-		l.Errorf("a tap: %+v", r)
+	testenv.Equal(l, r.Outcome, outcome.Unavailable, "a tap: %+v", r)
+}
+
+// wonStill fails the test unless a tap on a drop that was won is answered with the same packet.
+func (l *lossy) wonStill(c *rain.Campaign, won rain.Win) {
+	l.Helper()
+	if r := grabtest.TapOn(l.grabber.Gate(c), won.User, won.Drop); r.Outcome != outcome.Won || r.Packet != won.Packet {
+		l.Errorf("who had won before has now %+v", r)
 	}
 }
 
@@ -92,19 +98,12 @@ func TestARedisThatWentBack(t *testing.T) {
 			l.loop.o.Rebuild = l.rebuilder.Rebuild // as with --confirm stream
 			testenv.Must(t, l.loop.keep(t.Context(), c))
 			l.alarm("state_lost", c.ID)
-			if lost, err := l.grabber.Lost(t.Context(), c); err != nil || len(lost) > 0 {
-				t.Errorf("lost %v, %v", lost, err)
-			}
+			l.wantLost(c, 0)
 			look()
 			l.quiet()
 			l.stock(c, "rebuilt")
-			if again := grabtest.TapOn(l.grabber.Gate(c), old, left[0].Wins[0].Drop); again.Outcome != outcome.Won ||
-				again.Packet != left[0].Wins[0].Packet {
-				t.Errorf("who had won before has now %+v", again)
-			}
-			if got := l.books(c); !got.Balanced || got.Unsettled != 0 || got.Dead != 0 {
-				t.Errorf("the books: %+v", got)
-			}
+			l.wonStill(c, left[0].Wins[0])
+			l.balanced(c, "rebuilt")
 		})
 	}
 }
@@ -113,9 +112,9 @@ func TestARedisThatWentBack(t *testing.T) {
 // shard would offer its packets a second time, so it takes no taps until it is rebuilt again.
 func TestARedisFromBeforeARebuild(t *testing.T) {
 	for name, tc := range map[string]struct {
-		cut    string // where the rebuild ends
+		cut    string // the step at which the rebuild ends
 		played bool   // a player has won in the old epoch since
-	}{"rebuilt": {}, "cut off": {cut: "after the fence"}, "played on": {played: true}} {
+	}{"rebuilt": {}, "cut off": {cut: "fenced"}, "played on": {played: true}} {
 		t.Run(name, func(t *testing.T) {
 			l := newLossy(t, forgetful["real"](t))
 			c := l.raining(servertest.EvenSpec(200, 20, 2))
@@ -126,7 +125,7 @@ func TestARedisFromBeforeARebuild(t *testing.T) {
 				l.tick()
 				l.loseShard(c, 0)
 				r := l.another()
-				r.o.Ledger = &cutLedger{l.ledger.Rebuilds, tc.cut}
+				l.at(r, tc.cut, cut)
 				if _, err := r.Rebuild(t.Context(), c.ID); err != nil && !errors.Is(err, errCut) {
 					t.Fatal(err)
 				}
@@ -146,14 +145,8 @@ func TestARedisFromBeforeARebuild(t *testing.T) {
 			look()
 			l.quiet()
 			l.stock(c, "rebuilt")
-			won := first[0].Wins[0]
-			r := grabtest.TapOn(l.grabber.Gate(c), old, won.Drop)
-			if r.Outcome != outcome.Won || r.Packet != won.Packet {
-				t.Errorf("who had won before has now %+v", r)
-			}
-			if got := l.books(c); !got.Balanced || got.Unsettled != 0 || got.Dead != 0 {
-				t.Errorf("the books: %+v", got)
-			}
+			l.wonStill(c, first[0].Wins[0])
+			l.balanced(c, "rebuilt")
 		})
 	}
 }

@@ -5,15 +5,14 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/server/clientip"
 )
 
 func proxies(t *testing.T, list ...string) clientip.Proxies {
 	t.Helper()
 	all, err := clientip.ParseProxies(list)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return all
 }
 
@@ -48,9 +47,7 @@ func TestForwardedFor(t *testing.T) {
 		trusted.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			got = r.RemoteAddr
 		})).ServeHTTP(httptest.NewRecorder(), r)
-		if got != c.want {
-			t.Errorf("%s: %s, want %s", name, got, c.want)
-		}
+		testenv.Equal(t, got, c.want, "%s", name)
 	}
 }
 

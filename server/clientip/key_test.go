@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+
+	"redrain/internal/testenv"
 )
 
 func TestRequestKey(t *testing.T) {
@@ -14,8 +16,6 @@ func TestRequestKey(t *testing.T) {
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.RemoteAddr = remote
-		if got := RequestKey(r); got != want {
-			t.Errorf("%s: %s, want %s", remote, got, want)
-		}
+		testenv.Equal(t, RequestKey(r), want, "%s", remote)
 	}
 }

@@ -40,15 +40,7 @@ func hears(t *testing.T, bus *Bus) *hearing {
 			h.mu.Unlock()
 		}
 	})
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- h.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
+	testenv.Run(t, h.Run)
 	return h
 }
 
@@ -160,9 +152,7 @@ func TestALostNotice(t *testing.T) {
 		defer mu.Unlock()
 		heard[n.Claims[0].Drop]++
 	})
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- a.Run(ctx) }()
+	testenv.Run(t, a.Run)
 	a.Join(t.Context(), "u")
 	for range heardAtOnce + 1_000 {
 		tell(t, bus, "u", "many")
@@ -180,10 +170,6 @@ func TestALostNotice(t *testing.T) {
 		defer mu.Unlock()
 		return heard["later"] == 1
 	})
-	cancel()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
 }
 
 // Only arrivals wait for NATS.
@@ -218,7 +204,5 @@ func TestAudienceWithoutNATS(t *testing.T) {
 	if took := time.Since(began); took > times*time.Second/10 { // with waits it would be 10 s
 		t.Errorf("it took %v", took)
 	}
-	if n := h.groups.Groups(); n != 0 {
-		t.Errorf("players of %d groups are here", n)
-	}
+	testenv.Equal(t, h.groups.Groups(), 0, "groups of players")
 }

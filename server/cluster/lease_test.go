@@ -9,10 +9,14 @@ import (
 
 	"redrain/payout/ledger"
 	"redrain/server/cluster"
+	"redrain/server/servertest"
 )
 
 // tornLeases panic when they are asked for the second time.
-type tornLeases struct{ asked int }
+type tornLeases struct {
+	servertest.Leases
+	asked int
+}
 
 func (l *tornLeases) Lease(context.Context, string, string, time.Duration) (ledger.Tenure, error) {
 	if l.asked++; l.asked == 2 {
@@ -20,10 +24,6 @@ func (l *tornLeases) Lease(context.Context, string, string, time.Duration) (ledg
 	}
 	return ledger.Tenure{Term: 1}, nil
 }
-
-func (*tornLeases) Fenced(ctx context.Context, _ string, _ int64) context.Context { return ctx }
-
-func (*tornLeases) ReleaseLease(context.Context, string, string) error { return nil }
 
 // TestAPanicEndsNoLease: the goroutine that keeps a lease outlives a panic, and asks again.
 func TestAPanicEndsNoLease(t *testing.T) {

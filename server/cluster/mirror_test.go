@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -52,9 +51,7 @@ func TestMirror(t *testing.T) {
 		})
 		set(nil, 1)
 		testenv.Must(t, m.Load(t.Context()))
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error)
-		go func() { ended <- m.Run(ctx) }()
+		stop := testenv.Run(t, m.Run)
 		step := func(what string, wait time.Duration, want ...int) {
 			t.Helper()
 			if wait > 0 {
@@ -63,9 +60,7 @@ func TestMirror(t *testing.T) {
 			synctest.Wait()
 			mu.Lock()
 			defer mu.Unlock()
-			if !slices.Equal(followed, want) {
-				t.Errorf("%s: followed %v, want %v", what, followed, want)
-			}
+			testenv.Equal(t, followed, want, "%s: followed", what)
 		}
 		step("after Load", 0)
 		set(nil, 2)
@@ -82,10 +77,7 @@ func TestMirror(t *testing.T) {
 		step("follow panics", RefreshEvery, 2, 3, 4, 5, 6, 7)
 		set(nil, 8)
 		step("after a panic", RefreshEvery, 2, 3, 4, 5, 6, 7, 8)
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		stop()
 		var none *Mirror[int]
 		none.Announced()
 	})

@@ -101,14 +101,10 @@ func TestNotifierTells(t *testing.T) {
 		copies(t.Context(), batch)
 		told := map[string]int{}
 		for _, notice := range settled() {
-			if notice.Campaign != "c" {
-				t.Errorf("told of campaign %q", notice.Campaign)
-			}
+			testenv.Equal(t, notice.Campaign, "c", "told of campaign")
 			for _, c := range notice.Claims {
 				told[c.Claim]++
-				if group(c.User) != group(notice.Claims[0].User) {
-					t.Error("players of two groups in one notice")
-				}
+				testenv.Equal(t, group(c.User), group(notice.Claims[0].User), "players of two groups in one notice")
 			}
 		}
 		if len(told) != 41 || told["c-0"] != 1 || told["c-40"] != 1 {
@@ -155,9 +151,7 @@ func TestBusGoesOnAfterAPanic(t *testing.T) {
 	bus.Changed(&rain.Campaign{ID: "good"})
 	select {
 	case got := <-heard:
-		if got != "good" {
-			t.Error(got)
-		}
+		testenv.Equal(t, got, "good", "what is heard after a panic")
 	case <-time.After(10 * time.Second):
 		t.Fatal("nothing is heard after a panic")
 	}

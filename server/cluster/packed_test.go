@@ -59,9 +59,7 @@ func TestFewNodesHearOfEverybody(t *testing.T) {
 					in[c.User] = n
 				}
 			}
-			if claims != len(settlements) {
-				t.Errorf("%d claims are told of %d", claims, len(settlements))
-			}
+			testenv.Equal(t, claims, len(settlements), "claims")
 		})
 	}
 }

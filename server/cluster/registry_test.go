@@ -2,48 +2,40 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
+	"redrain/server/servertest"
 )
 
 // fakeSource keeps campaigns in memory.
 type fakeSource struct {
 	mu    sync.Mutex
-	byID  map[string]*rain.Campaign
+	byID  servertest.Campaigns
 	reads int
 	gate  chan struct{} // a query waits until it is closed; nil: it does not
 }
 
-func (f *fakeSource) Campaign(_ context.Context, id string) (*rain.Campaign, error) {
+func (f *fakeSource) Campaign(ctx context.Context, id string) (*rain.Campaign, error) {
 	if f.gate != nil {
 		<-f.gate
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.reads++
-	if c := f.byID[id]; c != nil {
-		return c.Clone(), nil
-	}
-	return nil, posting.ErrUnknownCampaign
+	return f.byID.Campaign(ctx, id)
 }
 
-func (f *fakeSource) Live(context.Context) ([]*rain.Campaign, error) {
+func (f *fakeSource) Live(ctx context.Context) ([]*rain.Campaign, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var live []*rain.Campaign
-	for _, c := range f.byID {
-		if !c.Drained {
-			live = append(live, c.Clone())
-		}
-	}
-	return live, nil
+	return f.byID.Live(ctx)
 }
 
 func (f *fakeSource) set(c rain.Campaign) {
@@ -74,12 +66,10 @@ func TestRegistryKeepsTheNewerVersion(t *testing.T) {
 // forgotten.
 func TestRegistryHealsByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		source := &fakeSource{byID: map[string]*rain.Campaign{}}
+		source := &fakeSource{byID: servertest.Campaigns{}}
 		source.set(rain.Campaign{ID: "c", Revision: 1, Status: rain.Open})
 		r := newTestRegistry(source)
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- r.Run(ctx) }()
+		testenv.Run(t, r.Run)
 		synctest.Wait()
 		if len(r.Live()) != 1 {
 			t.Fatal("the first refresh has not found the campaign")
@@ -96,17 +86,13 @@ func TestRegistryHealsByItself(t *testing.T) {
 		if c := r.Cached("c"); c != nil {
 			t.Errorf("a drained campaign is kept: %+v", c)
 		}
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
 	})
 }
 
 // TestRegistryAsksOnceForMany: a hall of players who open one campaign at the same moment make one query.
 func TestRegistryAsksOnceForMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		source := &fakeSource{byID: map[string]*rain.Campaign{}, gate: make(chan struct{})}
+		source := &fakeSource{byID: servertest.Campaigns{}, gate: make(chan struct{})}
 		source.set(rain.Campaign{ID: "c", Revision: 1})
 		r := newTestRegistry(source)
 		var wg sync.WaitGroup
@@ -120,12 +106,9 @@ func TestRegistryAsksOnceForMany(t *testing.T) {
 		synctest.Wait() // all of them are waiting for the answer
 		close(source.gate)
 		wg.Wait()
-		if source.reads != 1 {
-			t.Errorf("%d queries", source.reads)
-		}
-		if _, err := r.Get(t.Context(), "nowhere"); !errors.Is(err, posting.ErrUnknownCampaign) {
-			t.Errorf("an unknown campaign: %v", err)
-		}
+		testenv.Equal(t, source.reads, 1, "queries")
+		testenv.WantErr(t, testenv.Err(r.Get(t.Context(), "nowhere")), posting.ErrUnknownCampaign,
+			"an unknown campaign")
 	})
 }
 
@@ -133,12 +116,10 @@ func TestRegistryAsksOnceForMany(t *testing.T) {
 // announces it, and what is known already is not read.
 func TestRegistryReadsWhatIsAnnounced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		source := &fakeSource{byID: map[string]*rain.Campaign{}}
+		source := &fakeSource{byID: servertest.Campaigns{}}
 		source.set(rain.Campaign{ID: "c", Revision: 1, Status: rain.Open})
 		r := newTestRegistry(source)
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- r.Run(ctx) }()
+		testenv.Run(t, r.Run)
 		synctest.Wait()
 		source.set(rain.Campaign{ID: "c", Revision: 2, Status: rain.Paused})
 		r.Announce("c", 2)
@@ -149,20 +130,14 @@ func TestRegistryReadsWhatIsAnnounced(t *testing.T) {
 		before := source.reads
 		r.Announce("c", 2)
 		synctest.Wait()
-		if source.reads != before {
-			t.Error("what is known was read again")
-		}
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		testenv.Equal(t, source.reads, before, "reads of what is known")
 	})
 }
 
 // TestAPanicEndsNoMoreThanItsReload: many callers share one query in a goroutine of its own, where nobody but the
 // registry can catch a panic of those who follow the change.
 func TestAPanicEndsNoMoreThanItsReload(t *testing.T) {
-	source := &fakeSource{byID: map[string]*rain.Campaign{}}
+	source := &fakeSource{byID: servertest.Campaigns{}}
 	source.set(rain.Campaign{ID: "c", Revision: 1})
 	torn := true
 	r := NewRegistry(RegistryOptions{

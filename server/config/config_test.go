@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"redrain/internal/testenv"
 )
 
 const testProviderSecret = "whsec_cmVkcmFpbi10ZXN0LXNlY3JldC1vZi0zMi1ieXRlcyE="
@@ -179,9 +181,7 @@ var update = flag.Bool("update", false, "write the generated pages anew")
 func TestReferenceIsFresh(t *testing.T) {
 	const begin, end = "<!-- settings: generated from server/config -->\n", "<!-- /settings -->"
 	readme, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	before, rest, found := strings.Cut(string(readme), begin)
 	_, after, ends := strings.Cut(rest, end)
 	if !found || !ends {
@@ -192,9 +192,7 @@ func TestReferenceIsFresh(t *testing.T) {
 		"../../README.md": before + begin + MainTable() + end + after,
 	} {
 		if *update {
-			if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, os.WriteFile(name, []byte(want), 0o644))
 		}
 		if got, err := os.ReadFile(name); err != nil || string(got) != want {
 			t.Errorf("%s is not fresh (%v): go generate ./server/config", name, err)

@@ -56,9 +56,8 @@ func TestSettledWhileArriving(t *testing.T) {
 		"who was there": before + heard(there, wire.TypePong), "who was coming": heard(coming, wire.TypePong),
 	} {
 		for packet := 7; packet <= 11; packet++ {
-			if n := strings.Count(told, fmt.Sprintf(`"claim":%q`, rain.ClaimID("c", packet))); n != 1 {
-				t.Errorf("%s received claim %d %d times: %s", who, packet, n, told)
-			}
+			testenv.Equal(t, strings.Count(told, fmt.Sprintf(`"claim":%q`, rain.ClaimID("c", packet))), 1,
+				"claim %d to %s: %s", packet, who, told)
 		}
 		if strings.Contains(told, "another's") {
 			t.Errorf("%s received another player's claim", who)

@@ -85,9 +85,7 @@ func TestWhatComesAtOnceIsAnswered(t *testing.T) {
 			testenv.Must(t, json.Unmarshal(message, &m))
 			answered[m.ID]++
 		}
-		if len(answered) != burst {
-			t.Errorf("%s: %d of %d are answered", request, len(answered), burst)
-		}
+		testenv.Equal(t, len(answered), burst, "answers to %s", request)
 	}
 }
 
@@ -147,9 +145,7 @@ func TestAFloodEndsItsConnection(t *testing.T) {
 		}
 	}
 	other.say(`{"type":"tap","id":2,"drop":"0.0"}`)
-	if got := other.hear("result"); !strings.Contains(got, `"empty"`) {
-		t.Errorf("the other player's tap: %s", got)
-	}
+	testenv.Contains(t, other.hear("result"), `"empty"`, "the other player's tap")
 	if testutil.ToFloat64(d.gateway.metrics.dropped) < droppedMost {
 		t.Error("the dropped messages were not counted")
 	}

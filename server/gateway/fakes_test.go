@@ -47,9 +47,9 @@ type neighbours struct {
 	connections connected
 
 	mu         sync.Mutex
-	remembered map[string][]rain.Win
-	unsure     map[string][]rain.Win
-	told       map[rain.Win]bool // settled
+	remembered []rain.Win
+	unsure     []rain.Win
+	told       []rain.Win // settled
 	forgotten  []string
 	listening  map[string]int // connections for whom settlements are listened for
 }
@@ -77,55 +77,35 @@ func (n *neighbours) Tap(t *grab.Tap[Asked]) (outcome.Result, bool) {
 	return n.tap(t)
 }
 
-func (n *neighbours) Remember(user string, wins []rain.Win) {
+// do changes what is noted.
+func (n *neighbours) do(change func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.remembered == nil {
-		n.remembered = map[string][]rain.Win{}
-	}
-	n.remembered[user] = append(n.remembered[user], wins...)
+	change()
 }
 
-func (n *neighbours) RememberUnsure(user string, wins []rain.Win) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.unsure == nil {
-		n.unsure = map[string][]rain.Win{}
-	}
-	n.unsure[user] = append(n.unsure[user], wins...)
+func (n *neighbours) Remember(_ string, wins []rain.Win) {
+	n.do(func() { n.remembered = append(n.remembered, wins...) })
+}
+
+func (n *neighbours) RememberUnsure(_ string, wins []rain.Win) {
+	n.do(func() { n.unsure = append(n.unsure, wins...) })
 }
 
 func (n *neighbours) Settled(_ string, win rain.Win) (news bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.told == nil {
-		n.told = map[rain.Win]bool{}
-	}
-	news = !n.told[win]
-	n.told[win] = true
+	n.do(func() {
+		if news = !slices.Contains(n.told, win); news {
+			n.told = append(n.told, win)
+		}
+	})
 	return news
 }
 
-func (n *neighbours) Forget(user string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.forgotten = append(n.forgotten, user)
-}
+func (n *neighbours) Forget(user string) { n.do(func() { n.forgotten = append(n.forgotten, user) }) }
 
-func (n *neighbours) Join(_ context.Context, user string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.listening == nil {
-		n.listening = map[string]int{}
-	}
-	n.listening[user]++
-}
+func (n *neighbours) Join(_ context.Context, user string) { n.do(func() { n.listening[user]++ }) }
 
-func (n *neighbours) Leave(user string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.listening[user]--
-}
+func (n *neighbours) Leave(user string) { n.do(func() { n.listening[user]-- }) }
 
 func (n *neighbours) PlayersWins(_ context.Context, _ *rain.Campaign, user string) (confirm.PlayersWins, error) {
 	found := confirm.PlayersWins{Unconfirmed: n.notYet}
@@ -179,7 +159,7 @@ func (d *turns) gone() []string {
 	return slices.Clone(d.left)
 }
 
-// connected notes the connections that are there. The zero value is ready to use.
+// connected notes the connections that are there.
 type connected struct {
 	mu   sync.Mutex
 	list map[string][]uint64 // by player, in the order in which they came
@@ -188,9 +168,6 @@ type connected struct {
 func (c *connected) Come(_ context.Context, user string, n uint64, _ int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.list == nil {
-		c.list = map[string][]uint64{}
-	}
 	c.list[user] = append(c.list[user], n)
 }
 
@@ -220,6 +197,7 @@ type door struct {
 // openDoor makes a gateway with a campaign "c", and opens it. change may change its options.
 func openDoor(t *testing.T, n *neighbours, change func(*Options)) *door {
 	t.Helper()
+	n.listening, n.connections.list = map[string]int{}, map[string][]uint64{}
 	d := &door{
 		T: t, metrics: prometheus.NewRegistry(), log: &servertest.Log{},
 		campaign: &rain.Campaign{
@@ -251,9 +229,7 @@ func openDoor(t *testing.T, n *neighbours, change func(*Options)) *door {
 		change(&o)
 	}
 	d.gateway = New(o)
-	ctx, cancel := context.WithCancel(context.Background())
-	running := make(chan error, 1)
-	go func() { running <- d.lobby.Run(ctx) }()
+	stop := testenv.Run(t, d.lobby.Run)
 	web := httptest.NewServer(d.gateway)
 	d.url = "ws" + strings.TrimPrefix(web.URL, "http")
 	t.Cleanup(func() {
@@ -261,10 +237,7 @@ func openDoor(t *testing.T, n *neighbours, change func(*Options)) *door {
 		defer done()
 		d.gateway.Drain(within)
 		web.Close()
-		cancel()
-		if err := <-running; err != nil {
-			t.Error(err)
-		}
+		stop()
 	})
 	return d
 }
@@ -288,10 +261,31 @@ func (d *door) connect() *client {
 // play connects a player and says hello.
 func (d *door) play(user string) *client {
 	d.Helper()
-	c := d.connect()
-	c.say(`{"type":"hello","id":0,"token":"` + user + `","campaign":"c"}`)
+	c := d.hello(user)
 	c.hear("welcome")
 	return c
+}
+
+// hello connects a player, who says hello to the campaign "c".
+func (d *door) hello(token string) *client {
+	d.Helper()
+	c := d.connect()
+	c.say(`{"type":"hello","id":0,"token":"` + token + `","campaign":"c"}`)
+	return c
+}
+
+// ping waits until all that the player has said was read.
+func (c *client) ping() {
+	c.Helper()
+	c.say(`{"type":"ping","id":1,"t":1}`)
+	c.hear("pong")
+}
+
+// emptied waits until so many connections are left.
+func (d *door) emptied(left int64) {
+	d.Helper()
+	testenv.Eventually(d, 10*time.Second, "the others have gone",
+		func() bool { return d.gateway.seats.taken.Load() == left })
 }
 
 func (c *client) say(message string) {

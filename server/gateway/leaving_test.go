@@ -5,9 +5,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
-	"redrain/internal/testenv"
 	"redrain/rain"
 	"redrain/server/cluster"
 )
@@ -36,22 +34,19 @@ func TestAPlayerIsForgottenWithTheLastConnection(t *testing.T) {
 	d := openDoor(t, n, nil)
 	first, second := d.play("u"), d.play("u")
 	_ = first.conn.Close()
-	testenv.Eventually(t, 10*time.Second, "the first has gone",
-		func() bool { return d.gateway.seats.taken.Load() == 1 })
+	d.emptied(1)
 	if times, listening := n.forgot("u"); times != 0 || listening != 1 {
 		t.Errorf("forgotten %d times, listened for %d", times, listening)
 	}
 	_ = second.conn.Close()
-	testenv.Eventually(t, 10*time.Second, "the second has gone",
-		func() bool { return d.gateway.seats.taken.Load() == 0 })
+	d.emptied(0)
 	if times, listening := n.forgot("u"); times != 1 || listening != 0 {
 		t.Errorf("forgotten %d times, listened for %d", times, listening)
 	}
 	refused := d.connect()
 	refused.say(`{"type":"hello","token":"v","campaign":"nowhere"}`)
 	refused.closed()
-	testenv.Eventually(t, 10*time.Second, "who was refused has gone",
-		func() bool { return d.gateway.seats.taken.Load() == 0 })
+	d.emptied(0)
 	if _, listening := n.forgot("v"); listening != 0 {
 		t.Errorf("listened for %d connections of who was refused", listening)
 	}
@@ -72,12 +67,10 @@ func TestWhoComesBackIsNotForgotten(t *testing.T) {
 	d := openDoor(t, n, nil)
 	old := d.play("u")
 	back.Store(true)
-	again := d.connect()
-	again.say(`{"type":"hello","token":"u","campaign":"c"}`)
+	again := d.hello("u")
 	<-reading
 	_ = old.conn.Close()
-	testenv.Eventually(t, 10*time.Second, "the old one has gone",
-		func() bool { return d.gateway.seats.taken.Load() == 1 })
+	d.emptied(1)
 	close(goOn)
 	again.hear("welcome")
 	if times, _ := n.forgot("u"); times != 0 {
@@ -111,15 +104,14 @@ func TestUnconfirmedWinsAreNotTold(t *testing.T) {
 		return []rain.Win{{User: "u", Packet: 7, Drop: "0.7", Amount: 3}}, nil
 	}
 	d := openDoor(t, n, nil)
-	c := d.connect()
-	c.say(`{"type":"hello","token":"u","campaign":"c"}`)
+	c := d.hello("u")
 	if got := c.hear("welcome"); !strings.Contains(got, `"claims_total":1`) || !strings.Contains(got, "c-7") ||
 		strings.Contains(got, "c-8") {
 		t.Error(got)
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if !slices.Equal(n.unsure["u"], n.notYet) || len(n.remembered["u"]) != 1 {
+	if !slices.Equal(n.unsure, n.notYet) || len(n.remembered) != 1 || n.remembered[0].User != "u" {
 		t.Errorf("it knows %v, and without confirmation %v", n.remembered, n.unsure)
 	}
 }

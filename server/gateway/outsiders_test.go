@@ -48,23 +48,16 @@ func TestOutsiders(t *testing.T) {
 		"stranger": {wire.CodeNotInvited, room.CodeNotInvited}, "barred": {wire.CodeDenied, room.CodeSentAway},
 		"later": {"", room.CodeUnavailable},
 	} {
-		c := d.connect()
-		c.say(`{"type":"hello","id":1,"token":"` + user + `","campaign":"c"}`)
+		c := d.hello(user)
 		if want.code != "" {
-			if m := c.hear("error"); !strings.Contains(m, `"`+want.code+`"`) {
-				t.Errorf("%s is told %v", user, m)
-			}
+			testenv.Contains(t, c.hear("error"), `"`+want.code+`"`, "%s is told", user)
 		}
-		if code := c.closed(); code != want.closes {
-			t.Errorf("%s: closed with %d", user, code)
-		}
+		testenv.Equal(t, c.closed(), want.closes, "%s: closed with", user)
 	}
 	u := d.play("u")
 	r.rule("u", "c", standing.ErrNotInvited)
 	u.say(`{"type":"join","id":2,"campaign":"c"}`)
-	if m := u.hear("error"); !strings.Contains(m, wire.CodeNotInvited) {
-		t.Errorf("a join: %v", m)
-	}
+	testenv.Contains(t, u.hear("error"), wire.CodeNotInvited, "a join")
 	var here []Present
 	testenv.Eventually(t, 10*time.Second, "those who were sent away are gone", func() bool {
 		here = d.gateway.Present()
@@ -74,20 +67,15 @@ func TestOutsiders(t *testing.T) {
 		t.Fatalf("%+v", here)
 	}
 	d.gateway.SendAway(here[0], errors.New("something else"))
-	u.say(`{"type":"ping","id":1,"t":1}`)
-	u.hear("pong")
+	u.ping()
 	d.gateway.SendAway(here[0], standing.ErrNotInvited)
 	if m := u.hear("error"); !strings.Contains(m, wire.CodeNotInvited) {
 		t.Errorf("%v", m)
 	}
-	if code := u.closed(); code != room.CodeNotInvited {
-		t.Errorf("closed with %d", code)
-	}
+	testenv.Equal(t, u.closed(), room.CodeNotInvited, "closed with")
 	v := d.play("v")
 	d.gateway.Denied("v")
-	if code := v.closed(); code != room.CodeSentAway {
-		t.Errorf("closed with %d", code)
-	}
+	testenv.Equal(t, v.closed(), room.CodeSentAway, "closed with")
 	testenv.Eventually(t, 10*time.Second, "nobody who is gone is remembered", func() bool {
 		return len(d.gateway.Present()) == 0
 	})

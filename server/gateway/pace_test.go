@@ -29,9 +29,7 @@ func TestAStormComesAsFastAsItIsTaken(t *testing.T) {
 			back[now.Add(after).Unix()]++
 		}
 	}
-	if first := taken[1]; first != perSecond*arrivalsBurst {
-		t.Errorf("%d were taken at once, want %d", first, perSecond*arrivalsBurst)
-	}
+	testenv.Equal(t, taken[1], perSecond*arrivalsBurst, "taken at once")
 	for second, n := range back {
 		if n > perSecond+1 {
 			t.Errorf("%d come back in second %d", n, second)

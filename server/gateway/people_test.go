@@ -31,29 +31,20 @@ func TestPlayersAreSentAway(t *testing.T) {
 		at := time.Now().UnixMilli()
 		d.gateway.Sanctioned(standing.Sanction{User: "u", Act: standing.Disconnect, At: at})
 		for _, c := range []*client{first, second} {
-			if code := c.closed(); code != room.CodeSentAway {
-				t.Errorf("closed with %d", code)
-			}
+			testenv.Equal(t, c.closed(), room.CodeSentAway, "closed with")
 		}
 		back := d.play("u")
 		d.gateway.Sanctioned(standing.Sanction{User: "u", Act: standing.Disconnect, At: at - 1}) // heard of late
 		d.gateway.Sanctioned(standing.Sanction{User: "u", Act: standing.Unban, At: at + time.Hour.Milliseconds()})
-		back.say(`{"type":"ping","id":1,"t":1}`)
-		back.hear("pong")
+		back.ping()
 		banned.Store(true)
 		d.gateway.Sanctioned(standing.Sanction{User: "u", Act: standing.Ban, At: at - 1})
-		if code := back.closed(); code != room.CodeSentAway {
-			t.Errorf("closed with %d at the ban", code)
-		}
-		late := d.connect()
-		late.say(`{"type":"hello","token":"u","campaign":"c"}`)
-		if code := late.closed(); code != room.CodeSentAway {
-			t.Errorf("a banned player's hello: %d", code)
-		}
+		testenv.Equal(t, back.closed(), room.CodeSentAway, "closed at the ban with")
+		late := d.hello("u")
+		testenv.Equal(t, late.closed(), room.CodeSentAway, "a banned player's hello")
 		banned.Store(false)
 	}
-	other.say(`{"type":"ping","id":1,"t":1}`)
-	other.hear("pong")
+	other.ping()
 	testenv.Eventually(t, 10*time.Second, "nobody who is gone is remembered", func() bool {
 		return len(d.gateway.people.connections("u")) == 0
 	})
@@ -100,9 +91,7 @@ func TestConnectionsThatAreTooMany(t *testing.T) {
 	list := func() []uint64 { return n.connections.of("u") }
 	testenv.Eventually(t, 10*time.Second, "both are known", func() bool { return len(list()) == 2 })
 	d.gateway.TooMany("u", list()[0])
-	if code := first.closed(); code != room.CodeTooManySeats {
-		t.Errorf("closed with %d", code)
-	}
+	testenv.Equal(t, first.closed(), room.CodeTooManySeats, "closed with")
 	testenv.Eventually(t, 10*time.Second, "one is known", func() bool { return len(list()) == 1 })
 	d.gateway.TooMany("other", list()[0]) // another player's number
 	d.gateway.TooMany("nobody", 1)

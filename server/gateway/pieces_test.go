@@ -36,9 +36,7 @@ func TestAMessageInPieces(t *testing.T) {
 
 	endless := append(fragment(begins, ""), bytes.Repeat(fragment(goesOn, ""), mostPieces/3)...)
 	testenv.Must(t, testenv.Err(c.conn.NetConn().Write(endless)))
-	if code := c.closed(); code != websocket.CloseMessageTooBig {
-		t.Errorf("empty fragments without end: closed with %d", code)
-	}
+	testenv.Equal(t, c.closed(), websocket.CloseMessageTooBig, "empty fragments without end: closed with")
 }
 
 // What a message in pieces costs is what came over the line.

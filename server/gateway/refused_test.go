@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"redrain/internal/testenv"
 	"redrain/room"
 )
 
@@ -28,9 +29,7 @@ func TestOnlyRefusedHellosCount(t *testing.T) {
 	for i := range 20 {
 		d.play(fmt.Sprint("u", i))
 	}
-	if asked.Load() != 0 {
-		t.Errorf("good hellos were counted %d times", asked.Load())
-	}
+	testenv.Equal(t, asked.Load(), 0, "counted good hellos")
 	refused := func(hello string) int {
 		t.Helper()
 		c := d.connect()
@@ -39,35 +38,21 @@ func TestOnlyRefusedHellosCount(t *testing.T) {
 	}
 	const bad, lost = `{"type":"hello","campaign":"c"}`, `{"type":"hello","token":"u","campaign":"x"}`
 	for range 2 {
-		if code := refused(bad); code != room.CodeBadToken {
-			t.Errorf("a bad token: %d", code)
-		}
+		testenv.Equal(t, refused(bad), room.CodeBadToken, "a bad token")
 	}
 	for range 2 {
-		if code := refused(lost); code != room.CodeUnknownCampaign {
-			t.Errorf("an unknown campaign: %d", code)
-		}
+		testenv.Equal(t, refused(lost), room.CodeUnknownCampaign, "an unknown campaign")
 	}
-	if asked.Load() != 4 {
-		t.Errorf("4 refused hellos were counted %d times", asked.Load())
-	}
+	testenv.Equal(t, asked.Load(), 4, "counted refused hellos")
 	// The fourth was one too many.
-	if code := refused(bad); code != room.CodeBadToken {
-		t.Errorf("a bad token of an address that is over its limit: %d", code)
-	}
-	if code := refused(lost); code != room.CodeUnavailable {
-		t.Errorf("an unknown campaign, from an address that is over its limit: %d", code)
-	}
-	if asked.Load() != 4 {
-		t.Errorf("Redis was asked %d times", asked.Load())
-	}
+	testenv.Equal(t, refused(bad), room.CodeBadToken, "a bad token of an address that is over its limit")
+	testenv.Equal(t, refused(lost), room.CodeUnavailable, "an unknown campaign, from an address that is over its limit")
+	testenv.Equal(t, asked.Load(), 4, "questions to Redis")
 	if code := refused(`{"type":"tap","id":1,"drop":"0.0"}`); code != room.CodeProtocol || asked.Load() != 4 {
 		t.Errorf("a tap before hello: %d, asked %d times", code, asked.Load())
 	}
 	d.play("honest")
-	if n := testutil.ToFloat64(d.gateway.metrics.refused); n != 5 {
-		t.Errorf("%v hellos were counted as refused", n)
-	}
+	testenv.Equal(t, testutil.ToFloat64(d.gateway.metrics.refused), 5, "hellos counted as refused")
 	later := start.Add(2 * time.Second)
 	now.Store(&later)
 	left.Store(1)

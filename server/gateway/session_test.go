@@ -45,19 +45,12 @@ func TestAPanicEndsOneConnection(t *testing.T) {
 
 	taps := d.play("taps")
 	taps.say(`{"type":"tap","id":1,"drop":"0.0"}`)
-	if code := taps.closed(); code != websocket.CloseInternalServerErr {
-		t.Errorf("the tap's connection ended with %d", code)
-	}
-	comes := d.connect()
-	comes.say(`{"type":"hello","token":"comes","campaign":"c"}`)
-	if code := comes.closed(); code != websocket.CloseInternalServerErr {
-		t.Errorf("the hello's connection ended with %d", code)
-	}
+	testenv.Equal(t, taps.closed(), websocket.CloseInternalServerErr, "the tap's connection ended with")
+	comes := d.hello("comes")
+	testenv.Equal(t, comes.closed(), websocket.CloseInternalServerErr, "the hello's connection ended with")
 
 	other.say(`{"type":"tap","id":2,"drop":"0.0"}`)
-	if got := other.hear("result"); !strings.Contains(got, `"empty"`) {
-		t.Errorf("the other player's tap: %s", got)
-	}
+	testenv.Contains(t, other.hear("result"), `"empty"`, "the other player's tap")
 	d.play("taps")
 	log := d.log.String()
 	for _, want := range []string{"a torn tap", "a torn welcome", "session_test.go", "level=ERROR"} {
@@ -71,9 +64,7 @@ func TestAPanicEndsOneConnection(t *testing.T) {
 # TYPE redrain_panics_total counter
 redrain_panics_total{part="socket"} 2
 `), "redrain_panics_total")
-	if err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, err)
 }
 
 // A limit that cannot be asked for counts nothing: it protects against a flood, and a fault must lock nobody out.
@@ -83,9 +74,7 @@ func TestTheDoorStaysOpenWithoutTheLimit(t *testing.T) {
 	for range 3 {
 		c := d.connect()
 		c.say(`{"type":"hello","token":"u","campaign":"x"}`)
-		if code := c.closed(); code != room.CodeUnknownCampaign {
-			t.Errorf("closed with %d", code)
-		}
+		testenv.Equal(t, c.closed(), room.CodeUnknownCampaign, "closed with")
 	}
 	d.play("u")
 }
@@ -113,9 +102,7 @@ func TestMessagesAreAnswered(t *testing.T) {
 	for range badBurst {
 		c.say(`?`)
 	}
-	if code := c.closed(); code != room.CodeTooManyBad {
-		t.Errorf("a flood of bad messages: %d", code)
-	}
+	testenv.Equal(t, c.closed(), room.CodeTooManyBad, "a flood of bad messages")
 }
 
 // A binary message, a text that is not UTF-8 and a broken frame end the session with the code of RFC 6455.
@@ -123,9 +110,7 @@ func TestBrokenFramesEndASession(t *testing.T) {
 	d := openDoor(t, &neighbours{}, func(o *Options) { o.MaxConnections = 1 + len(wstest.Cases()) })
 	binary := d.play("u")
 	testenv.Must(t, binary.conn.WriteMessage(websocket.BinaryMessage, []byte("x")))
-	if code := binary.closed(); code != websocket.CloseUnsupportedData {
-		t.Errorf("a binary message: closed with %d", code)
-	}
+	testenv.Equal(t, binary.closed(), websocket.CloseUnsupportedData, "a binary message: closed with")
 	for _, c := range wstest.Cases() {
 		switch c.Code {
 		case websocket.CloseProtocolError, websocket.CloseInvalidFramePayloadData, websocket.CloseMessageTooBig:
@@ -136,9 +121,7 @@ func TestBrokenFramesEndASession(t *testing.T) {
 		}
 		conn := d.play("u")
 		testenv.Must(t, testenv.Err(conn.conn.NetConn().Write(c.Bytes)))
-		if code := conn.closed(); code != c.Code {
-			t.Errorf("%s: closed with %d, want %d", c.Name, code, c.Code)
-		}
+		testenv.Equal(t, conn.closed(), c.Code, "%s: closed with", c.Name)
 	}
 }
 
@@ -151,15 +134,11 @@ func TestDrain(t *testing.T) {
 	if got := c.hear("goodbye"); !strings.Contains(got, `"reconnect_after_ms":`) {
 		t.Error(got)
 	}
-	if code := c.closed(); code != room.CodeShutdown {
-		t.Errorf("closed with %d", code)
-	}
+	testenv.Equal(t, c.closed(), room.CodeShutdown, "closed with")
 	<-done
 	late, _, err := websocket.DefaultDialer.Dial(d.url, nil)
 	testenv.Must(t, err)
-	if code := (&client{T: t, conn: late}).closed(); code != room.CodeShutdown {
-		t.Errorf("a late connection: %d", code)
-	}
+	testenv.Equal(t, (&client{T: t, conn: late}).closed(), room.CodeShutdown, "a late connection")
 }
 
 // A full node refuses the one too many, and takes another when somebody has gone.
@@ -177,8 +156,7 @@ func TestMaxConnections(t *testing.T) {
 		t.Error("the full node wants more connections")
 	}
 	_ = first.conn.Close()
-	testenv.Eventually(t, 10*time.Second, "the first has gone",
-		func() bool { return d.gateway.seats.taken.Load() == 0 })
+	d.emptied(0)
 	d.play("b")
 }
 
@@ -199,9 +177,7 @@ func TestNoticesAreForWhoIsHere(t *testing.T) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if len(n.told) != 2 {
-		t.Errorf("remembered: %v", n.told)
-	}
+	testenv.Equal(t, len(n.told), 2, "remembered: %v", n.told)
 }
 
 // The welcome has the player's newest claims, newest first, each with its state; where the ledger does not answer they
@@ -223,8 +199,7 @@ func TestWelcomeClaims(t *testing.T) {
 	}
 	d := openDoor(t, n, nil)
 	hello := func() string {
-		c := d.connect()
-		c.say(`{"type":"hello","token":"u","campaign":"c"}`)
+		c := d.hello("u")
 		return c.hear("welcome")
 	}
 	got := hello()
@@ -249,9 +224,7 @@ func TestOriginAllowed(t *testing.T) {
 		if origin != "" {
 			r.Header.Set("Origin", origin)
 		}
-		if got := originAllowed(r, allowed); got != want {
-			t.Errorf("%q: %v", origin, got)
-		}
+		testenv.Equal(t, originAllowed(r, allowed), want, "%q", origin)
 	}
 	r := httptest.NewRequest(http.MethodGet, "http://rain.example/ws", nil)
 	r.Header.Set("Origin", "https://anything.example")

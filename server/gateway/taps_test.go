@@ -42,9 +42,7 @@ func TestTapsAreAnsweredHoweverTheyAreSpelt(t *testing.T) {
 		if r.Outcome != want[key] || (r.Outcome == "won") != (r.Claim != "" && r.Amount > 0) {
 			t.Errorf("%s: %+v, want %q", key, r, want[key])
 		}
-		if luck := session.seat.ranks.Luck(r.Amount); r.Luck != luck {
-			t.Errorf("%s: luck %d, but %d of a hundred packets hold less", key, r.Luck, luck)
-		}
+		testenv.Equal(t, r.Luck, session.seat.ranks.Luck(r.Amount), "%s: luck", key)
 		delete(want, key)
 	}
 	if len(want) > 0 {

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -10,6 +9,7 @@ import (
 
 	"redrain/grab"
 	"redrain/grab/outcome"
+	"redrain/internal/testenv"
 	"redrain/room"
 )
 
@@ -47,15 +47,11 @@ func TestATermEndsWithItsToken(t *testing.T) {
 		tm.end()
 		tm.extend(clock() + 1_000)
 		pass(time.Minute)
-		if ended.Load() != 1 {
-			t.Error("it has ended after its connection")
-		}
+		testenv.Equal(t, ended.Load(), 1, "ends, after the connection")
 		tm = term{clock: clock, lapsed: func() { ended.Add(1) }}
 		tm.extend(1 << 62) // longer than a timer can run
 		pass(3 * longestTimer)
-		if ended.Load() != 1 {
-			t.Error("the longest token has expired")
-		}
+		testenv.Equal(t, ended.Load(), 1, "ends, with the longest token")
 		tm.end()
 	})
 }
@@ -75,22 +71,17 @@ func TestAConnectionEndsWithItsToken(t *testing.T) {
 	token := func(user string, until int64) string { return `"` + user + " " + strconv.FormatInt(until, 10) + `"` }
 	c := d.connect()
 	c.say(`{"type":"hello","token":` + token("u", first) + `,"campaign":"c"}`)
-	if got := c.hear("welcome"); !strings.Contains(got, `"token_expires_at":`+strconv.FormatInt(first, 10)) {
-		t.Errorf("the welcome does not say until when: %s", got)
-	}
+	testenv.Contains(t, c.hear("welcome"), `"token_expires_at":`+strconv.FormatInt(first, 10),
+		"the welcome")
 	for _, bad := range []struct{ token, code string }{
 		{token("other", 2*first), "other_player"}, {token("u", now.Load()), "bad_token"}, {`"u x"`, "bad_token"},
 	} {
 		c.say(`{"type":"token","id":1,"token":` + bad.token + `}`)
-		if got := c.hear("error"); !strings.Contains(got, `"`+bad.code+`"`) {
-			t.Errorf("%s: %s", bad.token, got)
-		}
+		testenv.Contains(t, c.hear("error"), `"`+bad.code+`"`, "%s", bad.token)
 	}
 	second := first + time.Hour.Milliseconds()
 	c.say(`{"type":"token","id":2,"token":` + token("u", second) + `}`)
-	if got := c.hear("token_renewed"); !strings.Contains(got, strconv.FormatInt(second, 10)) {
-		t.Errorf("renewed: %s", got)
-	}
+	testenv.Contains(t, c.hear("token_renewed"), strconv.FormatInt(second, 10), "renewed")
 	now.Store(second - 1)
 	c.say(`{"type":"tap","id":3,"drop":"0.0"}`)
 	c.hear("result")
@@ -102,17 +93,13 @@ func TestAConnectionEndsWithItsToken(t *testing.T) {
 
 	late := d.connect()
 	late.say(`{"type":"hello","token":` + token("u", second) + `,"campaign":"c"}`)
-	if code := late.closed(); code != room.CodeExpired {
-		t.Errorf("a hello with a token that has just expired: %d", code)
-	}
+	testenv.Equal(t, late.closed(), room.CodeExpired, "a hello with a token that has just expired")
 	first = now.Load() + 50
 	c = d.connect() // the clock stands still until the timer has fired
 	c.say(`{"type":"hello","token":` + token("u", first) + `,"campaign":"c"}`)
 	c.hear("welcome")
 	now.Store(first)
-	if code := c.closed(); code != room.CodeExpired {
-		t.Errorf("a silent connection: %d", code)
-	}
+	testenv.Equal(t, c.closed(), room.CodeExpired, "a silent connection")
 }
 
 // pass lets time pass, in a bubble of synctest.

@@ -35,16 +35,13 @@ func TestVetted(t *testing.T) {
 	})
 	for user, closes := range map[string]int{"stranger": room.CodeNotInvited, "barred": room.CodeSentAway,
 		"unlucky": room.CodeUnavailable} {
-		c := d.connect()
-		c.say(`{"type":"hello","id":1,"token":"` + user + `","campaign":"c"}`)
+		c := d.hello(user)
 		if user == "barred" {
 			if m := c.hear("error"); !strings.Contains(m, `"`+wire.CodeDenied+`"`) {
 				t.Errorf("%v", m)
 			}
 		}
-		if code := c.closed(); code != closes {
-			t.Errorf("%s: closed with %d", user, code)
-		}
+		testenv.Equal(t, c.closed(), closes, "%s: closed with", user)
 	}
 	u := d.play("u")
 	u.say(`{"type":"join","id":2,"campaign":"c"}`)

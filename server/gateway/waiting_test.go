@@ -2,8 +2,6 @@ package gateway
 
 import (
 	"errors"
-	"slices"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -26,8 +24,7 @@ func TestAHelloWithoutASeatIsToldItsPlace(t *testing.T) {
 		return store.Turn{Position: 7, Retry: 2500 * time.Millisecond, Wait: 9 * time.Second}, nil
 	}
 	d := openDoor(t, n, nil)
-	c := d.connect()
-	c.say(`{"type":"hello","id":0,"token":"u","campaign":"c"}`)
+	c := d.hello("u")
 	want := `{"type":"goodbye","reason":"waiting","reconnect_after_ms":2500,"position":7,"wait_ms":9000}`
 	if got := c.hear("goodbye"); got != want {
 		t.Errorf("%s, want %s", got, want)
@@ -35,24 +32,12 @@ func TestAHelloWithoutASeatIsToldItsPlace(t *testing.T) {
 	if code := c.closed(); code != room.CodeFull || code >= 4500 {
 		t.Errorf("closed with %d", code)
 	}
-	testenv.Eventually(t, 10*time.Second, "the connection has gone",
-		func() bool { return d.gateway.seats.taken.Load() == 0 })
+	d.emptied(0)
 	if left := n.door.gone(); len(left) != 0 {
 		t.Errorf("%v gave up a seat that nobody had", left)
 	}
 	if d.lobby.Has("u") {
 		t.Error("who waits is in the room")
-	}
-}
-
-// A door that cannot say who may come in lets nobody in, and ends nobody.
-func TestADoorThatDoesNotAnswerIsUnavailable(t *testing.T) {
-	n := &neighbours{}
-	n.door.turn = func(string, string) (store.Turn, error) { return store.Turn{}, errors.New("away") }
-	c := openDoor(t, n, nil).connect()
-	c.say(`{"type":"hello","id":0,"token":"u","campaign":"c"}`)
-	if code := c.closed(); code != room.CodeUnavailable {
-		t.Errorf("closed with %d", code)
 	}
 }
 
@@ -73,22 +58,19 @@ func TestASeatGoesWithItsConnection(t *testing.T) {
 				time.Now().Add(time.Minute)))
 		}
 		testenv.Eventually(t, 10*time.Second, "the seat is given up", func() bool { return len(n.door.gone()) > 0 })
-		if got := n.door.gone(); !slices.Equal(got, []string{want}) {
-			t.Errorf("closed with %s: %v, want %s", how, got, want)
-		}
+		testenv.Equal(t, n.door.gone(), []string{want}, "closed with %s", how)
 	}
 }
 
-// A seat for which no welcome could be made is given up again.
-func TestASeatWithoutAWelcomeIsGivenUp(t *testing.T) {
-	n := &neighbours{wins: func(string) ([]rain.Win, error) { return nil, errors.New("away") }}
-	c := openDoor(t, n, nil).connect()
-	c.say(`{"type":"hello","id":0,"token":"u","campaign":"c"}`)
-	if code := c.closed(); code != room.CodeUnavailable {
-		t.Errorf("closed with %d", code)
-	}
-	if got := n.door.gone(); !slices.Equal(got, []string{"c u false"}) {
-		t.Errorf("%v", got)
+// A door that cannot say who may come in lets nobody in, and ends nobody. A seat for which no welcome could be made is
+// given up again.
+func TestAHelloThatIsNotAnswered(t *testing.T) {
+	away := errors.New("away")
+	dumb, unwelcome := &neighbours{}, &neighbours{wins: func(string) ([]rain.Win, error) { return nil, away }}
+	dumb.door.turn = func(string, string) (store.Turn, error) { return store.Turn{}, away }
+	for n, left := range map[*neighbours][]string{dumb: nil, unwelcome: {"c u false"}} {
+		testenv.Equal(t, openDoor(t, n, nil).hello("u").closed(), room.CodeUnavailable, "closed with")
+		testenv.Equal(t, n.door.gone(), left, "seats given up")
 	}
 }
 
@@ -107,9 +89,7 @@ func TestAMoveNeedsASeat(t *testing.T) {
 	c.say(`{"type":"join","id":4,"campaign":"c"}`)
 	got := c.hear("error")
 	for _, want := range []string{`"id":4`, `"not_admitted"`, `"retryable":true`, "place 3"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("%s lacks %s", got, want)
-		}
+		testenv.Contains(t, got, want, "error")
 	}
 	if left := n.door.gone(); len(left) != 0 {
 		t.Errorf("%v: the player has stayed", left)
@@ -117,7 +97,5 @@ func TestAMoveNeedsASeat(t *testing.T) {
 	full.Store(false)
 	c.say(`{"type":"join","id":5,"campaign":"c"}`)
 	c.hear("welcome")
-	if left := n.door.gone(); !slices.Equal(left, []string{"c u false"}) {
-		t.Errorf("%v", left)
-	}
+	testenv.Equal(t, n.door.gone(), []string{"c u false"}, "seats given up")
 }

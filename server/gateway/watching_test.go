@@ -1,11 +1,11 @@
 package gateway
 
 import (
-	"strings"
 	"testing"
 
 	"redrain/grab"
 	"redrain/grab/outcome"
+	"redrain/internal/testenv"
 	"redrain/room"
 )
 
@@ -24,12 +24,8 @@ func TestWhoLooksOn(t *testing.T) {
 	hall.say(`{"type":"hello","id":1,"token":"hall","campaign":"c","watch":true}`)
 	hall.hear("welcome")
 	// The welcome comes before the seat; what is asked next is answered after it.
-	seated := func(who *client) {
-		who.say(`{"type":"ping","t":1}`)
-		who.hear("pong")
-	}
-	seated(player)
-	seated(hall)
+	player.ping()
+	hall.ping()
 
 	here := d.lobby.Room("c")
 	if here.Online() != 1 || here.Members() != 2 {
@@ -41,15 +37,11 @@ func TestWhoLooksOn(t *testing.T) {
 
 	hall.say(`{"type":"join","id":2,"campaign":"c","watch":false}`)
 	hall.hear("welcome")
-	seated(hall)
-	if here.Online() != 1 {
-		t.Error("a join has made a player of who looks on")
-	}
+	hall.ping()
+	testenv.Equal(t, here.Online(), 1, "a join has made a player of who looks on")
 	for _, tap := range []string{`{"type":"tap","id":3,"drop":"0.0"}`, `{"drop":"07.3", "type":"tap","id":4}`} {
 		hall.say(tap)
-		if got := hall.hear("error"); !strings.Contains(got, `"watching"`) {
-			t.Errorf("%s: %s", tap, got)
-		}
+		testenv.Contains(t, hall.hear("error"), `"watching"`, "%s", tap)
 	}
 	player.say(`{"type":"tap","id":5,"drop":"0.0"}`)
 	player.hear("result")
@@ -57,7 +49,5 @@ func TestWhoLooksOn(t *testing.T) {
 	for range badBurst {
 		hall.say(`{"type":"tap","id":6,"drop":"0.0"}`)
 	}
-	if code := hall.closed(); code != room.CodeTooManyBad {
-		t.Errorf("closed with %d", code)
-	}
+	testenv.Equal(t, hall.closed(), room.CodeTooManyBad, "closed with")
 }

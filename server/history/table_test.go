@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"redrain/internal/sqldb"
+	"redrain/internal/testenv"
 	"redrain/payout/paytest"
 	"redrain/server/history"
 )
@@ -62,9 +63,7 @@ func TestOldRowsBecomeFewer(t *testing.T) {
 					t.Fatalf("%+v, read before %+v, want %+v", r, before[i], want)
 				}
 			}
-			if r := after[400]; r != second(4_000, 4_000%7) {
-				t.Errorf("a young row: %+v", r)
-			}
+			testenv.Equal(t, after[400], second(4_000, 4_000%7), "a young row")
 			others, err := table.Read(ctx, "other", 0, 1e9, 0)
 			if err != nil || len(others) != 1+5 {
 				t.Errorf("%d rows of the other campaign, %v", len(others), err)

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
 	"strconv"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/internal/wire"
 	"redrain/room"
 	"redrain/server/cluster"
@@ -38,9 +38,7 @@ func TestFaces(t *testing.T) {
 	f := NewFigures(FiguresOptions{Names: book, Log: slog.New(slog.DiscardHandler),
 		Lobby: room.NewLobby(room.Options{Log: slog.New(slog.DiscardHandler)})})
 	faces, nameless := f.faces(t.Context(), newest, best)
-	if !slices.Equal(nameless, []string{"nobody"}) {
-		t.Errorf("nameless: %q", nameless)
-	}
+	testenv.Equal(t, nameless, []string{"nobody"}, "nameless")
 	list := shown(best, faces)
 	if w := list[2]; w.User != "u*" || w.Name != "Nu2" || w.Avatar != "https://img.example/u2" || w.Amount != 9 {
 		t.Errorf("%+v", w)
@@ -57,9 +55,7 @@ func TestFaces(t *testing.T) {
 		t.Errorf("%v, %v", faces, nameless)
 	}
 	f.Heard("c", cluster.Figures{Node: "another", Nameless: []string{"zoe"}}) // also without a room of it
-	if !slices.Equal(book.called, []string{"zoe"}) {
-		t.Errorf("called %q", book.called)
-	}
+	testenv.Equal(t, book.called, []string{"zoe"}, "called")
 	off := NewFigures(FiguresOptions{})
 	off.called([]string{"zoe"})
 	if faces, nameless := off.faces(t.Context(), newest); faces != nil || nameless != nil {

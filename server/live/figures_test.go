@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -78,7 +77,6 @@ type hall struct {
 	lobby  *room.Lobby
 	known  *cluster.Known
 	counts *Counts
-	stop   func()
 }
 
 func newHall(t *testing.T, s *sums) *hall {
@@ -91,13 +89,7 @@ func newHall(t *testing.T, s *sums) *hall {
 		Node: "a", Door: s, Sums: s, Reports: s, Ranking: s, Paid: s, Dead: s, Known: h.known, Lobby: h.lobby,
 		Counts: h.counts, Bus: s, KeepFor: time.Hour, Clock: func() int64 { return time.Now().UnixMilli() }, Log: quiet,
 	})
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- h.lobby.Run(ctx) }()
-	h.stop = func() {
-		cancel()
-		testenv.Must(t, <-ended)
-	}
+	testenv.Run(t, h.lobby.Run)
 	return h
 }
 
@@ -184,8 +176,6 @@ func TestFiguresAreReportedAndTold(t *testing.T) {
 		s := &sums{levels: store.Levels{Won: 2, Stock: 8}}
 		f := newHall(t, s)
 		f.Won("c", won("nobody is there"))
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
 		ear := &servertest.Ear{}
 		member := f.lobby.NewMember(ear.Connect(t), nil)
 		f.lobby.Join("c", "u", member)
@@ -194,7 +184,7 @@ func TestFiguresAreReportedAndTold(t *testing.T) {
 		f.counts.Of("c").Tap(outcome.Won, time.Millisecond)
 		f.Won("c", won("annabel", "bertrand"))
 		s.ranked = errors.New("away")
-		go func() { ended <- f.Run(ctx) }()
+		testenv.Run(t, f.Run)
 		synctest.Wait()
 		if r := s.reports["a"]; r.Online != 1 || r.Taps != 1 || r.GrabsPerSecond != 1 || r.Keep != 0 {
 			t.Errorf("reported %+v", r)
@@ -205,9 +195,7 @@ func TestFiguresAreReportedAndTold(t *testing.T) {
 		}
 		want := `"online":1,"stock":8,"won":2,"amount_won":0,"winners":[{"user":"` + wire.Mask("bertrand") +
 			`","amount":1},{"user":"` + wire.Mask("annabel") + `","amount":1}],"top":[]`
-		if got := string(told[0].Data); !strings.Contains(got, want) {
-			t.Errorf("the room was told %s, want %s", got, want)
-		}
+		testenv.Contains(t, string(told[0].Data), want, "the room was told")
 		f.known.Store(&rain.Campaign{ID: "c", Status: rain.Closed, Drained: true, Revision: 2})
 		f.lobby.Leave(member)
 		<-time.After(2*ReportEvery + ReportEvery/2) // of the bubble
@@ -224,8 +212,5 @@ func TestFiguresAreReportedAndTold(t *testing.T) {
 		if len(f.counts.campaigns()) != 0 || len(f.newest("c")) != 0 {
 			t.Error("what is over is still remembered")
 		}
-		cancel()
-		testenv.Must(t, <-ended)
-		f.stop()
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"redrain/internal/testenv"
 )
 
 // TestLatencyBuckets: the buckets follow each other without a gap, and none is wider than an eighth of its times.
@@ -75,7 +77,5 @@ func TestLatencyWindow(t *testing.T) {
 		}
 		got = append(got, reported())
 	}
-	if want := []int64{1, 1, 2, 2, 2, 1, 1, 0}; !slices.Equal(got, want) {
-		t.Errorf("reported %v, want %v", got, want)
-	}
+	testenv.Equal(t, got, []int64{1, 1, 2, 2, 2, 1, 1, 0}, "reported")
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"redrain/grab/store"
+	"redrain/internal/testenv"
 	"redrain/internal/wire"
 	"redrain/rain"
 	"redrain/server/cluster"
@@ -67,7 +68,6 @@ func TestOneNodeTellsTheFigures(t *testing.T) {
 		if len(second()) != 1 || len(s.told) != 0 {
 			t.Error("a room that hears nothing is shown nothing")
 		}
-		f.stop()
 	})
 }
 
@@ -102,11 +102,8 @@ func TestFiguresTellOfStock(t *testing.T) {
 			}
 			heard = nil
 			f.Heard("c", cluster.Figures{Node: "b", InStock: is.lanes})
-			if !slices.Equal(heard, is.lanes) {
-				t.Errorf("%+v from another node: heard of %v", is.levels, heard)
-			}
+			testenv.Equal(t, heard, is.lanes, "%+v from another node: heard of", is.levels)
 			f.forget("c") // this node tells again
 		}
-		f.stop()
 	})
 }

@@ -145,13 +145,9 @@ func TestWorkCountsOnce(t *testing.T) {
 	b := &buckets{}
 	w, other := login.NewWork("secret", usual, b), login.NewWork("secret", usual, b) // two nodes
 	done := proof(t, solve(t, offer(t, w, "192.0.2.1")))
-	if err := other.Check(t.Context(), "192.0.2.1", done); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, other.Check(t.Context(), "192.0.2.1", done))
 	for _, node := range []*login.Work{w, other} {
-		if err := node.Check(t.Context(), "192.0.2.1", done); !errors.Is(err, login.ErrProofFailed) {
-			t.Errorf("again: %v", err)
-		}
+		testenv.WantErr(t, node.Check(t.Context(), "192.0.2.1", done), login.ErrProofFailed, "again")
 	}
 }
 
@@ -182,19 +178,13 @@ func TestForgedWork(t *testing.T) {
 		"another's key":     proof(t, stranger),
 		"another's address": proof(t, solve(t, offer(t, w, "192.0.2.2"))),
 	} {
-		if err := w.Check(t.Context(), address, text); !errors.Is(err, login.ErrProofFailed) {
-			t.Errorf("%s: %v", name, err)
-		}
+		testenv.WantErr(t, w.Check(t.Context(), address, text), login.ErrProofFailed, name)
 	}
-	if err := w.Check(t.Context(), address, ""); !errors.Is(err, login.ErrProofMissing) {
-		t.Errorf("none: %v", err)
-	}
+	testenv.WantErr(t, w.Check(t.Context(), address, ""), login.ErrProofMissing, "none")
 	if len(b.taken) > 0 {
 		t.Errorf("a forgery has cost %v", b.taken)
 	}
-	if err := w.Check(t.Context(), address, proof(t, good)); err != nil {
-		t.Errorf("the good one: %v", err)
-	}
+	testenv.WantErr(t, w.Check(t.Context(), address, proof(t, good)), nil, "the good one")
 }
 
 // Whoever makes many guests works more for each, and not with challenges of when it was little.
@@ -218,9 +208,7 @@ func TestWorkRisesWithTheGuestsOfAnAddress(t *testing.T) {
 	if taken < 10 || taken > 20 {
 		t.Errorf("%d guests with challenges of before the first", taken)
 	}
-	if c := offer(t, w, home); c.MaxNumber != usual {
-		t.Errorf("a neighbour works %d, want %d", c.MaxNumber, usual)
-	}
+	testenv.Equal(t, offer(t, w, home).MaxNumber, usual, "a neighbour works")
 	for range 100 {
 		testenv.Must(t, w.Check(t.Context(), farm, proof(t, solve(t, offer(t, w, farm)))))
 	}
@@ -234,9 +222,7 @@ func TestOldWork(t *testing.T) {
 		w := login.NewWork("secret", usual, &buckets{})
 		p := solve(t, offer(t, w, "a"))
 		time.Sleep(11 * time.Minute) //nolint:forbidigo // fake time
-		if err := w.Check(t.Context(), "a", proof(t, p)); !errors.Is(err, login.ErrProofFailed) {
-			t.Error(err)
-		}
+		testenv.WantErr(t, w.Check(t.Context(), "a", proof(t, p)), login.ErrProofFailed)
 	})
 }
 
@@ -249,7 +235,5 @@ func TestWorkWithoutRedis(t *testing.T) {
 	testenv.WantErr(t, w.Check(t.Context(), "a", p), away)
 	testenv.WantErr(t, testenv.Err(w.Offer(t.Context(), "a")), away)
 	b.err = nil
-	if err := w.Check(t.Context(), "a", p); err != nil {
-		t.Errorf("nothing was decided, yet: %v", err)
-	}
+	testenv.WantErr(t, w.Check(t.Context(), "a", p), nil, "nothing was decided, yet")
 }

@@ -130,9 +130,7 @@ func TestWhatIsKeptTellsNothing(t *testing.T) {
 func TestTheStoreIsAway(t *testing.T) {
 	gone := errors.New("no connection")
 	codes := login.NewCodes(away{gone})
-	if _, err := codes.Make(t.Context(), pass, time.Minute); !errors.Is(err, gone) {
-		t.Errorf("make: %v", err)
-	}
+	testenv.WantErr(t, testenv.Err(codes.Make(t.Context(), pass, time.Minute)), gone, "make")
 	_, err := codes.Take(t.Context(), strings.Repeat("A", 26))
 	if !errors.Is(err, gone) || errors.Is(err, login.ErrNoCode) {
 		t.Errorf("take: %v", err)

@@ -17,6 +17,7 @@ import (
 	"redrain/grab/store"
 	"redrain/internal/auth"
 	"redrain/internal/loop"
+	"redrain/internal/testenv"
 	"redrain/internal/wire"
 )
 
@@ -71,22 +72,18 @@ func TestABookTellsWhoIsCalled(t *testing.T) {
 			},
 			Banned: func(user string) bool { return user == "b" },
 		})
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- b.Run(ctx) }()
+		stop := testenv.Run(t, b.Run)
 		call := func(want int, users ...string) {
 			t.Helper()
 			b.Called(users)
 			synctest.Wait()
-			if s.told != want {
-				t.Errorf("%d names were told, want %d: %v", s.told, want, s.names)
-			}
+			testenv.Equal(t, s.told, want, "told names, of %v", s.names)
 		}
 		call(2, "a", "b", "plain", "elsewhere")
 		call(2, "a", "b", "a")
 		s.away = errors.New("away")
 		s.names = map[string]store.Named{}
-		if _, err := b.Faces(ctx, []string{"a"}); err == nil {
+		if _, err := b.Faces(t.Context(), []string{"a"}); err == nil {
 			t.Error("no error where nothing could be read")
 		}
 		<-time.After(publishedFor + 1) // of the bubble
@@ -95,23 +92,18 @@ func TestABookTellsWhoIsCalled(t *testing.T) {
 		call(3, "a")
 		s.names["b"] = store.Named{User: "b", Name: "B"}
 		s.names["forged"] = store.Named{User: "forged", Name: "x\u202e", Avatar: "https://evil.example/x"}
-		faces, err := b.Faces(ctx, []string{"a", "b", "forged", "elsewhere"})
+		faces, err := b.Faces(t.Context(), []string{"a", "b", "forged", "elsewhere"})
 		want := map[string]wire.Face{"a": {Name: "小雨"}, "b": {}, "forged": {Name: "x"}}
 		if err != nil || !maps.Equal(faces, want) {
 			t.Errorf("%v, %v; want %v", faces, err, want)
 		}
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		stop()
 		// Nobody reads any more: calling waits for nobody all the same.
 		before := testutil.ToFloat64(b.lost)
 		for i := range waiting + 7 {
 			b.add(store.Named{User: strconv.Itoa(i)})
 		}
-		if lost := testutil.ToFloat64(b.lost) - before; lost != 7 {
-			t.Errorf("%v names were lost", lost)
-		}
+		testenv.Equal(t, testutil.ToFloat64(b.lost)-before, 7, "names were lost")
 	})
 }
 
@@ -128,22 +120,22 @@ func TestNameOfAPlayer(t *testing.T) {
 		Banned: func(string) bool { return false },
 	})
 	for user, want := range map[string]string{"near": "近", "far": "远方", "nameless": "", "nobody": ""} {
-		if got := b.Name(t.Context(), user); got != want {
-			t.Errorf("%s is called %q, want %q", user, got, want)
-		}
+		testenv.Equal(t, b.Name(t.Context(), user), want, "%s is called", user)
 	}
 	s.away = errors.New("away")
-	if got := b.Name(t.Context(), "far"); got != "" {
-		t.Errorf("%q, where nothing can be read", got)
-	}
+	testenv.Equal(t, b.Name(t.Context(), "far"), "", "where nothing can be read")
+}
+
+// bookOfAll is a book of a node on which all players are.
+func bookOfAll(s *shelf) *Book {
+	return New(Options{Store: s, Registerer: prometheus.NewRegistry(),
+		Here: func(user string) (wire.Face, bool) { return wire.Face{Name: user}, true }})
 }
 
 // Names that wait are told together, and never too many at once.
 func TestManyNamesAreToldInParts(t *testing.T) {
 	s := &shelf{names: map[string]store.Named{}}
-	b := New(Options{Store: s, Registerer: prometheus.NewRegistry(), Here: func(user string) (wire.Face, bool) {
-		return wire.Face{Name: user}, true
-	}})
+	b := bookOfAll(s)
 	for i := range 2*atOnce + 1 {
 		b.Called([]string{strconv.Itoa(i)})
 	}
@@ -155,9 +147,7 @@ func TestManyNamesAreToldInParts(t *testing.T) {
 // Of names that could not be told each is counted and told again, after an error and after a panic.
 func TestLostNamesAreToldAgain(t *testing.T) {
 	s := &shelf{names: map[string]store.Named{}}
-	b := New(Options{Store: s, Registerer: prometheus.NewRegistry(), Here: func(user string) (wire.Face, bool) {
-		return wire.Face{Name: user}, true
-	}})
+	b := bookOfAll(s)
 	const many = 2*atOnce + 1
 	for i, away := range []func() error{
 		func() error { return errors.New("away") }, func() error { panic("torn") }, nil,

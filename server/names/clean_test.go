@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"redrain/internal/testenv"
 )
 
 func TestClean(t *testing.T) {
@@ -18,9 +20,7 @@ func TestClean(t *testing.T) {
 		strings.Repeat("a", 32) + " ":            strings.Repeat("a", 32),
 		strings.Repeat("\u200b", 100_000) + "ok": "ok",
 	} {
-		if got := Clean(name); got != want {
-			t.Errorf("%.60q: %q, want %q", name, got, want)
-		}
+		testenv.Equal(t, Clean(name), want, "%.60q", name)
 	}
 }
 
@@ -51,20 +51,14 @@ func TestAvatars(t *testing.T) {
 		if want == "same" {
 			want = address
 		}
-		if got := hosts.Avatar(address); got != want {
-			t.Errorf("%q: %q, want %q", address, got, want)
-		}
+		testenv.Equal(t, hosts.Avatar(address), want, "%q", address)
 	}
-	if (Hosts)(nil).Avatar("https://img.example/a") != "" {
-		t.Error("a picture from nowhere")
-	}
+	testenv.Equal(t, (Hosts)(nil).Avatar("https://img.example/a"), "", "a picture from nowhere")
 	for _, bad := range []string{"*", "https://a.example", "a.example/x", "a.example:443", "A.example", "a b.example",
 		"*.*.example", "localhost", "", "10.0.0.1", "a.example; script-src *"} {
 		if (Hosts{bad}).Check() == nil {
 			t.Errorf("%q is a host", bad)
 		}
 	}
-	if err := hosts.Check(); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, hosts.Check())
 }

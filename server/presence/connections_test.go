@@ -143,16 +143,7 @@ func (w *world) start(name string, most int) *node {
 	w.mu.Lock()
 	w.nodes[name] = n
 	w.mu.Unlock()
-	ctx, cancel := context.WithCancel(context.Background())
-	over := make(chan error, 1)
-	go func() { over <- n.Run(ctx) }()
-	n.stop = sync.OnceFunc(func() {
-		cancel()
-		if err := <-over; err != nil {
-			w.Error(err)
-		}
-	})
-	w.Cleanup(n.stop)
+	n.stop = testenv.Run(w, n.Run)
 	return n
 }
 
@@ -209,9 +200,7 @@ func TestTheNewestStayOverTwoNodes(t *testing.T) {
 			a.play("u", 10+i, 500)
 		}
 		a.want("u", 1, 11, 12) // of one moment those that came last
-		if n := testutil.ToFloat64(a.ended) + testutil.ToFloat64(b.ended); n != 4 {
-			t.Errorf("%v connections were ended, of 4", n)
-		}
+		testenv.Equal(t, testutil.ToFloat64(a.ended)+testutil.ToFloat64(b.ended), 4, "ended connections")
 	})
 }
 

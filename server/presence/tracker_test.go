@@ -42,9 +42,7 @@ func (b *book) wrote(t *testing.T, what string, want ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	slices.Sort(b.lines)
-	if !slices.Equal(b.lines, want) {
-		t.Errorf("%s: wrote %q, want %q", what, b.lines, want)
-	}
+	testenv.Equal(t, b.lines, want, "%s: wrote", what)
 	b.lines = nil
 }
 
@@ -59,14 +57,12 @@ func TestTracker(t *testing.T) {
 		b := &book{}
 		tr := NewTracker(Options[string, int]{Part: "test", Work: "writing", Flush: b.write, Every: time.Minute,
 			Log: slog.New(slog.DiscardHandler)})
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error)
-		go func() { ended <- tr.Run(ctx) }()
+		stop := testenv.Run(t, func(ctx context.Context) error { return tr.Run(ctx) })
 		wait := func(d time.Duration) { <-time.After(d) }
 
-		tr.Enter(ctx, "a", 1)
+		tr.Enter(t.Context(), "a", 1)
 		b.wrote(t, "one has come", "a1 here")
-		tr.Enter(ctx, "a", 1)
+		tr.Enter(t.Context(), "a", 1)
 		if !tr.Add("a", 2) || tr.Add("a", 2) {
 			t.Error("the first connection is not told from the second")
 		}
@@ -93,18 +89,18 @@ func TestTracker(t *testing.T) {
 		b.wrote(t, "an orphan", "b7 left")
 
 		b.set(errors.New("away"))
-		tr.Enter(ctx, "c", 1)
+		tr.Enter(t.Context(), "c", 1)
 		synctest.Wait()
 		began := time.Now()
-		tr.Enter(ctx, "c", 2)
-		tr.Enter(ctx, "c", 3)
+		tr.Enter(t.Context(), "c", 2)
+		tr.Enter(t.Context(), "c", 3)
 		if took := time.Since(began); took > 0 {
 			t.Errorf("waited for %v while flushes fail", took)
 		}
 		tr.Leave("b", 8, Left)
 		tr.Leave("c", 2, Left)
 		tr.Leave("c", 3, Left)
-		tr.Enter(ctx, "c", 3)
+		tr.Enter(t.Context(), "c", 3)
 		wait(10 * time.Second)
 		b.set(nil)
 		wait(retryMost)
@@ -119,10 +115,7 @@ func TestTracker(t *testing.T) {
 		tr.Add("c", 3)
 		wait(time.Minute)
 		b.wrote(t, "one has come back", "c1 left", "c3 here")
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		stop()
 		began = time.Now()
 		tr.Enter(t.Context(), "d", 1)
 		if took := time.Since(began); took > 0 {
@@ -197,9 +190,7 @@ func TestEnterWaits(t *testing.T) {
 				<-time.After(d)
 				return nil
 			}})
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error)
-		go func() { ended <- tr.Run(ctx) }()
+		testenv.Run(t, func(ctx context.Context) error { return tr.Run(ctx) })
 		for i, test := range []struct{ flush, want time.Duration }{
 			{300 * time.Millisecond, 300 * time.Millisecond}, {time.Second, enterWithin}, {0, 0},
 		} {
@@ -207,17 +198,11 @@ func TestEnterWaits(t *testing.T) {
 			began := time.Now()
 			var all sync.WaitGroup
 			for range 3 {
-				all.Go(func() { tr.Enter(ctx, "g", i) })
+				all.Go(func() { tr.Enter(t.Context(), "g", i) })
 			}
 			all.Wait()
-			if waited := time.Since(began); waited != test.want {
-				t.Errorf("waited for %v of a flush of %v, want %v", waited, test.flush, test.want)
-			}
+			testenv.Equal(t, time.Since(began), test.want, "wait for a flush of %v", test.flush)
 			<-time.After(time.Minute)
-		}
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
 		}
 	})
 }

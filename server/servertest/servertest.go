@@ -6,7 +6,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"redrain/payout/ledger"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
@@ -66,6 +68,20 @@ func (m Campaigns) Live(context.Context) ([]*rain.Campaign, error) {
 	}
 	return live, nil
 }
+
+// Leases are leases that all get who ask.
+type Leases struct{}
+
+// Lease gives the lease.
+func (Leases) Lease(context.Context, string, string, time.Duration) (ledger.Tenure, error) {
+	return ledger.Tenure{Term: 1}, nil
+}
+
+// Fenced fences nothing.
+func (Leases) Fenced(ctx context.Context, _ string, _ int64) context.Context { return ctx }
+
+// ReleaseLease does nothing.
+func (Leases) ReleaseLease(context.Context, string, string) error { return nil }
 
 // Log is a log in memory. The zero value is empty.
 type Log struct {

@@ -128,15 +128,11 @@ func TestPlacesOfAnAddress(t *testing.T) {
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}}
 	if fourth, err := dialer.DialContext(t.Context(), "tcp", s.addr); err == nil { // else it was closed before
 		defer func() { _ = fourth.Close() }()
-		if got := status(t, fourth); got != 0 {
-			t.Errorf("the fourth: %d", got)
-		}
+		testenv.Equal(t, status(t, fourth), 0, "the fourth")
 	}
 	other := s.from("127.0.0.2")
 	ask(t, other, "/")
-	if got := status(t, other); got != 200 {
-		t.Errorf("another address: %d", got)
-	}
+	testenv.Equal(t, status(t, other), 200, "another address")
 	for _, leaver := range []net.Conn{silent, taken, asking} {
 		_ = leaver.Close()
 		testenv.Eventually(t, 20*time.Second, "a place is free", func() bool {
@@ -146,13 +142,9 @@ func TestPlacesOfAnAddress(t *testing.T) {
 		})
 		again := s.from("127.0.0.1")
 		ask(t, again, "/")
-		if got := status(t, again); got != 200 {
-			t.Errorf("a free place: %d", got)
-		}
+		testenv.Equal(t, status(t, again), 200, "a free place")
 	}
-	if got := testutil.ToFloat64(s.metrics.refused[refusedAddress]); got != 1 {
-		t.Errorf("%v were counted as refused", got)
-	}
+	testenv.Equal(t, testutil.ToFloat64(s.metrics.refused[refusedAddress]), 1, "counted as refused")
 }
 
 // Behind a proxy the requests count, for the address that they come from, until they end; a WebSocket until it is
@@ -177,20 +169,14 @@ func TestPlacesBehindAProxy(t *testing.T) {
 	}
 	s.is(kindRequest, 1)
 	s.is(kindWebSocket, 1)
-	if got := status(t, request("/", "198.51.100.1")); got != http.StatusServiceUnavailable {
-		t.Errorf("one too many: %d", got)
-	}
+	testenv.Equal(t, status(t, request("/", "198.51.100.1")), http.StatusServiceUnavailable, "one too many")
 	for range 5 {
-		if got := [2]int{status(t, request("/", "198.51.100.2")), status(t, request("/healthz", ""))}; got !=
-			[2]int{200, 200} {
-			t.Errorf("another client, and the proxy itself: %v", got)
-		}
+		testenv.Equal(t, [2]int{status(t, request("/", "198.51.100.2")), status(t, request("/healthz", ""))},
+			[2]int{200, 200}, "another client, and the proxy itself")
 	}
 	_ = socket.Close()
 	s.is(kindWebSocket, 0)
-	if got := status(t, request("/", "198.51.100.1")); got != 200 {
-		t.Errorf("after the socket has gone: %d", got)
-	}
+	testenv.Equal(t, status(t, request("/", "198.51.100.1")), 200, "after the socket has gone")
 }
 
 // Beyond the budget the connection goes that has waited for the longest; where all are busy, only monitoring is
@@ -205,14 +191,10 @@ func TestTheBudgetOfDescriptors(t *testing.T) {
 	}
 	s.is(kindRequest, 2)
 	third := s.from("127.0.0.3")
-	if got := status(t, first); got != 0 {
-		t.Errorf("the oldest was answered: %d", got)
-	}
+	testenv.Equal(t, status(t, first), 0, "the oldest was answered")
 	ask(t, second, "/")
 	ask(t, third, "/")
-	if got := [2]int{status(t, second), status(t, third)}; got != [2]int{200, 200} {
-		t.Errorf("the others: %v", got)
-	}
+	testenv.Equal(t, [2]int{status(t, second), status(t, third)}, [2]int{200, 200}, "the others")
 	ask(t, second, "/hang")
 	ask(t, third, "/hang")
 	s.is(kindRequest, 4)
@@ -223,18 +205,12 @@ func TestTheBudgetOfDescriptors(t *testing.T) {
 	for range 3 {
 		check := s.from("127.0.0.9")
 		ask(t, check, "/healthz")
-		if got := status(t, check); got != 200 {
-			t.Errorf("the health check: %d", got)
-		}
+		testenv.Equal(t, status(t, check), 200, "the health check")
 		page := s.from("127.0.0.9")
 		ask(t, page, "/")
-		if got := status(t, page); got != http.StatusServiceUnavailable {
-			t.Errorf("a page: %d", got)
-		}
+		testenv.Equal(t, status(t, page), http.StatusServiceUnavailable, "a page")
 	}
-	if got := status(t, silent[0]); got != 0 {
-		t.Errorf("a silent one: %d", got)
-	}
+	testenv.Equal(t, status(t, silent[0]), 0, "a silent one")
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.narrow.Len() > narrowMost || s.open > 4+narrowMost {

@@ -114,9 +114,7 @@ func TestWhoWaitsGoes(t *testing.T) {
 		if !idle.closed.Load() || busy.closed.Load() || proxy.closed.Load() {
 			t.Errorf("closed: idle %t, busy %t, proxy %t", idle.closed.Load(), busy.closed.Load(), proxy.closed.Load())
 		}
-		if got := testutil.ToFloat64(table.metrics.cut[cutIdle]); got != 2 {
-			t.Errorf("%v were counted", got)
-		}
+		testenv.Equal(t, testutil.ToFloat64(table.metrics.cut[cutIdle]), 2, "counted")
 		_ = own[3].Close()
 		_ = own[3].Close() // counts once
 		if table.open != 1 || table.waiting.Len() != 1 || len(table.places) != 0 {
@@ -142,12 +140,8 @@ func TestAcceptWithoutADescriptor(t *testing.T) {
 		t.Fatalf("%v; the busy one has gone: %t", err, late.closed.Load())
 	}
 	table.State(third, http.StateActive)
-	if _, err := l.Accept(); !errors.Is(err, syscall.EMFILE) {
-		t.Errorf("with nothing left: %v", err)
-	}
-	if _, err := l.Accept(); !errors.Is(err, errOver) {
-		t.Errorf("another error: %v", err)
-	}
+	testenv.WantErr(t, testenv.Err(l.Accept()), syscall.EMFILE, "with nothing left")
+	testenv.WantErr(t, testenv.Err(l.Accept()), errOver, "another error")
 }
 
 // An answer is waited for part by part, and never beyond what the handler allows; a WebSocket has no such deadlines.
@@ -222,9 +216,7 @@ func TestBodiesMakeProgress(t *testing.T) {
 			r := &http.Request{Body: &slowly{left: c.kib, every: c.every, conn: conn}}
 			began := time.Now()
 			table.guardBody(conn, r)
-			if conn.until.Sub(began) != bodyGrace {
-				t.Errorf("a body that nobody reads has %s", conn.until.Sub(began))
-			}
+			testenv.Equal(t, conn.until.Sub(began), bodyGrace, "a body that nobody reads has")
 			n, err := io.Copy(io.Discard, struct{ io.Reader }{r.Body})
 			if c.whole != (err == nil) || c.whole && n != int64(c.kib)<<10 {
 				t.Errorf("%d KiB, one in %s: %d bytes, %v", c.kib, c.every, n, err)
@@ -238,8 +230,6 @@ func TestBodiesMakeProgress(t *testing.T) {
 
 func TestBudgetOf(t *testing.T) {
 	for descriptors, want := range map[int]int{0: 0, 100: narrowMost, 400: 256, 20_000: 18_734} {
-		if got := BudgetOf(descriptors); got != want {
-			t.Errorf("%d descriptors: %d connections, want %d", descriptors, got, want)
-		}
+		testenv.Equal(t, BudgetOf(descriptors), want, "connections of %d descriptors", descriptors)
 	}
 }
