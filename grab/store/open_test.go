@@ -47,6 +47,25 @@ func TestOpenGivesEveryShardItsPart(t *testing.T) {
 	})
 }
 
+// TestAShardBeginsWithItsSettings: a shard that was opened or restored has each setting of a campaign without a rain.
+func TestAShardBeginsWithItsSettings(t *testing.T) {
+	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		gm := grabtest.New(t, rdb, grabtest.Setup{NoRain: true})
+		check := func(when string) {
+			t.Helper()
+			snap, err := gm.G.Snapshot(t.Context(), gm.C)
+			if err != nil || len(snap) != 1 || !snap[0].Found || len(snap[0].Altered) > 0 {
+				t.Errorf("%s: %+v, %v", when, snap, err)
+			}
+		}
+		check("opened")
+		gm.Lose()
+		testenv.Must(t, gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, nil)))
+		gm.C.Revision = 0 // as restore.lua writes it
+		check("restored")
+	})
+}
+
 // breaker lets so many calls to Redis through, and fails all others; or the next one only.
 type breaker struct {
 	left atomic.Int64
