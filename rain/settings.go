@@ -10,8 +10,8 @@ import (
 // Settings are an operator's choices for a rain, apart from its start. Times are in milliseconds. The JSON names are
 // also the columns of the ledger.
 //
-// The tags of a field are the only place of its limits and its default: the tag range holds the least and the most, as
-// an error message shows them, and the tag zero the meaning of 0.
+// The tags of a field are the only place of its limits and its default. The tag range holds the least and the most, as
+// an error message shows them. The tag zero says the meaning of 0.
 type Settings struct {
 	DurationMS     int64  `json:"duration_ms" range:"1,000..600,000" default:"10000"`
 	DropsPerSecond int    `json:"drops_per_second" range:"1..400" default:"8"`

@@ -64,7 +64,7 @@ func offender(args []string, text string) int {
 	})
 }
 
-// matches tells whether the message's word is arg; kong's ", did you mean …" may follow it.
+// matches reports whether the message's word is arg; kong's ", did you mean …" may follow it.
 func matches(word, arg string) bool {
 	return arg != "" && (word == arg || strings.HasPrefix(word, arg+", did you mean "))
 }

@@ -147,7 +147,7 @@ func (t *table) summary(s rain.SplitSummary) {
 	}
 }
 
-// bar has at least one mark where there is any packet.
+// bar has at least one mark if there is any packet.
 func bar(packets, fullest int) string {
 	length := packets * barLength / fullest
 	if packets > 0 {

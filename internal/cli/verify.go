@@ -181,7 +181,7 @@ type beatLuck struct {
 	At    int64     `json:"at"` // when it began, Unix ms
 	Odds  rain.Odds `json:"odds"`
 	Lucky bool      `json:"lucky"`           // by the seed
-	Claim string    `json:"claim,omitempty"` // what the player was given for it
+	Claim string    `json:"claim,omitempty"` // the claim that the player got for it
 }
 
 // claims are all claims of the player in the campaign, where one is asked about.

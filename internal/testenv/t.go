@@ -58,8 +58,7 @@ func WantFail(t interface {
 	}
 }
 
-// Equal wants got to be want, deep down, where an empty slice or map is like none; what says what they are, as Printf
-// does.
+// Equal compares got and want deeply. An empty slice or map equals nil. The error begins with the text of what and args.
 func Equal[V any](t interface {
 	Helper()
 	Errorf(format string, args ...any)
@@ -74,7 +73,7 @@ func Equal[V any](t interface {
 	}
 }
 
-// Result is what a call has returned.
+// Result is the result of a call.
 type Result[V any] struct {
 	value V
 	err   error

@@ -46,7 +46,7 @@ var CampaignTable = sqldb.NewTable("campaign", func(c *rain.Campaign) []any {
 		}))
 })
 
-// campaignPaper hashes a campaign's fixed columns and its given amounts, in the order of chain's papers.
+// campaignPaper hashes a campaign's fixed columns and its given amounts, in chain's order.
 func campaignPaper(c *rain.Campaign, amounts []byte) chain.Hash {
 	var p chain.Content
 	values := CampaignTable.Values(c)
@@ -78,7 +78,7 @@ var RainTable = sqldb.NewTable("rain", func(r *rainRow) []any {
 		"stopped_at", &r.StoppedAt)
 })
 
-// viewLimit is how long a view of a few rows may take.
+// viewLimit is the time limit of a view of a few rows.
 const viewLimit = 5 * time.Second
 
 // campaignRows reads campaigns.
@@ -93,8 +93,8 @@ func (r *campaignRows) Read(ctx context.Context, q sqldb.Querier, id string) (*r
 	return one(found, id, err)
 }
 
-// one is the only campaign of a list. It fails with ErrUnknownCampaign where there is none, and with
-// ErrUnreadableCampaign where its row makes no sense.
+// one returns the only campaign of a list. It returns ErrUnknownCampaign if the list is empty, and
+// ErrUnreadableCampaign if the row is invalid.
 func one(found []*rain.Campaign, id string, err error) (*rain.Campaign, error) {
 	switch {
 	case err != nil:

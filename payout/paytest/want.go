@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// testingT is what testing.T and rapid.T have in common.
+// testingT has the common methods of testing.T and rapid.T.
 type testingT interface {
 	Helper()
 	Errorf(format string, args ...any)
@@ -30,7 +30,7 @@ func Pages[T any](t testing.TB, page func(cursor string) (list []T, next string,
 	}
 }
 
-// Map is what a function makes of each part of a list.
+// Map applies a function to each part of a list.
 func Map[V, W any](list []V, of func(V) W) []W {
 	made := make([]W, len(list))
 	for i, v := range list {
@@ -108,7 +108,7 @@ func WantFail(t testingT, err error, what ...string) {
 	}
 }
 
-// Result is what a call has returned: Got(b.Cleared(ctx, "c1")).Want(t, true, "cleared").
+// Result is the result of a call: Got(b.Cleared(ctx, "c1")).Want(t, true, "cleared").
 type Result[V any] struct {
 	value V
 	err   error
