@@ -58,7 +58,7 @@ func WantFail(t interface {
 	}
 }
 
-// Equal compares got and want deeply. An empty slice or map equals nil. The error begins with the text of what and args.
+// Equal compares got and want deeply. An empty slice or map equals nil. The parameters what and args name the value.
 func Equal[V any](t interface {
 	Helper()
 	Errorf(format string, args ...any)
