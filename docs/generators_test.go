@@ -11,7 +11,8 @@ import (
 	"redrain/internal/testenv"
 )
 
-// TestGeneratorsTakeTheAPI runs generators of clients on openapi.yaml without options, and compiles their Go code.
+// TestGeneratorsTakeTheAPI runs generators on openapi.yaml, with no option but a package name, and compiles their Go
+// code.
 func TestGeneratorsTakeTheAPI(t *testing.T) {
 	testenv.RunsFrom(t, testenv.Nightly) // compiles the generators, and npx fetches one
 	module, err := filepath.Abs("../tools/generators")
@@ -22,7 +23,8 @@ func TestGeneratorsTakeTheAPI(t *testing.T) {
 	api, err := filepath.Abs("openapi.yaml")
 	testenv.Must(t, err)
 	for name, command := range map[string][]string{
-		"oapi-codegen":       {"go", "tool", "oapi-codegen", "-o", filepath.Join(dir, "oapi", "api.gen.go"), api},
+		"oapi-codegen": {"go", "tool", "oapi-codegen", "-package", "oapi", "-o",
+			filepath.Join(dir, "oapi", "api.gen.go"), api},
 		"ogen":               {"go", "tool", "ogen", "-target", filepath.Join(dir, "ogen"), "-package", "api", api},
 		"openapi-typescript": {"npx", "--yes", "openapi-typescript@7.13.0", api, "-o", filepath.Join(dir, "api.ts")},
 	} {

@@ -118,7 +118,7 @@ func TestOpenAPIErrorsAreProblems(t *testing.T) {
 			}
 			// A viewer has no player's token, so a player's path is 401. Some POSTs only read: their requests are
 			// large.
-			forViewers := guarded && (*op.Security)[0]["player"] == nil && op.OperationID != "previewSplit" &&
+			forViewers := guarded && (*op.Security)[0]["playerToken"] == nil && op.OperationID != "previewSplit" &&
 				op.OperationID != "verifyAudit" && op.OperationID != "matchStatement"
 			if method == http.MethodPost && forViewers && op.Responses.Map()["403"] == nil {
 				t.Errorf("%s %s: does not describe 403 for viewers", method, path)

@@ -2,6 +2,7 @@ package main
 
 // The packages that generated code imports, so that a test of package docs can compile it in this module.
 import (
+	_ "github.com/labstack/echo/v4"
 	_ "github.com/oapi-codegen/runtime"
 	_ "github.com/ogen-go/ogen/conv"
 	_ "github.com/ogen-go/ogen/http"

@@ -1879,10 +1879,7 @@ export interface components {
              */
             beat_ms?: number;
         };
-        /**
-         * @description 1: every packet drop can win. Below 1, or "auto", a rain is cut into beats. A player has one draw in each beat, with the first tap on a packet drop in it. This is its chance. "auto" sets it during the rain, so that the stock ends with the rain.
-         * @default 1
-         */
+        /** @description 1: every packet drop can win. Below 1, or "auto", a rain is cut into beats. A player has one draw in each beat, with the first tap on a packet drop in it. This is its chance. "auto" sets it during the rain, so that the stock ends with the rain. */
         Odds: number | "auto";
         /**
          * @description Whether the stock is released all at once or in proportion to the time that has passed.
@@ -4133,18 +4130,8 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "progress": {
-                     *         "part": "the accounts",
-                     *         "done": 41000,
-                     *         "of": 98000,
-                     *         "rate": 20500,
-                     *         "left_ms": 2780
-                     *       }
-                     *     }
-                     */
-                    "application/x-ndjson": components["schemas"]["FullProofLine"];
+                    /** @example {"progress":{"part":"the accounts","done":41000,"of":98000,"rate":20500,"left_ms":2780}} */
+                    "application/x-ndjson": string;
                 };
             };
             401: components["responses"]["Unauthorized"];
