@@ -50,6 +50,9 @@ func collectSentences(t *testing.T, path string, said map[string]bool) {
 	source := regexp.MustCompile(`"\s*\+\s*"`).ReplaceAllString(string(text), "")
 	source = regexp.MustCompile(`"\s*\+\s*[\w.()]+\s*\+\s*"`).ReplaceAllString(source, "{}")
 	source = regexp.MustCompile(`%[a-z]`).ReplaceAllString(source, "{}")
+	for _, tag := range regexp.MustCompile(`zero:"([^"]+)"`).FindAllStringSubmatch(source, -1) { // of rain's settings
+		said["is 0 ("+tag[1]+") to {}"] = true
+	}
 	for _, s := range regexp.MustCompile(`(\) ?\+ ?)?"([^"\n]+)"( ?\+ ?[a-zA-Z])?`).FindAllStringSubmatch(source, -1) {
 		sentence := s[2]
 		if s[1] != "" {
