@@ -38,24 +38,24 @@ type Spec struct {
 	Sponsor     string    `json:"sponsor"`
 	Budget      Money     `json:"budget"`
 	Packets     int       `json:"packets"`
-	Split       SplitKind `json:"split" default:"double_mean"`
-	Min         Money     `json:"min" column:"min_amount" default:"1"`
-	Max         *Money    `json:"max" column:"max_amount"`                          // nil: no maximum
-	Amounts     []Money   `json:"amounts" column:"-"`                               // for SplitList only
-	WinsPerUser int       `json:"wins_per_user" range:"1..1000000" default:"1"`     // over all rains of the campaign
-	TapsPerUser int       `json:"taps_per_user" range:"0..1000000" zero:"no limit"` // over all rains; 0: no limit
-	Shards      int       `json:"shards" range:"1..256" default:"1"`
+	Split       SplitKind `default:"double_mean" json:"split"`
+	Min         Money     `column:"min_amount"   default:"1"          json:"min"`
+	Max         *Money    `column:"max_amount"   json:"max"`                              // nil: no maximum
+	Amounts     []Money   `column:"-"            json:"amounts"`                          // for SplitList only
+	WinsPerUser int       `default:"1"           json:"wins_per_user" range:"1..1000000"` // over all rains of the campaign
+	TapsPerUser int       `json:"taps_per_user"  range:"0..1000000"   zero:"no limit"`    // over all rains; 0: no limit
+	Shards      int       `default:"1"           json:"shards"        range:"1..256"`
 	// Capacity is the number of players that may be in the room, over all nodes; 0: no limit. AdmitPerSecond is the
 	// number of players admitted in one second; 0: no limit.
-	Capacity       int `json:"capacity" range:"0..100000000" zero:"no limit"`
-	AdmitPerSecond int `json:"admit_per_second" range:"0..1000000" zero:"all at once"`
+	Capacity       int `json:"capacity"         range:"0..100000000" zero:"no limit"`
+	AdmitPerSecond int `json:"admit_per_second" range:"0..1000000"   zero:"all at once"`
 	// Players limits the campaign to a list of players; nil: every player.
-	Players *Players `json:"players" column:"-"`
+	Players *Players `column:"-" json:"players"`
 	// GuestsShare is the part of the packets that only guests may win. The other packets are the players'. If it is
 	// none, guests and players win from one stock.
 	GuestsShare Share `json:"guests_share"`
 
-	ExpiresInMS int64 `json:"expires_in_ms" range:"1,000..31622400000" default:"86400000"`
+	ExpiresInMS int64 `default:"86400000" json:"expires_in_ms" range:"1,000..31622400000"`
 }
 
 // Players limits who may take part in a campaign.

@@ -13,13 +13,13 @@ import (
 // The tags of a field are the only place of its limits and its default. The tag range holds the least and the most, as
 // an error message shows them. The tag zero says the meaning of 0.
 type Settings struct {
-	DurationMS     int64  `json:"duration_ms" range:"1,000..600,000" default:"10000"`
-	DropsPerSecond int    `json:"drops_per_second" range:"1..400" default:"8"`
-	FallMS         int64  `json:"fall_ms" range:"500..20,000" default:"4000"`
+	DurationMS     int64  `default:"10000"      json:"duration_ms"      range:"1,000..600,000"`
+	DropsPerSecond int    `default:"8"          json:"drops_per_second" range:"1..400"`
+	FallMS         int64  `default:"4000"       json:"fall_ms"          range:"500..20,000"`
 	DecoyPercent   int    `json:"decoy_percent" range:"0..100"`
-	Pacing         Pacing `json:"pacing" default:"none"`
+	Pacing         Pacing `default:"none"       json:"pacing"`
 	Odds           Odds   `json:"odds"` // of a player's draw in a beat; 1: there are no draws
-	BeatMS         int64  `json:"beat_ms" range:"250..10,000" default:"1000"`
+	BeatMS         int64  `default:"1000"       json:"beat_ms"          range:"250..10,000"`
 }
 
 // bounds are the limits of a whole number in a struct, from its tags.

@@ -75,8 +75,8 @@ func checkBounds[S any](t *testing.T, valid func() S, validate func(*S) error, b
 
 func plain() rain.Spec { return spec(rain.DoubleMean, 1_000, 10, 1, nil) }
 
-// TestNumbersOfACampaignHaveLimits has one field for each kind of tag. TestOpenAPIHasTheLimitsOfRequests in package docs
-// has every field.
+// TestNumbersOfACampaignHaveLimits has one field for each kind of tag. TestOpenAPIHasTheLimitsOfRequests in package
+// docs has every field.
 func TestNumbersOfACampaignHaveLimits(t *testing.T) {
 	t.Parallel()
 	checkBounds(t, plain, (*rain.Spec).Validate, []bound[rain.Spec]{

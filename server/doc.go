@@ -5,7 +5,7 @@
 //	gateway     players' sockets: hello, join, taps, results, and notices of settlements
 //	campaigns   operators' commands on campaigns, and the loops that complete them
 //	config      the settings: one struct, whose tags define flags, help and docs
-//	admission   admission to a room: lists of players, slots and the queue, limits of one address
+//	admission   who may enter a room: lists of players, slots and the queue, limits of one address
 //	presence    which players are on which node: Tracker, and each player's Connections
 //	names       display profiles of players, shared between nodes
 //	risk        rules that judge players, and the client of the operator's own risk system

@@ -131,7 +131,8 @@ func (s *Server) playerLimits() ledger.PlayerLimits {
 // newsOfWithdrawal notifies a player of a withdrawal. If that fails, the player sees it on the next request.
 func (s *Server) newsOfWithdrawal(id string) {
 	if err := s.tellWithdrawn(id); err != nil {
-		s.log.Warn("notify a player of a withdrawal; the page shows it when it is loaded again", "withdrawal", id, "err", err)
+		s.log.Warn("notify a player of a withdrawal; the page shows it when it is loaded again", "withdrawal", id,
+			"err", err)
 	}
 }
 

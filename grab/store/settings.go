@@ -63,7 +63,8 @@ func readSettings(c *rain.Campaign, state map[string]string, s *rain.ShardSnapsh
 	for pair := range slices.Chunk(want, 2) {
 		field, value := fmt.Sprint(pair[0]), fmt.Sprint(pair[1])
 		if state[field] != value {
-			s.Altered = append(s.Altered, fmt.Sprintf("the state's %s is %q, but %s %q", field, state[field], of, value))
+			s.Altered = append(s.Altered, fmt.Sprintf("the state's %s is %q, but %s %q", field, state[field], of,
+				value))
 		}
 	}
 }

@@ -59,7 +59,8 @@ func TestASnapshotNamesSettingsThatAreNotTheCampaigns(t *testing.T) {
 	}
 	for pair := range slices.Chunk(settings, 2) {
 		field := fmt.Sprint(pair[0])
-		tests["another "+field] = test{of: paused, field: field, value: "99", want: "the state's " + field + " is \"99\""}
+		tests["another "+field] = test{of: paused, field: field, value: "99",
+			want: "the state's " + field + " is \"99\""}
 	}
 	for name, tc := range tests {
 		state := maps.Clone(tc.of)

@@ -14,7 +14,8 @@ import (
 func TestASnapshotNamesWhatCannotBeRead(t *testing.T) {
 	c := &rain.Campaign{ID: "c", Spec: rain.Spec{Packets: 1_000}}
 	state := func(pairs ...any) []any {
-		all := []any{"rev", "1", "left", "300", "won", "2", "last", "5-1", "moves", "3", "epoch", "17", "status", "open"}
+		all := []any{"rev", "1", "left", "300", "won", "2", "last", "5-1", "moves", "3", "epoch", "17",
+			"status", "open"}
 		for _, text := range campaignFields(c) {
 			all = append(all, fmt.Sprint(text))
 		}

@@ -149,8 +149,9 @@ func (a *arena) amounts(t *testing.T, c client.Campaign) *rain.Amounts {
 // inLedger reads what was paid, by packet.
 func (a *arena) inLedger(t *testing.T, c client.Campaign) map[int]win {
 	t.Helper()
-	rows := testenv.Got(a.db.QueryContext(within(t, 20*time.Second),
-		"SELECT packet, user_id, drop_id, amount FROM payout WHERE campaign_id = ?", c.ID)).Must(t)
+	rows, err := a.db.QueryContext(within(t, 20*time.Second),
+		"SELECT packet, user_id, drop_id, amount FROM payout WHERE campaign_id = ?", c.ID)
+	testenv.Must(t, err)
 	defer func() { _ = rows.Close() }()
 	wins := map[int]win{}
 	for rows.Next() {

@@ -31,8 +31,8 @@ func NewTable[T any](name string, fields func(row *T) []any) *Table[T] {
 	return t
 }
 
-// Fields returns the columns of a struct's fields for [NewTable]: each name, followed by a pointer to the field. The name
-// is the tag column, or else the tag json. A field with the column "-" is left out.
+// Fields returns the columns of a struct's fields for [NewTable]: each name, followed by a pointer to the field. The
+// name is the tag column, or else the tag json. A field with the column "-" is left out.
 func Fields(of any) (all []any) {
 	v := reflect.ValueOf(of).Elem()
 	for f := range v.Type().Fields() {

@@ -159,7 +159,7 @@ func (s *Settler) round(ctx context.Context, fetch *fetchSizer, size *batchSizer
 // reclaimWins is the weight of a reclaim in a batch, by its number of statements.
 const reclaimWins = 10
 
-// batchOf returns how many of the entries, at least one, make a batch of at most most wins, and their number of wins.
+// batchOf returns how many of the entries, at least one, make a batch of up to most wins, and their number of wins.
 // A reclaim counts as reclaimWins wins.
 func batchOf(of []delivery, most int) (n, wins int) {
 	for ; n < len(of); n++ {

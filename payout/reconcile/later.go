@@ -75,8 +75,8 @@ func (r *campaignCheck) checkLaterOf(ctx context.Context, q sqldb.Querier, n int
 	}
 	name := func(key, what string, at position) {
 		if at.after(newest) {
-			r.found.add("an entry that no shard has written", key, "%s: it is of entry %s of shard %d, but the newest that the "+
-				"shard has ever written is %s", what, at, n, newest)
+			r.found.add("an entry that no shard has written", key, "%s: it is of entry %s of shard %d, but the newest "+
+				"that the shard has ever written is %s", what, at, n, newest)
 		}
 	}
 	name(shardName(n)+"shard_mark", "the table shard_mark", mark)

@@ -101,7 +101,7 @@ func TestARealRedis(t *testing.T) {
 			paytest.Must(t, rdb.RestoreReplace(t.Context(), key, 0, dumps[i]).Err())
 		}
 	}
-	// run sends commands, separated by ";". The parts of one are separated by "|", and the second one is a key of shard 1.
+	// run sends commands, separated by ";". The parts of one are separated by "|". The second part is a key of shard 1.
 	names := map[string]string{"state": k.State, "stock": k.Stock, "wins": k.Wins, "outbox": k.Outbox, "lent": k.Lent,
 		"borrowed": k.Borrowed}
 	run := func(commands string) func() error {

@@ -223,9 +223,8 @@ func (p *txnPage) checkSources(id int64, kind string, lines []bookedLine) {
 	for _, other := range slices.Sorted(maps.Keys(p.sources[id])) {
 		if other != kind {
 			w := p.sources[id][other]
-			p.found.add("source rows of another kind", txnKey(id), "transaction %d is of kind %s, but %s name it as theirs",
-				id, kind,
-				strings.Join(slices.Concat(slices.Collect(maps.Values(w.names))...), ", "))
+			p.found.add("source rows of another kind", txnKey(id), "transaction %d is of kind %s, but %s name it as "+
+				"theirs", id, kind, strings.Join(slices.Concat(slices.Collect(maps.Values(w.names))...), ", "))
 		}
 	}
 	sourceTable, needed := sources[kind]

@@ -19,7 +19,8 @@ var withdrawalFaults = []struct{ kind, where, number, text string }{
 		"withdrawal %s of player %s is %s, but its %d have left by transaction %d"},
 	{"a failed withdrawal without its return", "state IN ('refused', 'returned') AND return_id = 0", "return_id",
 		"withdrawal %s of player %s is %s, but its %d were not returned (transaction %d)"},
-	{"a return of a withdrawal that has not failed", "return_id > 0 AND state NOT IN ('refused', 'returned')", "return_id",
+	{"a return of a withdrawal that has not failed", "return_id > 0 AND state NOT IN ('refused', 'returned')",
+		"return_id",
 		"withdrawal %s of player %s is %s, but its %d were returned by transaction %d"},
 	{"a withdrawal in no state", "state NOT IN ('requested', 'held', 'sent', 'action_required', 'paid', 'refused', " +
 		"'returned')", "txn_id",

@@ -30,7 +30,7 @@ const key = "ledger"
 // Rows reads the newest rows of the ledger. [chain.Roots] implements it.
 type Rows interface {
 	Heads(ctx context.Context) ([]chain.Head, error)
-	Holds(ctx context.Context, h chain.Head) (bool, error) // reports whether a row that was once the newest still exists
+	Holds(ctx context.Context, h chain.Head) (bool, error) // whether a row that was once the newest still exists
 }
 
 // Restores stores the restores of the ledger. [ledger.Restores] implements it.

@@ -138,7 +138,8 @@ func (p *Payer) Run(ctx context.Context) error {
 			Do: loop.Plain(func(ctx context.Context) { p.fill(ctx, &payments) })},
 		loop.Spec{Part: part, Every: payGaugeEvery, Do: loop.Plain(p.refreshGauge), Recoverer: p.o.Recoverer,
 			Log: p.o.Log},
-		loop.Spec{Part: part, Every: orphansEvery, Do: loop.Plain(p.endOrphans), Recoverer: p.o.Recoverer, Log: p.o.Log})
+		loop.Spec{Part: part, Every: orphansEvery, Do: loop.Plain(p.endOrphans), Recoverer: p.o.Recoverer,
+			Log: p.o.Log})
 	payments.Wait()
 	return err
 }

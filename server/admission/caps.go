@@ -241,7 +241,8 @@ func (c *Caps) sweep(ctx context.Context) (failed error) {
 }
 
 // exchange sends each account's report to Redis, and applies the answers.
-func (c *Caps) exchange(ctx context.Context, campaign string, all []*account, word func(*account) store.Allotment) error {
+func (c *Caps) exchange(ctx context.Context, campaign string, all []*account,
+	word func(*account) store.Allotment) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	var failed error

@@ -160,7 +160,8 @@ func (l *Lists) MayPlay(ctx context.Context, c *rain.Campaign, user, address str
 		on, err := l.isOn(ctx, listsQuestion{list, revisions[list], user})
 		if err != nil {
 			// A denied player's wins are not paid meanwhile: each poster reads the list.
-			l.o.Log.Warn("look up a player in the denying lists; the player is admitted meanwhile", "user", user, "err", err)
+			l.o.Log.Warn("look up a player in the denying lists; the player is admitted meanwhile", "user", user,
+				"err", err)
 			break
 		}
 		if on {

@@ -84,8 +84,8 @@ func decode(data []byte, into any) error {
 	return refuse(http.StatusBadRequest, "malformed", "the body is not JSON")
 }
 
-// jsonPath returns the path of a json.UnmarshalTypeError without embedded structs, whose Go names encoding/json puts into
-// it: "Settings.beat_ms" is beat_ms. The API's own names are lower case.
+// jsonPath returns the path of a json.UnmarshalTypeError without embedded structs, whose Go names encoding/json puts
+// into it: "Settings.beat_ms" is beat_ms. The API's own names are lower case.
 func jsonPath(field string) string {
 	return strings.Join(slices.DeleteFunc(strings.Split(field, "."), func(name string) bool {
 		return name != strings.ToLower(name)

@@ -127,9 +127,8 @@ func (y *forgery) message(code string) string {
 	}
 	return fmt.Sprintf("another program has written to Redis or NATS: %d wins, reclaims, messages or "+
 		"notices that no node of this installation has sealed, or copies of sealed ones (the last: %s). "+
-		"No player is paid by it. Find "+
-		"out who has the passwords, change them, then run redrain seal rotate; redrain payout list shows the kept ones, "+
-		"and redrain payout dismiss ends it", y.count, y.reason)
+		"No player is paid by it. Find out who has the passwords, change them, then run redrain seal rotate; "+
+		"redrain payout list shows the kept ones, and redrain payout dismiss ends it", y.count, y.reason)
 }
 
 // AlarmVoid raises the alarm that wins came too late to be paid. Their players may have been notified, except with

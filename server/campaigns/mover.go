@@ -135,8 +135,8 @@ func NewMover(o MoverOptions) *Mover {
 			Name: "redrain_moved_packets_total", Help: "Packets moved from one shard's stock to another's.",
 		}),
 		failed: metrics.NewCounter(prometheus.CounterOpts{
-			Name: "redrain_move_failures_total", Help: "Moves of stock that were begun and not completed at once; they " +
-				"are carried on.",
+			Name: "redrain_move_failures_total", Help: "Moves of stock that were begun and not completed at " +
+				"once; they are carried on.",
 		}),
 		refused: metrics.NewCounter(prometheus.CounterOpts{
 			Name: "redrain_moves_refused_total", Help: "Moves of stock that the ledger refuses; nothing " +

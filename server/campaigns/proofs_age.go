@@ -100,8 +100,8 @@ func (r *Proofs) lookAtAge(ctx context.Context) error {
 	return nil
 }
 
-// tooOld reports whether a reconciliation is too old, and raises the alarm once, if this look has alarms left. A time in
-// the future was tampered with, and counts as too old.
+// tooOld reports whether a reconciliation is too old, and raises the alarm once, if this look has alarms left. A time
+// in the future was tampered with, and counts as too old.
 func (r *Proofs) tooOld(now int64, key string, p ledger.Proof, least int64, alarms *int) bool {
 	limit := least + 3*p.TookMS
 	future := p.ProvedAt > now+time.Minute.Milliseconds()
@@ -121,8 +121,8 @@ func (r *Proofs) tooOld(now int64, key string, p ledger.Proof, least int64, alar
 			what = "the books of the campaign were"
 		}
 		r.o.Log.Error("the books are not reconciled any more", "campaign", p.Campaign, "proved_at", p.ProvedAt)
-		r.o.Bus.Alarm("reconciliation", p.Campaign, fmt.Sprintf("%s reconciled last at %s, which should be less than %s "+
-			"ago: check whether a node with the role operator runs, and its log", what, when,
+		r.o.Bus.Alarm("reconciliation", p.Campaign, fmt.Sprintf("%s reconciled last at %s, which should be less than "+
+			"%s ago: check whether a node with the role operator runs, and its log", what, when,
 			time.Duration(limit)*time.Millisecond))
 	}
 	return old

@@ -279,7 +279,8 @@ func decode[T any](b *Bus, subject string, data []byte) (notice T, ok bool) {
 func (b *Bus) readable(subject string, err error) bool {
 	if err != nil {
 		b.refused.unreadable.Inc()
-		b.log.Warn("decode a message of another node; check that all nodes have one version", "subject", subject, "err", err)
+		b.log.Warn("decode a message of another node; check that all nodes have one version", "subject", subject,
+			"err", err)
 	}
 	return err == nil
 }

@@ -290,8 +290,8 @@ func (w *Watch) judge(l *looked) {
 			User: h.who.User, Act: j.Act, Score: j.Score, Reasons: standing.EncodeReasons(j.Reasons),
 		},
 	}
-	w.o.Log.Info("the risk rules have a verdict against a player", "user", h.who.User, "verdict", string(j.Act), "score",
-		j.Score, "reason", j.Reasons[0].Sentence)
+	w.o.Log.Info("the risk rules have a verdict against a player", "user", h.who.User, "verdict", string(j.Act),
+		"score", j.Score, "reason", j.Reasons[0].Sentence)
 }
 
 // compare counts a player's common traits. A dropped hand has none.

@@ -27,7 +27,7 @@ type batch struct {
 	bounds     bounds                  // decide which entries are void
 	escrow     map[string]rain.Money   // nil: not read, because the last try had enough
 	players    *players                // nil: not read; the database refuses too many wins
-	reclaimed  reclaimed               // of the campaigns that return stock or have returned some; empty if there are none
+	reclaimed  reclaimed               // of the campaigns that return stock or have returned some
 	bannedAt   bannedAt                // nil: an operator has decided
 	listed     standing.Refused        // nil: an operator has decided
 	verdictOf  verdictOf               // nil: an operator has decided, or verdicts are off

@@ -33,7 +33,8 @@ func (e NotDismissedError) Error() string { return string(e) }
 func (p *Poster) DismissLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter, why string) (given rain.Money,
 	err error) {
 	if d.Kind == LetterWithdrawal {
-		return 0, NotDismissedError("a withdrawal belongs to its player until the provider has paid or refused it: retry it")
+		return 0, NotDismissedError("a withdrawal belongs to its player until the provider has paid or refused it: " +
+			"retry it")
 	}
 	reason := sqldb.Storable(DismissedReason+why+"; it was: "+d.Reason, MaxReason)
 	if d.Kind == LetterMessage {

@@ -150,7 +150,7 @@ func countWins(ctx context.Context, tx *sqldb.Tx, b *batch) (winners, error) {
 var intoWinner = sqldb.Into{Table: "winner", Columns: []string{"campaign_id", "user_id", "wins", "amount"},
 	Merge: sqldb.Merge{Key: []string{"campaign_id", "user_id"}, Add: []string{"wins", "amount"}}}
 
-// countPlayers adds to the totals of one campaign's players. Each may win at most most times.
+// countPlayers adds to the totals of one campaign's players. The parameter most is the limit of wins of each.
 func countPlayers(ctx context.Context, tx *sqldb.Tx, added []playerWins, most int64, totals winners) error {
 	campaign := added[0].campaign
 	var user sql.RawBytes
