@@ -176,7 +176,7 @@ func TestARealRedis(t *testing.T) {
 			"has won with drop 9.9, but has no such win"},
 		"a later win": {run("HSET|wins|x\n0.1|30 9999999999999-0 "),
 			"the newest entry that the shard has ever written"},
-		"stock that went": {run("RPUSH|stock|20-20"), "its stock says that it gave back packet 20"},
+		"stock that went": {run("RPUSH|stock|20-20"), "its stock says that it returned packet 20"},
 	} {
 		paytest.Must(t, d.do())
 		if found := prove(what); !strings.Contains(found, d.want) {
