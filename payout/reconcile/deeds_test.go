@@ -190,10 +190,10 @@ var withdrawalEdits = map[string]edit{
 	"a withdrawal deleted": byAll("DELETE FROM withdrawal WHERE id = 'w1'",
 		"is of kind withdraw, but no row of withdrawal belongs to it (user:v gives 20, clearing:v gets 20)"),
 	"money given back as if the withdrawal were paid": byAll("UPDATE withdrawal SET state = 'paid' WHERE id = 'w2'",
-		"withdrawal w2 of player v is paid, but its 10 were given back by transaction",
+		"withdrawal w2 of player v is paid, but its 10 were returned by transaction",
 		"withdrawal w2 of player v is paid, but its 10 have not left"),
 	"a withdrawal as if it had failed": byAll("UPDATE withdrawal SET state = 'refused' WHERE id = 'w3'",
-		"withdrawal w3 of player v is refused, but its 5 were not given back",
+		"withdrawal w3 of player v is refused, but its 5 were not returned",
 		"withdrawal w3 of player v is refused, but its 5 have left by transaction"),
 	"a paid withdrawal as if it were pending": byAll("UPDATE withdrawal SET state = 'sent', finished_at = 0 WHERE "+
 		"id = 'w3'", "withdrawal w3 of player v is sent, but its 5 have left by transaction",
