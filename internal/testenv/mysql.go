@@ -66,7 +66,8 @@ var mariaDB = program{
 }
 
 func installMariaDB(p *process) error {
-	cmd, err := mariaDBCommand("mariadb-install-db", "--datadir="+p.data,
+	// In the common directory two installations at once would remove each other's temporary tables.
+	cmd, err := mariaDBCommand("mariadb-install-db", "--datadir="+p.data, "--tmpdir="+p.dir,
 		"--auth-root-authentication-method=normal", "--skip-test-db")
 	if err != nil {
 		return err
