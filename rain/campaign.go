@@ -42,7 +42,7 @@ type Spec struct {
 	Min         Money     `column:"min_amount"   default:"1"          json:"min"`
 	Max         *Money    `column:"max_amount"   json:"max"`                              // nil: no maximum
 	Amounts     []Money   `column:"-"            json:"amounts"`                          // for SplitList only
-	WinsPerUser int       `default:"1"           json:"wins_per_user" range:"1..1000000"` // over all rains of the campaign
+	WinsPerUser int       `default:"1"           json:"wins_per_user" range:"1..1000000"` // over all rains
 	TapsPerUser int       `json:"taps_per_user"  range:"0..1000000"   zero:"no limit"`    // over all rains; 0: no limit
 	Shards      int       `default:"1"           json:"shards"        range:"1..256"`
 	// Capacity is the number of players that may be in the room, over all nodes; 0: no limit. AdmitPerSecond is the

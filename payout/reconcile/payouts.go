@@ -222,7 +222,8 @@ func (r *campaignCheck) checkForgotten(ctx context.Context, q sqldb.Querier) err
 			row, paid := rows[packet]
 			if !paid {
 				r.found.add("a dead letter unknown to Redis", rain.ClaimID(r.campaign.ID, packet),
-					"dead letter %s: it is about packet %d, but Redis knows no such win", rain.ClaimID(r.campaign.ID, packet), packet)
+					"dead letter %s: it is about packet %d, but Redis knows no such win",
+					rain.ClaimID(r.campaign.ID, packet), packet)
 				continue
 			}
 			r.found.add("a payout unknown to Redis", row.claim, "%s: in the ledger, but Redis knows no such win",

@@ -15,7 +15,8 @@ func (p *payoutCheck) checkAddedWinners(ctx context.Context, q sqldb.Querier) er
 	for after, more := "", true; more; wins, amount = wins+pageWins, amount+pageAmount {
 		_, err := q.First(ctx, []any{&after, &pageWins, &pageAmount}, "SELECT COALESCE(MAX(user_id), ''), "+
 			"COALESCE(SUM(ABS(wins)), 0), COALESCE(SUM(ABS(amount)), 0) FROM (SELECT user_id, wins, amount FROM "+
-			"winner WHERE campaign_id = ? AND user_id > ? ORDER BY user_id LIMIT ?) page", p.campaign.ID, after, sqldb.Chunk)
+			"winner WHERE campaign_id = ? AND user_id > ? ORDER BY user_id LIMIT ?) page", p.campaign.ID, after,
+			sqldb.Chunk)
 		if err != nil {
 			return err
 		}
