@@ -13,7 +13,7 @@ func drop(i int) rain.Ticket { return rain.Ticket{N: int64(i), K: i % 7} }
 
 func recall(p *player, of rain.Ticket) (outcome.Result, bool) { return p.recall(rain.DropID(of), of) }
 
-// outcomeOf is what is remembered of a drop, "" for nothing.
+// outcomeOf returns the remembered outcome of a drop, or "".
 func outcomeOf(p *player, of rain.Ticket) string {
 	if r, known := recall(p, of); known {
 		return r.Outcome.String()

@@ -50,7 +50,7 @@ func TestARenewedCertificateIsServed(t *testing.T) {
 		testenv.Must(t, err)
 		serves := func(serial int64) {
 			t.Helper()
-			time.Sleep(6 * time.Second) // of the bubble's clock: the next look at the files is over, and nobody waits
+			time.Sleep(6 * time.Second) // fake time: the next check of the files is over
 			testenv.Equal(t, r.Certificate().Leaf.SerialNumber.Int64(), serial, "served certificate")
 		}
 		serves(1)

@@ -51,7 +51,7 @@ func Connect(t testing.TB, addrs string) redis.UniversalClient {
 	return rdb
 }
 
-// Hook stands before a client's commands. What it leaves out goes on as it is.
+// Hook stands before a client's commands. Commands that it does not handle go on unchanged.
 type Hook struct {
 	Command  func(next redis.ProcessHook) redis.ProcessHook
 	Pipeline func(next redis.ProcessPipelineHook) redis.ProcessPipelineHook

@@ -96,7 +96,7 @@ func TestOperatorsFile(t *testing.T) {
 		testenv.Must(t, err)
 		knows := func(token, name string, roles ...auth.Role) {
 			t.Helper()
-			time.Sleep(6 * time.Second) // of the bubble's clock: the next look at the file is due, and nobody waits
+			time.Sleep(6 * time.Second) // fake time: the next check of the file is due
 			got, err := file.Operator(t.Context(), token)
 			if got.Name != name || !slices.Equal(got.Roles, roles) ||
 				errors.Is(err, auth.ErrNoOperator) != (name == "") {

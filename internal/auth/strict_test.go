@@ -75,8 +75,8 @@ func TestWhatMustBeUnderstoodIsRefused(t *testing.T) {
 	}
 }
 
-// TestTokensOfOthers: a token that is for somebody else, from somebody else or good for too long is refused; those that
-// are minted here are not.
+// TestTokensOfOthers: a token with another audience, another issuer or too long a life is refused. Tokens minted here
+// are accepted.
 func TestTokensOfOthers(t *testing.T) {
 	players := newPlayers(t, auth.PlayersOptions{
 		Secret: secret, Audience: "redrain", Issuer: "https://id.example", MaxLife: time.Hour,
@@ -108,7 +108,7 @@ func TestTokensOfOthers(t *testing.T) {
 	accepts(t, players, token, "u2")
 }
 
-// A token may say how its player is called and looks; what is no text, or a guess at it, keeps nobody out.
+// A token may hold its player's name and picture. An invalid one does not make the token invalid.
 func TestNamesInTokens(t *testing.T) {
 	players := newPlayers(t, auth.PlayersOptions{Secret: secret})
 	for name, is := range map[string]struct {

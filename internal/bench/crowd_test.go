@@ -175,7 +175,7 @@ func TestUnanswered(t *testing.T) {
 	}
 }
 
-// TestGatherFails where the players need more files than there are, or nobody answers.
+// TestGatherFails: the players need more files than there are, or the server does not answer.
 func TestGatherFails(t *testing.T) {
 	o := bench.Options{Targets: []string{"ws://localhost:1/ws"}, Campaigns: []string{"c"}, Players: 1 << 30,
 		Token: func(context.Context, int) (string, error) { return "t", nil }, JoinWithin: time.Millisecond}
@@ -189,8 +189,8 @@ func TestGatherFails(t *testing.T) {
 	}
 }
 
-// Who has a place asks for it over HTTP as often as the server says, and comes to the socket when it has a seat; who
-// has none comes back to the socket. Nobody is given up, and the report has the order.
+// A queued player polls over HTTP as often as the server says, and connects again once it has a seat. A player without a
+// place connects again, too. No player is given up, and the report has the order.
 func TestTheWaitingRoom(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

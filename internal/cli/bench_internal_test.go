@@ -77,8 +77,8 @@ func TestBenchReport(t *testing.T) {
 		bench.Ledger{Reason: "no answer from http://a:8080: connection refused"})
 }
 
-// What is wrong in the ledger fails a run. A win that is there and was never told is excused by a tap without a result,
-// and by nothing else.
+// A wrong ledger fails a run. Only a tap without a result excuses a win that no player was
+// notified of.
 func TestBenchJudgesTheLedger(t *testing.T) {
 	for l, want := range map[*bench.Ledger]bool{{}: true, {Untold: 8}: true, {Untold: 9}: false, {Wrong: 1}: false,
 		{Twice: 1}: false, {Missing: 1}: false, {Unsettled: 1}: false} {
@@ -166,7 +166,7 @@ func TestNodeOf(t *testing.T) {
 	}
 }
 
-// What the sides have won is summed over the rains, and fails beyond the limits alone.
+// The wins of both sides are summed over the rains. A run fails only beyond the limits.
 func TestRivalReport(t *testing.T) {
 	t.Parallel()
 	rains := func(peopleWon, rivalsWon, peopleHeld, rivalsHeld int) []rivalRainReport {
