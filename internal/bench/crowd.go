@@ -261,7 +261,7 @@ func (c *Crowd) tapOpen(turn int, at time.Time) (next int) {
 		if connected {
 			t.nothing++
 		} else {
-			t.nobody++
+			t.noPlayer++
 		}
 	})
 	return turn

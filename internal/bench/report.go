@@ -110,7 +110,7 @@ func (c *Crowd) report(plan Plan, begin time.Time, took, processor time.Duration
 		Joined: joined, Away: max(0, joined-int(t.connected+t.left)), NotJoined: failed,
 		DurationMS: took.Milliseconds(), RateWanted: plan.Rate, ThinkMS: plan.Think.Milliseconds(),
 		Taps: t.taps, Answered: t.answered, TapsPerSecond: tenths(float64(t.inTime) / took.Seconds()),
-		Outcomes: t.outcomes, Lost: t.lost, Unanswered: t.pending, NothingInAir: t.nothing, NobodyThere: t.nobody,
+		Outcomes: t.outcomes, Lost: t.lost, Unanswered: t.pending, NothingInAir: t.nothing, NobodyThere: t.noPlayer,
 		Starvations: t.starvations, Starved: t.starved,
 		StarvedPercent: tenths(100 * t.starved.Seconds() / (took.Seconds() * float64(c.options.Players))),
 		Times:          t.latency, Latency: Latency{

@@ -47,7 +47,7 @@ type played struct {
 	outcomes map[string]int64
 
 	taps, answered, inTime, lost int64
-	nothing, nobody              int64 // open loop: unsent taps, without a drop, without a player
+	nothing, noPlayer            int64 // open loop: unsent taps, without a drop, without a player
 	starvations                  int64 // closed loop: how often a player had nothing to tap
 	starved                      time.Duration
 	frames, waves, late          int64
