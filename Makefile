@@ -87,10 +87,10 @@ size: ## count lines of Go, packages and tables (ARGS=-packages lists each packa
 	$(GO) run -C tools ./size $(ARGS)
 
 .PHONY: lint
-lint: prose ## check go.mod, go vet, golangci-lint: format, faults, and the directions of imports; and the prose
+lint: export GOFLAGS += -trimpath # the compiled packages are shared with the tests'
+lint: prose ## check go.mod, and the code with golangci-lint: format, go vet, the directions of imports; and the prose
 	$(GO) mod tidy -diff
 	$(GO) -C tools mod tidy -diff
-	$(GO) vet -tags faults ./...
 	$(LINT) run ./...
 	cd tools && $(LINT) run ./...
 
