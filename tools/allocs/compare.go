@@ -40,7 +40,7 @@ func readMeasured(r io.Reader, name string) (measured, error) {
 var errOver = errors.New("a hot path allocates more than it may: " +
 	"look at what has changed, or raise the limit in tools/allocs/limits.txt and say why")
 
-// compare writes a line that says whether a benchmark keeps its limit, and returns errOver where it does not.
+// compare writes a line that says whether a benchmark keeps its limit, and returns errOver if it does not.
 func compare(w io.Writer, l limit, got measured) (err error) {
 	value, found := got[[2]string{l.name, l.unit}]
 	verdict := "ok"

@@ -20,7 +20,7 @@ type backends struct {
 	redisAddr string
 	natsURL   string
 	redis     *redis.Client
-	processes []process // Redis alone: what a tap needs
+	processes []process // Redis alone: a tap needs no other
 	nats      process
 	redrain   string // the program; "": it is built from the checkout
 }
@@ -48,11 +48,11 @@ func (b *backends) redisFigure(s *scope, section, name string) int {
 			return n
 		}
 	}
-	s.Fatalf("redis does not tell its %s", name)
+	s.Fatalf("redis does not report its %s", name)
 	return 0
 }
 
-// calls is how many commands Redis has served, those that scripts call included.
+// calls is the number of commands that Redis has served, those of scripts included.
 func (b *backends) calls(s *scope) int { return b.redisFigure(s, "stats", "total_commands_processed") }
 
 // database is one of a contestant's own.

@@ -100,7 +100,7 @@ func TestAScopeEndsWhatItHasStarted(t *testing.T) {
 		t.Error("it went on after a fault")
 	})
 	if !errors.Is(err, fault) {
-		t.Errorf("the fault is told as %v", err)
+		t.Errorf("the fault is reported as %v", err)
 	}
 	if diff := cmp.Diff([]string{"second", "first"}, ended); diff != "" {
 		t.Error(diff)

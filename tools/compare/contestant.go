@@ -121,8 +121,8 @@ func (c *contestant) offer(s *scope, packets, winsPerUser int) (campaign string)
 	return made.ID
 }
 
-// dry stops the rain of a campaign of redrain.
-func (c *contestant) dry(s *scope, campaign string) {
+// endRain stops the rain of a campaign of redrain.
+func (c *contestant) endRain(s *scope, campaign string) {
 	is, err := c.operator.Campaign(s.ctx, campaign)
 	s.check("read a campaign", err)
 	_, err = c.operator.StopRain(s.ctx, campaign, is.Rains[len(is.Rains)-1].ID)

@@ -7,5 +7,5 @@
 //	go run -C tools ./compare -h
 //
 // The servers are child processes; the players are in this process. Processor time is user and system time of each
-// process, memory is what it has in RAM, both as the kernel counts them in /proc. So it runs on Linux only.
+// process, memory is its resident set; the kernel counts both in /proc. So it runs on Linux only.
 package main

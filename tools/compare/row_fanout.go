@@ -47,7 +47,7 @@ func measureFanout(r *run) {
 // went out in one frame.
 func delivered(report *bench.Report) int64 { return max(report.Frames, report.AllWaves) }
 
-// shower is the turn of one contestant: a rain that nobody taps.
+// shower is the turn of one contestant: a rain without taps.
 func (r *run) shower(c *contestant, members int) (*bench.Report, usage) {
 	campaign := c.open(1000)
 	crowd, leave := r.gather(c, campaign, members)

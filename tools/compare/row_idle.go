@@ -37,7 +37,7 @@ func (r *run) gatewayAlone(s *scope) *contestant {
 // idle measures what each of n connections adds to the process: KB of memory in RAM, and goroutines.
 func (r *run) idle(c *contestant, n int) (kb, goroutines float64) {
 	campaign := c.open(1000)
-	// The first few make the process allocate what it needs once.
+	// The first few make the process allocate its fixed memory.
 	_, leave := r.gather(c, campaign, 10)
 	leave()
 	before, had := r.calm(c), c.metric(r.scope, "go_goroutines")
@@ -54,8 +54,8 @@ func (r *run) idle(c *contestant, n int) (kb, goroutines float64) {
 	return kb, goroutines
 }
 
-// calm waits until the memory of the process has stopped changing, and returns it in bytes. What joining needed for a
-// moment has been returned to the system by then.
+// calm waits until the memory of the process has stopped changing, and returns it in bytes. The memory that
+// joining needed has been returned to the system by then.
 func (r *run) calm(c *contestant) float64 {
 	const (
 		look   = time.Second

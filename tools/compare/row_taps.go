@@ -22,8 +22,8 @@ func dense() (duration, fall time.Duration, dropsPerSecond int) {
 	return time.Minute, 20 * time.Second, 200
 }
 
-// storm is the turn of one contestant: players join a new campaign, warm it up, and tap. It returns what was used
-// meanwhile, and how many commands Redis has served.
+// storm is the turn of one contestant: players join a new campaign, warm it up, and tap. It returns their
+// usage, and the number of commands that Redis has served.
 func (r *run) storm(c *contestant, plan bench.Plan,
 	others ...process) (report *bench.Report, used usage, commands float64) {
 	campaign := c.open(packets)

@@ -19,14 +19,14 @@ var rows = []row{
 	{"taps", "taps a second and processor time of a tap, 1,000 players as fast as they can", measureTaps},
 	{"latency", "from tap to result at 90 % of the baseline's most", measureLatency},
 	{"settled", "everything on: processor time of a win and the time until all are in the ledger", measureSettled},
-	{"told", "settlement: 100,000 wins of 500 and of 50,000 players, until each was told", measureTold},
+	{"notices", "settlement: 100,000 wins of 500 and of 50,000 players, until each has its notice", measureNotices},
 	{"idle", "memory and goroutines of a connection that does nothing, 5,000 and 15,000 of them", measureIdle},
 	{"fanout", "processor time of a delivered wave, 1,000 and 15,000 members", measureFanout},
 	{"soldout", "Redis calls for a tap after the last packet", measureSoldOut},
 	{"inproc", "taps a second of `go run .`, without any back end", measureInProcess},
 }
 
-// run is what the rows share.
+// run is the common part of the rows.
 type run struct {
 	*scope
 
@@ -98,7 +98,7 @@ func (r *run) gatherAs(c *contestant, campaign string, players int, name func(pl
 	return crowd, leave
 }
 
-// play lets the players tap, and returns what the processes have used meanwhile.
+// play lets the players tap, and returns the usage of the processes meanwhile.
 func (r *run) play(crowd *bench.Crowd, plan bench.Plan, processes ...process) (*bench.Report, usage) {
 	before, err := read(processes)
 	r.check("before", err)
@@ -112,7 +112,7 @@ func (r *run) play(crowd *bench.Crowd, plan bench.Plan, processes ...process) (*
 	return report, after.since(before)
 }
 
-// won fails unless at least 99 % of the taps have won: another outcome costs less, and is not what a row measures.
+// won fails unless at least 99 % of the taps have won: another outcome costs less, and no row measures it.
 func (r *run) won(c *contestant, report *bench.Report) {
 	if won := report.Outcomes["won"]; report.Answered == 0 || won < report.Answered*99/100 {
 		r.Fatalf("%s: %d of %d taps have won: %v; errors %v, %d times nothing was in the air", c.name, won,

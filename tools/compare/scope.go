@@ -17,10 +17,10 @@ type scope struct {
 	failed   bool
 }
 
-// stop is what Fatalf and Skipf panic with, to leave the part.
+// stop is the value with which Fatalf and Skipf panic, to leave the part.
 type stop struct{ err error }
 
-// do runs a part, ends what it has started, and returns the error that it failed with.
+// do runs a part, ends its processes, and returns its error.
 func do(ctx context.Context, log io.Writer, part func(*scope)) (err error) {
 	s := &scope{ctx: ctx, log: log}
 	defer func() {
@@ -49,7 +49,7 @@ func (s *scope) Cleanup(f func()) { s.cleanups = append(s.cleanups, f) }
 
 func (s *scope) Failed() bool { return s.failed }
 
-// Logf ignores a fault: where the log cannot be written, nobody reads of it either.
+// Logf ignores a fault: a log that cannot be written cannot report it.
 func (s *scope) Logf(format string, args ...any) { _, _ = fmt.Fprintf(s.log, format+"\n", args...) }
 
 func (s *scope) Errorf(format string, args ...any) {
@@ -64,7 +64,7 @@ func (s *scope) Fatalf(format string, args ...any) {
 
 func (s *scope) Skipf(format string, args ...any) { s.Fatalf(format, args...) }
 
-// check leaves the part where there is an error, or where the run is interrupted.
+// check leaves the part if there is an error, or if the run is interrupted.
 func (s *scope) check(what string, err error) {
 	if err == nil {
 		err = s.ctx.Err()

@@ -9,19 +9,18 @@ import (
 	"strings"
 )
 
-// line is one measure: of redrain, and of what it is compared with.
+// line is one measure: of redrain, and of the other contestant.
 type line struct {
 	Row   string    `json:"row"`
 	What  string    `json:"what"`
 	Ours  []float64 `json:"redrain"`         // one for each round
-	Other []float64 `json:"other,omitempty"` // of the same rounds; none where there is nothing to compare with
-	Than  string    `json:"than,omitempty"`  // what Other is of
+	Other []float64 `json:"other,omitempty"` // of the same rounds; none without another contestant
+	Than  string    `json:"than,omitempty"`  // the other contestant
 	Goal  *goal     `json:"goal,omitempty"`  // nil: a figure to know
 	Plain bool      `json:"plain,omitempty"` // the goal is about redrain's own figure, and Other is there to look at
 }
 
-// goal is what the ratio is to reach, or redrain's figure itself where that is Plain or there is nothing to compare
-// with.
+// goal is a bound of the ratio. If it is Plain, or there is no other contestant, it bounds redrain's figure itself.
 type goal struct {
 	AtLeast bool    `json:"at_least"` // else at most
 	Figure  float64 `json:"figure"`
@@ -109,7 +108,7 @@ func (l *line) verdict() string {
 	return "**no**"
 }
 
-// printTable writes the lines as a table in Markdown: medians over the rounds, and the span of what the goal is about.
+// printTable writes the lines as a table in Markdown: medians over the rounds, and the span of the figure with a goal.
 func printTable(w io.Writer, lines []line) error {
 	rows := [][]string{{"", "redrain", "other", "", "ratio", "min … max", "goal", "met"}}
 	for i := range lines {

@@ -45,7 +45,7 @@ func (p process) rss() (uint64, error) {
 	return status.VmRSS, nil
 }
 
-// reading is what processes have used up to a time.
+// reading is the usage of processes up to a time.
 type reading struct {
 	at  time.Time
 	cpu map[string]float64 // process → processor seconds
@@ -67,7 +67,7 @@ func read(processes []process) (reading, error) {
 	return r, nil
 }
 
-// usage is what processes have used between two readings.
+// usage is the difference between two readings of processes.
 type usage struct {
 	took time.Duration
 	cpu  map[string]float64 // process → processor seconds
@@ -81,7 +81,7 @@ func (r reading) since(before reading) usage {
 	return u
 }
 
-// add adds what was used at another time.
+// add adds the usage at another time.
 func (u *usage) add(other usage) {
 	if u.cpu == nil {
 		u.cpu = map[string]float64{}
@@ -92,7 +92,7 @@ func (u *usage) add(other usage) {
 	}
 }
 
-// without takes off what the same processes would have used in the same time if they had gone on as at another time.
+// without subtracts the usage that the same processes have at rest in the same time.
 func (u *usage) without(other usage) {
 	for name, seconds := range other.cpu {
 		u.cpu[name] = max(u.cpu[name]-seconds*u.took.Seconds()/other.took.Seconds(), 0)

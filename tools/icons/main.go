@@ -1,9 +1,9 @@
-// Command icons makes the pictures by which phones know the player's page: web/img/icon-*.png, what stands on a home
-// screen, out of icon.svg; and web/img/share.jpg, what a chat shows beside a link. Browsers draw them, so it needs one.
+// Command icons makes two kinds of pictures of the player's page. web/img/icon-*.png stand on a home screen, and are
+// made of icon.svg. web/img/share.jpg stands beside a link in a chat. A browser draws them, so the command needs one.
 //
 //	go run -C tools ./icons && go generate .
 //
-// The drawings have no letters: they say the same in every language, and need no font.
+// The drawings have no text: they say the same in every language, and need no font.
 package main
 
 import (
@@ -31,7 +31,7 @@ const (
 	quality   = 64     // of JPEG, of 100
 )
 
-// sizes are what Android (192 and 512) and iOS (180) ask for, in pixels.
+// sizes of icons for Android (192 and 512) and iOS (180), in pixels.
 var sizes = []int64{180, 192, 512}
 
 //go:embed share.html

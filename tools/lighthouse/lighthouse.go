@@ -31,7 +31,7 @@ const unrecorded = "NO_NAVSTART"
 // categories are Lighthouse's figures, in the order in which they are printed.
 var categories = []string{"performance", "accessibility", "best-practices", "seo"}
 
-// page is what is looked at: on a phone over a slow line, or at a desk.
+// page is a page to measure: on a phone over a slow line, or at a desk.
 type page struct {
 	name, address string
 	desk          bool
@@ -79,7 +79,7 @@ type report struct {
 	} `json:"audits"`
 }
 
-// judge prints the figures of a page, and returns what is wrong with them.
+// judge prints the figures of a page, and returns an error if one is too low.
 func (l *lighthouse) judge(ctx context.Context, p page, runs int) error {
 	scores := map[string][]int{}
 	why := map[string]string{}
@@ -111,7 +111,7 @@ func (l *lighthouse) judge(ctx context.Context, p page, runs int) error {
 	return errors.Join(append(poor, err)...)
 }
 
-// lost is what has cost points of a category.
+// lost are the audits that have cost points of a category.
 func (r *report) lost(category string) string {
 	lost := map[string]bool{}
 	for _, ref := range r.Categories[category].Refs {

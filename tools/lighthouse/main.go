@@ -1,6 +1,6 @@
 // Command lighthouse has Lighthouse (https://github.com/GoogleChrome/lighthouse) look at the pages: the player's, the
-// big screen, the console's sign-in and the console of somebody who is signed in. It fails where one of its four
-// figures is under 95.
+// big screen, the console's sign-in and the console of an operator. It fails if one of its four figures is
+// under 95.
 //
 //	go run -C tools ./lighthouse [-runs 3] [-keep FOLDER]
 //

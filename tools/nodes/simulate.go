@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// costs are what a batch costs whom.
+// costs of a batch.
 type costs struct {
 	batch, tap time.Duration // of Redis
 	way        time.Duration // of the network, there and back
 }
 
-// setup is a fleet, and what is asked of it. All shards are alike, so one is simulated.
+// setup is a fleet and its task. All shards are alike, so one is simulated.
 type setup struct {
 	gateways, shards int
 	taps             int // per second, over all shards
 }
 
-// result is what one shard has seen.
+// result is the result of one shard.
 type result struct {
 	perBatch float64 // taps
 	busy     float64 // part of the time

@@ -1,5 +1,5 @@
 // Command pictures makes the pictures of the README: docs/img/{play,screen,console}.webp. It starts redrain in this
-// process, lets a rain fall on players who tap, and takes pictures of the three pages in the middle of it.
+// process, and lets a rain fall on players who tap. In the middle it takes pictures of the three pages.
 //
 //	go run -C tools ./pictures [FOLDER]
 //

@@ -103,7 +103,7 @@ func (p *photographer) work(ctx context.Context) (err error) {
 	if err := p.take(phone, "play"); err != nil {
 		return err
 	}
-	phone.Close() // what it draws would make the others stutter
+	phone.Close() // its drawing would make the others stutter
 	if err := errors.Join(console.Press(lastMinute, 1), pause(ctx, curves), p.take(console, "console")); err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-// Command size counts the lines of Go and the tables of the ledger, so that a change shows what it weighs:
+// Command size counts the lines of Go and the tables of the ledger, so that a change shows its weight:
 //
 //	go run -C tools ./size            # totals
 //	go run -C tools ./size -packages  # and each package

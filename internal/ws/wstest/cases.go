@@ -1,5 +1,5 @@
-// Package wstest has what clients send to a WebSocket server, and what a server makes of it: the cases of the Autobahn
-// test suite that concern a server without extensions, and some more.
+// Package wstest has inputs of clients for a WebSocket server, with the right answers. They are the cases of the
+// Autobahn test suite that concern a server without extensions, and some more.
 package wstest
 
 import (
@@ -12,7 +12,7 @@ import (
 // Limit is the longest message that the server under test takes, in bytes.
 const Limit = 70_000
 
-// Case is what a client sends and what the server makes of it. Its name begins with Autobahn's number, if it has one.
+// Case is a client's input and the server's answer. Its name begins with Autobahn's number, if it has one.
 type Case struct {
 	Name  string
 	Bytes []byte
@@ -27,7 +27,7 @@ const (
 	NoCode = 1005 // the close frame has no code
 )
 
-// HalfCode is the name of a case that a server may take for an empty close: its library tells no difference.
+// HalfCode is the name of a case that a server may take for an empty close: its library makes no difference.
 const HalfCode = "7.3.2: a close of one byte"
 
 // Frame is a client's frame with this first byte.
@@ -65,7 +65,7 @@ const (
 	end    = 0x80
 )
 
-// key masks what is said.
+// key masks the text.
 const key = 0x1badb002
 
 func said(first byte, payload string) []byte { return Frame(first, payload, key) }
@@ -186,7 +186,7 @@ func closes() (all []Case) {
 	)
 }
 
-// utf8Texts have texts at the Limits of UTF-8. Who takes the text judges it, and closes with 1007.
+// utf8Texts have texts at the Limits of UTF-8. The reader of the text checks it, and closes with 1007.
 func utf8Texts() (all []Case) {
 	for _, m := range []string{"κόσμε", "\x7f", "\u0080", "\u07ff", "\u0800", "\ud7ff", "\ue000", "\ufffd", "\uffff",
 		"\U00010000", "\U0010ffff", "红包雨"} { // 6.2, 6.5 to 6.23

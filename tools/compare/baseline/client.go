@@ -36,8 +36,8 @@ type client struct {
 	// The reading goroutine's.
 	user string
 	hub  *hub
-	in   []byte // what a message is read into
-	out  []byte // what a result is written into
+	in   []byte // the message that is read
+	out  []byte // the result that is written
 }
 
 // close ends the connection. Any goroutine may call it.

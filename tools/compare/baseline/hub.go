@@ -10,7 +10,7 @@ import (
 	"redrain/rain"
 )
 
-// waveLeadMS is how long before its time a wave is sent, as in redrain.
+// waveLeadMS is the lead of a wave before its time, as in redrain.
 const waveLeadMS = 500
 
 // hub is the room of one campaign. The goroutine of run owns the map of its members.
@@ -85,7 +85,7 @@ func (h *hub) greet(n newcomer) bool {
 // fall lets a rain fall: it sends the waves, each when it is due.
 func (h *hub) fall(ctx context.Context, r *rain.Rain) {
 	h.rain.Store(r)
-	if !h.tell(ctx, encode(wire.RainChange{Type: wire.TypeRain, Rain: wire.RainOf(r, time.Now().UnixMilli(), false)})) {
+	if !h.sendAll(ctx, encode(wire.RainChange{Type: wire.TypeRain, Rain: wire.RainOf(r, time.Now().UnixMilli(), false)})) {
 		return
 	}
 	timer := time.NewTimer(0)
@@ -97,14 +97,14 @@ func (h *hub) fall(ctx context.Context, r *rain.Rain) {
 			return
 		case <-timer.C:
 		}
-		if !h.tell(ctx, encodeWave(r, n)) {
+		if !h.sendAll(ctx, encodeWave(r, n)) {
 			return
 		}
 	}
 }
 
-// tell sends a message to everybody; false where the hub has ended.
-func (h *hub) tell(ctx context.Context, message []byte) bool {
+// sendAll sends a message to all members. It returns false if the hub has ended.
+func (h *hub) sendAll(ctx context.Context, message []byte) bool {
 	select {
 	case <-ctx.Done():
 		return false
@@ -122,7 +122,7 @@ func encodeWave(r *rain.Rain, n int64) []byte {
 	return encode(m)
 }
 
-// inAir are the waves that somebody who comes now has missed.
+// inAir are the waves that a member who comes now has missed.
 func (h *hub) inAir(now int64) [][]byte {
 	r := h.rain.Load()
 	if r == nil {

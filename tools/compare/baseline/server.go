@@ -71,7 +71,7 @@ func New(ctx context.Context, o Options, log *slog.Logger) (*Server, error) {
 	return s, nil
 }
 
-// URL is where it listens.
+// URL is the server's address.
 func (s *Server) URL() string { return "http://" + s.listener.Addr().String() }
 
 // Run serves until ctx ends.
@@ -119,7 +119,7 @@ func (s *Server) closeBackends() error {
 	return err
 }
 
-// Campaign is what POST /campaigns takes: a stock of equal packets.
+// Campaign is the body of POST /campaigns: a stock of equal packets.
 type Campaign struct {
 	ID      string `json:"id"`
 	Packets int    `json:"packets"`

@@ -1,4 +1,4 @@
-// Command victim passes the point "here" three times and tells of each passing.
+// Command victim passes the point "here" three times and prints each passing.
 package main
 
 import (

@@ -15,42 +15,42 @@ import (
 	"redrain/internal/testenv"
 )
 
-// toldWins are settled in a turn of measureTold, and at most roomful players are there at once: a process may not have
+// noticeWins are settled in a turn of measureNotices, and at most roomful players are there at once: a process may not have
 // more connections everywhere.
 const (
-	toldWins = 100_000
-	roomful  = 10_000
+	noticeWins = 100_000
+	roomful    = 10_000
 )
 
-// measureTold lets players win everything while JetStream gives the settler nothing, and then measures what it takes
-// until each win is in the ledger and was told to its player.
-func measureTold(r *run) {
+// measureNotices lets players win everything while JetStream gives the settler nothing. Then it measures the work until
+// each win is in the ledger and its player has the notice.
+func measureNotices(r *run) {
 	for _, players := range []int{500, 50_000} {
-		of := thousands(toldWins) + " wins of " + thousands(players) + " players"
-		all := line{What: "processor time of a payout, MariaDB + redrain, " + of + ", until each was told; less what " +
-			"resting rooms take, µs",
+		of := thousands(noticeWins) + " wins of " + thousands(players) + " players"
+		all := line{What: "processor time of a payout, MariaDB + redrain, " + of + ", until each has its notice; less the " +
+			"share of resting rooms, µs",
 			Goal: atMost(40)}
 		database := line{What: "– MariaDB, µs"}
 		settler := line{What: "– redrain's settler, µs"}
-		gateway := line{What: "– redrain's gateway, which tells the players, µs"}
+		gateway := line{What: "– redrain's gateway, which notifies the players, µs"}
 		stream := line{What: "– Redis and NATS, µs"}
 		rate := line{What: "– payouts/s, from the last tap to the last `settled`"}
 		for range r.rounds {
-			used := r.tell(players)
-			all.Ours = append(all.Ours, used.micros(toldWins, ofDatabase, ofSettler, ofServer))
-			database.Ours = append(database.Ours, used.micros(toldWins, ofDatabase))
-			settler.Ours = append(settler.Ours, used.micros(toldWins, ofSettler))
-			gateway.Ours = append(gateway.Ours, used.micros(toldWins, ofServer))
-			stream.Ours = append(stream.Ours, used.micros(toldWins, ofRedis, ofNATS))
-			rate.Ours = append(rate.Ours, toldWins/used.took.Seconds())
+			used := r.notify(players)
+			all.Ours = append(all.Ours, used.micros(noticeWins, ofDatabase, ofSettler, ofServer))
+			database.Ours = append(database.Ours, used.micros(noticeWins, ofDatabase))
+			settler.Ours = append(settler.Ours, used.micros(noticeWins, ofSettler))
+			gateway.Ours = append(gateway.Ours, used.micros(noticeWins, ofServer))
+			stream.Ours = append(stream.Ours, used.micros(noticeWins, ofRedis, ofNATS))
+			rate.Ours = append(rate.Ours, noticeWins/used.took.Seconds())
 		}
 		r.add(all, database, settler, gateway, stream, rate)
 	}
 }
 
-// tell is one turn, on a database of its own. Where there are more players than a room holds, they come in groups, and
-// what was used for each is added up.
-func (r *run) tell(players int) (sum usage) {
+// notify is one turn, on a database of its own. If there are more players than a room holds, they come in groups, and
+// the sum counts.
+func (r *run) notify(players int) (sum usage) {
 	err := do(r.ctx, r.log, func(s *scope) {
 		r := r.within(s, r.row)
 		db := newDatabase(s)
@@ -59,22 +59,22 @@ func (r *run) tell(players int) (sum usage) {
 		ours := startRedrain(s, r.back, flags...)
 		settler := startRedrain(s, r.back, append(flags, "--roles", "relay,settle")...)
 		r.wait(time.Second) // until it has made its consumer
-		campaign := ours.offer(s, toldWins, toldWins/players)
+		campaign := ours.offer(s, noticeWins, noticeWins/players)
 		processes := append([]process{ours.process, {ofSettler, settler.pid}, db.server, r.back.nats},
 			r.back.processes...)
 		group := min(players, roomful)
 		for first := 0; first < players; first += group {
-			sum.add(r.tellGroup(ours, namespace, campaign, first, group, toldWins/players, processes))
+			sum.add(r.notifyGroup(ours, namespace, campaign, first, group, noticeWins/players, processes))
 		}
 		r.balanced(ours, db, campaign)
-		r.Logf("  %6d players: all are told after %.1f s, processor seconds %v", players, sum.took.Seconds(), sum)
+		r.Logf("  %6d players: all have their notices after %.1f s, processor seconds %v", players, sum.took.Seconds(), sum)
 	})
 	r.check("settle", err)
 	return sum
 }
 
-// tellGroup lets players from a number on win so often each, then settles, and waits until all are told.
-func (r *run) tellGroup(ours *contestant, namespace, campaign string, first, count, each int,
+// notifyGroup lets players from a number on win so often each, then settles, and waits until all have their notices.
+func (r *run) notifyGroup(ours *contestant, namespace, campaign string, first, count, each int,
 	processes []process) usage {
 	crowd, leave := r.gatherAs(ours, campaign, count, func(player int) string {
 		return "player-" + strconv.Itoa(first+player)
@@ -101,7 +101,7 @@ func (r *run) tellGroup(ours *contestant, namespace, campaign string, first, cou
 	if won := report.Outcomes["won"]; won != wins {
 		r.Fatalf("%d wins, not %d: %v; errors %v", won, wins, report.Outcomes, report.Errors)
 	}
-	ours.dry(r.scope, campaign)
+	ours.endRain(r.scope, campaign)
 	rest := r.resting(processes)
 	before, err := read(processes)
 	r.check("before", err)
@@ -116,7 +116,7 @@ func (r *run) tellGroup(ours *contestant, namespace, campaign string, first, cou
 	return used
 }
 
-// resting is what processes use while nobody taps and nothing is settled: a room is told its figures once a second.
+// resting is the usage of processes without taps and settlement: a room gets its figures once a second.
 func (r *run) resting(processes []process) usage {
 	before, err := read(processes)
 	r.check("before", err)
@@ -133,7 +133,7 @@ func (r *run) balanced(ours *contestant, db *database, campaign string) {
 		campaign).Scan(&paid))
 	books, err := ours.operator.Reconciliation(r.ctx, campaign)
 	r.check("prove the books", err)
-	if paid != toldWins || !books.Balanced || books.Paid != toldWins*amount {
+	if paid != noticeWins || !books.Balanced || books.Paid != noticeWins*amount {
 		r.Fatalf("%d wins are paid, and the books say %+v", paid, books)
 	}
 }
