@@ -43,7 +43,7 @@ func newAPIClient(t *testing.T, n *node) *apiClient {
 	return &apiClient{t: t, n: n, token: operatorToken, router: router}
 }
 
-// answer is what came back.
+// answer is a response.
 type answer struct {
 	status int
 	header http.Header
@@ -97,7 +97,7 @@ func (c *apiClient) call(method, path, body string, header ...string) answer {
 	return a
 }
 
-// validate holds an answer to the description, where that has the route.
+// validate holds a response to the description, if that has the route.
 func (c *apiClient) validate(req *http.Request, a answer) {
 	c.t.Helper()
 	route, params, err := c.router.FindRoute(req)

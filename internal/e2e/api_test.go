@@ -11,7 +11,7 @@ import (
 	"redrain/internal/testenv"
 )
 
-// TestAPIRefusals: what makes no sense is refused with each field named, and changes nothing.
+// TestAPIRefusals: invalid input is refused with each field named, and changes nothing.
 func TestAPIRefusals(t *testing.T) {
 	testenv.Parallel(t, testenv.Light)
 	c := newAPIClient(t, startNode(t, setting{}.config()))

@@ -11,12 +11,12 @@ import (
 	"redrain/internal/testenv"
 )
 
-// longestReply is what Redis may have to say to one connection at a time, in bytes: less than the backlog.
+// longestReply is the most that Redis may hold for one connection, in bytes: less than the backlog.
 const longestReply = 256 << 10
 
-// TestABacklogHoldsUpNothing: NATS is away, and what is won waits in one shard's outbox. Whoever reads there does so in
-// small steps: Redis cuts off who asks for much at once. Taps are answered meanwhile, the books are exact, and when
-// NATS is back everything is paid.
+// TestABacklogHoldsUpNothing: NATS is away, and wins wait in one shard's outbox. Its readers take small steps, because
+// Redis closes a connection with a large reply. Meanwhile taps are answered and the books are exact. When NATS is back,
+// everything is paid.
 func TestABacklogHoldsUpNothing(t *testing.T) {
 	testenv.RunsFrom(t, testenv.Nightly)
 	testenv.Parallel(t, testenv.Medium)

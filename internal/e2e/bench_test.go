@@ -25,8 +25,8 @@ func runBench[T any](t *testing.T, nodes []*node, args ...string) (report T, cod
 	return report, code
 }
 
-// TestBench plays a whole run of `redrain bench` with a campaign of its own on every set of back ends: each win
-// that was told is in the ledger, and each wave has come.
+// TestBench plays a whole run of `redrain bench` with a campaign of its own on every set of back ends. Each reported
+// win is in the ledger, and each wave has come.
 func TestBench(t *testing.T) {
 	t.Parallel()
 	for _, b := range backendsUnderTest {
@@ -73,8 +73,8 @@ func TestBench(t *testing.T) {
 	}
 }
 
-// TestFarm: the guests of one address win no more than their part of a campaign, here 16 packets of 160, however many
-// they are, however fast, and over two nodes. Each has done the work for its name.
+// TestFarm: the guests of one address win no more than their part of a campaign, here 16 packets of 160. Neither their
+// number nor their speed nor a second node changes that. Each has done the work for its name.
 func TestFarm(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
 	t.Parallel()

@@ -20,9 +20,8 @@ var crashPoints = []string{
 	"settle.before_ack",
 }
 
-// TestKillNineLosesAndDoublesNothing kills a node at each point of a win's way. The players go to a second node,
-// send again every tap that was not answered, and in the end every win that Redis has given is in the ledger once,
-// those that were told among them.
+// TestKillNineLosesAndDoublesNothing kills a node at each point of a win's way. The players go to a second node, and
+// send each unanswered tap again. In the end every win of Redis is in the ledger once, with all that were reported.
 func TestKillNineLosesAndDoublesNothing(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
 	t.Parallel()
@@ -73,7 +72,7 @@ func crashAt(t *testing.T, fault string) {
 		for _, drop := range p.unanswered() {
 			after[i].tap(drop)
 		}
-		// A win that was told is told again, the same.
+		// A reported win is reported again, the same.
 		for _, win := range p.wins() {
 			if again := after[i].answered(t, after[i].tap(win.Drop)); again.Outcome != "won" ||
 				again.Claim != win.Claim || again.Amount != win.Amount {
@@ -118,8 +117,7 @@ func awaitBooks(t *testing.T, op *client.Client, campaign string) {
 	})
 }
 
-// checkLedger: each win that a player was told is in the ledger once, under their name; and the balances are the
-// claims.
+// checkLedger: each reported win is in the ledger once, under its player's name; and the balances are the claims.
 func checkLedger(t *testing.T, op *client.Client, campaign string, players []*player) {
 	t.Helper()
 	inLedger := claimsOf(t, op, campaign)

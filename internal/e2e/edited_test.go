@@ -14,7 +14,7 @@ import (
 	"redrain/internal/wire"
 )
 
-// reconcile runs `redrain reconcile` against a node, and returns its exit code and what it says.
+// reconcile runs `redrain reconcile` against a node, and returns its exit code and its output.
 func reconcile(n *node, args ...string) (code int, said string) {
 	var stdout, stderr bytes.Buffer
 	args = append([]string{"reconcile", "--server", n.url, "--token", viewerToken}, args...)

@@ -24,7 +24,7 @@ func openFeed(t *testing.T, n *node, query string) *http.Response {
 	return testenv.Got(httpClient.Do(req)).Must(t)
 }
 
-// feedEvent is one event of a feed, with what of it says which campaign it is of.
+// feedEvent is one event of a feed, with the fields that name its campaign.
 type feedEvent struct {
 	kind     string
 	ID       string `json:"id"`       // of a campaign, or of a rain
@@ -59,8 +59,8 @@ func readFeed(t *testing.T, resp *http.Response, handle func(feedEvent) bool) {
 	}
 }
 
-// TestEvents: the feed of all campaigns has each phase of a rain. The feed of one campaign begins with its state, has
-// only its events, and its figures every second, also without a rain and when it is over.
+// TestEvents: the feed of all campaigns has each phase of a rain. The feed of one campaign begins with its state and
+// has only its events. Its figures come every second, also without a rain and after the end.
 func TestEvents(t *testing.T) {
 	testenv.Parallel(t, testenv.Light)
 	n := startNode(t, setting{}.config())

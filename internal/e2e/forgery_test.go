@@ -21,7 +21,7 @@ import (
 	"redrain/rain"
 )
 
-// forger is somebody who can write to Redis and to NATS, and has none of redrain's keys.
+// forger is an attacker who can write to Redis and to NATS, and has none of redrain's keys.
 type forger struct {
 	setting
 
@@ -72,8 +72,8 @@ func (f *forger) add(campaign string, fields ...string) {
 	testenv.Must(f.t, f.rdb.XAdd(f.t.Context(), &rds.XAddArgs{Stream: key, Values: values}).Err())
 }
 
-// TestForgeriesArePaidToNobody: what is made up, altered, or played again in the stream or in the outbox moves no
-// money, and each is named; what was told is paid.
+// TestForgeriesArePaidToNobody: invented, altered and replayed messages in the stream and the outbox move no money, and
+// each is named. Reported wins are paid.
 func TestForgeriesArePaidToNobody(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
 	testenv.Parallel(t, testenv.Light)
@@ -130,12 +130,12 @@ func TestForgeriesArePaidToNobody(t *testing.T) {
 	if n := alarms.count("message_terminated", ""); n > 0 {
 		t.Errorf("%d messages are told of twice", n)
 	}
-	// What is true may come again, however often: it was paid once.
+	// A true message may come again any number of times: it was paid once.
 	for _, message := range slices.Backward(told) {
 		f.publish(c.ID, message)
 	}
 	stream := testenv.Got(f.js.Stream(t.Context(), strings.ToUpper(f.namespace)+"_PAYOUT")).Must(t)
-	testenv.Must(t, stream.Purge(t.Context())) // what is not in the ledger is in an outbox, and is published again
+	testenv.Must(t, stream.Purge(t.Context())) // an unpaid win is in an outbox, and is published again
 	p := join(t, n, "late", c.ID)
 	last := p.answered(t, p.tap(p.freshDrop(t)))
 	p.await(t, 30*time.Second, "the settlement of who comes after all that", func() bool {
@@ -153,8 +153,8 @@ func TestForgeriesArePaidToNobody(t *testing.T) {
 	f.dismissAll(t, n, c.ID)
 }
 
-// dismissAll dismisses every letter: what keeps a packet, when the campaign is over. Nothing is left in the escrow
-// then.
+// dismissAll dismisses every dead letter that keeps a packet when the campaign is over. Then nothing is left in the
+// escrow.
 func (f *forger) dismissAll(t *testing.T, n *node, campaign string) {
 	t.Helper()
 	for _, d := range f.waiting(n.client) {
@@ -243,7 +243,7 @@ func hear(t *testing.T, n *node) *heardAlarms {
 	return a
 }
 
-// count is how many alarms of a code there were about a campaign.
+// count is the number of alarms of a code about a campaign.
 func (a *heardAlarms) count(code, campaign string) (n int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -263,7 +263,7 @@ func (a *heardAlarms) await(t *testing.T, campaign string, codes ...string) {
 	})
 }
 
-// waiting are the letters that wait for a person.
+// waiting are the open dead letters.
 func (f *forger) waiting(op *client.Client) []client.DeadLetter {
 	f.t.Helper()
 	list, err := client.Get[client.List[client.DeadLetter]](within(f.t, 10*time.Second), op, "payouts")
@@ -271,13 +271,13 @@ func (f *forger) waiting(op *client.Client) []client.DeadLetter {
 	return list.Items
 }
 
-// depositOf is what a sponsor has.
+// depositOf is a sponsor's balance.
 func depositOf(t *testing.T, n *node, sponsor string) rain.Money {
 	t.Helper()
 	return testenv.Got(n.client.Sponsor(within(t, 10*time.Second), sponsor)).Must(t).Balance
 }
 
-// balanceOf is what a player has; 0 for one who is not known.
+// balanceOf is a player's balance; 0 for an unknown player.
 func balanceOf(t *testing.T, n *node, user string) rain.Money {
 	t.Helper()
 	u, err := n.client.User(within(t, 10*time.Second), user)

@@ -37,8 +37,8 @@ func (w *watched) metric(t *testing.T, name string) float64 {
 	return metric(t, w.admin, name)
 }
 
-// heap is the least that was in use after everything else had been collected: what is asked meanwhile is in use too,
-// and the first time what pools have kept.
+// heap is the memory in use after a garbage collection. Questions of that moment are part of it, and the first time
+// also the contents of pools.
 func (w *watched) heap(t *testing.T) (least int64) {
 	t.Helper()
 	for look := range 6 {
@@ -53,7 +53,7 @@ func (w *watched) heap(t *testing.T) (least int64) {
 	return least
 }
 
-// house is a campaign with seats, and the players who want one. They do what the contract says and nothing more.
+// house is a campaign with seats, and the players who want one. They obey the contract.
 type house struct {
 	ctx      context.Context
 	t        *testing.T
@@ -80,9 +80,9 @@ func (h *house) await(what string, is func() bool) {
 	})
 }
 
-// passersBy are players who ask once, get a place behind all others, and are not seen again. They are so many that what
-// waiting costs the nodes is more than what nodes do besides; and as everybody else goes on asking, what the nodes have
-// in hand for those is taken for nobody's: it is looked at until there is a moment with little of it.
+// passersBy are players who ask once, get a place behind all others, and do not come again. They are so many that their
+// cost shows beside the nodes' other work. All other players go on asking, and their requests are in the nodes' memory.
+// So the test looks until there is a moment with little of them.
 func (h *house) passersBy(nodes ...*watched) {
 	h.t.Helper()
 	const warm, players, most = 500, 3_000, 1024
@@ -250,7 +250,7 @@ func (p *comer) play() error {
 	return fmt.Errorf("not in: %w", p.h.ctx.Err())
 }
 
-// retryMS is after how long a player whose connection has ended comes back. nil has had none.
+// retryMS is the time until a player comes back after a closed connection; nil: the connection was not closed.
 func (p *player) retryMS() int64 {
 	if p == nil || p.goodbye == nil {
 		return 250

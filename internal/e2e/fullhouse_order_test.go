@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// visit is one player's way into the room, as far as it can be known from outside: what the server did lies between
-// the sending of a question and its answer. One goroutine at a time uses it.
+// visit is one player's way into the room, as far as it shows outside. The server acts between the sending of a
+// question and its answer. One goroutine at a time uses it.
 type visit struct {
 	user string
 	turn int // in which they came, from 0
 
 	since       time.Time // of the first question without an answer yet
 	refused     time.Time // when the last question was sent that was answered with a place
-	place       int       // that was told then
+	place       int       // of the last answer
 	kept        time.Duration
 	late        bool      // asked too late once, and so came anew
 	asked, told time.Time // between these they were let in
@@ -30,8 +30,8 @@ func (v *visit) asks(sent time.Time) {
 	}
 }
 
-// hears notes the answer to a question. A place that is kept, as protocol.md says for how long, may not grow, and a
-// seat whose line has broken is the player's for half a minute.
+// hears notes the answer to a question. A kept place may not grow; protocol.md gives its time. A seat with a broken
+// line stays the player's for half a minute.
 func (v *visit) hears(sent, got time.Time, answer turn) error {
 	since := v.since
 	v.since = time.Time{}
@@ -55,16 +55,16 @@ func (v *visit) hears(sent, got time.Time, answer turn) error {
 	return nil
 }
 
-// order is who came when, and who was let in when.
+// order is the order in which the players came, and in which they were let in.
 type order struct {
 	visits []*visit // in the order in which they came
 	seats  int
 }
 
-// check holds the order to what the queue promises, whatever the machine does:
+// check holds the order to the promise of the queue, on a machine of any speed:
 //
-//   - who comes in has fewer players before them than there are free seats, and
-//   - who asks is let in, if anybody who came later is in already. So nobody is overtaken but between two questions.
+//   - a player who comes in has fewer players before them than there are free seats, and
+//   - a player who asks is let in if a later one is in. So no player is overtaken, except between two questions.
 func (o order) check(t *testing.T) {
 	t.Helper()
 	late := 0
@@ -101,7 +101,7 @@ func (o order) check(t *testing.T) {
 	}
 }
 
-// before is how many who had come earlier were let in later, for certain.
+// before is the number of earlier players who were let in later, for certain.
 func (o order) before(v *visit) (count int) {
 	for _, e := range o.visits[:v.turn] {
 		if !e.late && e.asked.After(v.told) {
@@ -111,7 +111,7 @@ func (o order) before(v *visit) (count int) {
 	return count
 }
 
-// free is how many seats may have been free, v's among them, when v was let in.
+// free is the largest possible number of free seats, v's among them, when v was let in.
 func (o order) free(v *visit) int {
 	taken := 0
 	for _, e := range o.visits {

@@ -13,13 +13,13 @@ import (
 const (
 	houseSeats   = 100
 	housePlayers = 300
-	// houseLeaves is how many may have gone at once without somebody having come in for them: the seats that are free.
+	// houseLeaves is the largest number of free seats: as many players may have left before the next came in.
 	houseLeaves = 10
 )
 
-// TestFullHouse: 300 players for 100 seats, through haproxy before two nodes of which one is killed while 200 wait.
-// Nobody is ended for good, there are never more in the room than seats, all get in, in the order in which they came
-// (order.check says how exactly), and those who wait cost the nodes next to nothing.
+// TestFullHouse: 300 players want 100 seats, through haproxy before two nodes. One node is killed while 200 wait. No
+// player is closed for good, and the room never has more players than seats. All get in, in the order in which they
+// came (see order.check). The waiting players cost the nodes next to nothing.
 func TestFullHouse(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
 	testenv.Parallel(t, testenv.Heavy)
@@ -41,7 +41,7 @@ func TestFullHouse(t *testing.T) {
 	h := &house{ctx: ctx, t: t, front: nodeAt(t, "http://"+proxy.Addr), campaign: c.ID,
 		goes: make(chan struct{}, housePlayers), allIn: make(chan struct{})}
 	defer h.playing.Wait()
-	defer cancel() // where it fails before the end
+	defer cancel() // if it fails before the end
 
 	for len(h.visits) < houseSeats {
 		h.arrive()

@@ -40,8 +40,8 @@ func heldOf(t *testing.T, n *node, user string) (claims []string, amount rain.Mo
 	return claims, amount
 }
 
-// TestHeldWinsOverKills: a node dies when it has posted a win that is held, and at each step of a release and of a
-// confirmation. Whoever decides again finds what was done: each win is its player's or its sponsor's once, and not
+// TestHeldWinsOverKills: a node dies after it has posted a held win, and at each step of a release and of a
+// confirmation. A second decision finds the first one: each win belongs once to its player or to its sponsor, not to
 // both.
 func TestHeldWinsOverKills(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)

@@ -16,8 +16,8 @@ import (
 var hostileClient = &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 4},
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
-// hostileRequests are paths and bodies of the API, nearly as they should be; {} is an id. What is left out would end
-// the campaign of the players, turns keys, or reads every row.
+// hostileRequests are nearly valid paths and bodies of the API; {} is an id. Requests that end the players' campaign,
+// turn keys, or read every row are left out.
 var hostileRequests = []struct {
 	method, path string
 	body         map[string]string
@@ -49,7 +49,7 @@ var hostileRequests = []struct {
 	{"GET", "/{}", nil},
 }
 
-// ask sends one request, and holds the answer to what a server may say.
+// ask sends one request, and holds the answer to the rules for servers.
 func (h *hostile) ask(r *rand.Rand) {
 	of := hostileRequests[r.IntN(len(hostileRequests))]
 	path := of.path

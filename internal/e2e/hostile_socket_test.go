@@ -79,7 +79,7 @@ func (h *hostile) talk(r *rand.Rand) {
 	}
 }
 
-// flood says what is cheap to say as fast as it can, until it is sent away.
+// flood sends cheap messages as fast as it can, until it is closed.
 func (h *hostile) flood(r *rand.Rand) {
 	conn := h.socket()
 	if conn == nil {

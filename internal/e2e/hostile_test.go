@@ -26,10 +26,10 @@ var hostileFor = flag.Duration("hostile", 0, "how long TestHostile sends; 0: 10 
 // hostileRate: an hour's million is 278 a second. With 5,000 on two cores other tests wait for the machine.
 var hostileRate = flag.Int("hostile-rate", 500, "messages and requests a second that TestHostile sends; 0: no limit")
 
-// hostileAtLeast is how many messages and requests an hour must have.
+// hostileAtLeast is the least number of messages and requests in an hour.
 const hostileAtLeast = 1_000_000
 
-// hostileTime is how long TestHostile sends.
+// hostileTime is the duration of TestHostile's sending.
 func hostileTime() time.Duration {
 	switch {
 	case *hostileFor > 0:
@@ -59,8 +59,8 @@ func (h *hostile) counted(of *atomic.Int64) {
 	of.Add(1)
 }
 
-// TestHostile: a node that gets invalid input (mutated, cut, huge, in the wrong order, over HTTP and WebSocket) neither
-// ends nor panics nor answers 5xx other than 503. It answers every tap of the players beside, and closes none of them.
+// TestHostile: a node gets invalid input over HTTP and WebSocket: mutated, cut, huge, in the wrong order. It neither
+// ends nor panics, and its only 5xx is 503. It answers every tap of the players beside, and closes none of them.
 func TestHostile(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
 	lasts := hostileTime()
@@ -127,7 +127,7 @@ func until(t *testing.T, over chan struct{}, work func()) {
 	}
 }
 
-// rain starts a rain every two seconds. One that runs already, or a campaign that is paused, is as good.
+// rain starts a rain every two seconds. A rain that runs already, or a paused campaign, is as good.
 func (h *hostile) rain(*rand.Rand) {
 	spec := rain.DefaultRain()
 	soon := int64(0)

@@ -11,8 +11,8 @@ import (
 	"redrain/server/config"
 )
 
-// TestHostileTexts: wherever a text comes in over HTTP, one that a database could not store, would change or would take
-// for something else is refused with the reason, or is stored; no answer is a fault of the server's.
+// TestHostileTexts sends texts that a database could not store, would change or would misread, in every field over
+// HTTP. Each is stored, or refused with the reason; no answer is a fault of the server.
 func TestHostileTexts(t *testing.T) {
 	for name, config := range map[string]func(t *testing.T) config.Config{
 		"in-process": func(*testing.T) config.Config { return setting{}.config() },

@@ -45,8 +45,8 @@ func limitConnections(t *testing.T, a, b *node, campaign string) {
 	}
 }
 
-// after waits until a node's clock is beyond the time at which a player has come in on another: nodes' clocks differ a
-// little, and which of two connections is the older one is told by them.
+// after waits until a node's clock is beyond a player's arrival on another. Nodes' clocks differ a little, and they
+// decide which of two connections is older.
 func after(t *testing.T, n *node, campaign string, p *player) {
 	t.Helper()
 	const differ = 250

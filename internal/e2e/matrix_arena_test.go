@@ -17,9 +17,8 @@ import (
 	"redrain/payout/withdraw/webhook/webhooktest"
 )
 
-// arena is what one fault of the matrix is played on: a server of each kind and two nodes, all processes of its own
-// that can be killed, and the test's own way into Redis and the database, past everything that redrain says of
-// itself.
+// arena is the place where one fault of the matrix is played: a server of each kind and two nodes. All are processes of
+// its own that can be killed. The test reads Redis and the database itself, past redrain's reports.
 type arena struct {
 	t                  *testing.T
 	redis, nats, mysql *testenv.Server
@@ -42,7 +41,7 @@ func newArena(t *testing.T) *arena {
 	a.rdb = redis.NewClient(&redis.Options{Addr: a.redis.Addr})
 	t.Cleanup(func() { _ = a.rdb.Close() })
 	db := testenv.Got(sql.Open("mysql", a.mysql.DSN)).Must(t)
-	db.SetMaxIdleConns(0) // the database is killed: what is idle would be broken
+	db.SetMaxIdleConns(0) // the database is killed: an idle connection would be broken
 	a.db = db
 	t.Cleanup(func() { _ = db.Close() })
 	for i := range a.nodes {
@@ -51,7 +50,7 @@ func newArena(t *testing.T) *arena {
 	return a
 }
 
-// startNode puts a new node in a place. point is where it is to kill itself, "" for never.
+// startNode puts a new node in a place. It kills itself at point; "" for never.
 func (a *arena) startNode(i int, point string) {
 	a.t.Helper()
 	provider := []string{"--provider", "http", "--provider-url", a.bank.server.URL, "--provider-secret",
@@ -65,7 +64,7 @@ func (a *arena) startNode(i int, point string) {
 	a.nodes[i] = p
 }
 
-// node is who is in a place now.
+// node is the present node of a place.
 func (a *arena) node(i int) *process {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"redrain/payout/withdraw/webhook/webhooktest"
 )
 
-// bank is the payment provider outside: the reference receiver, which keeps books of its own, behind a door that
-// can be held and with a sickness that can be switched on. It refuses for good whatever refusedByBank says.
+// bank is the payment provider outside: the reference receiver, with books of its own. A door before it can be held,
+// and a sickness can be switched on. refusedByBank names its final refusals.
 type bank struct {
 	*webhooktest.Receiver
 
@@ -26,14 +26,14 @@ type bank struct {
 	door chan struct{} // nil: open; else closed when it opens
 }
 
-// sickness is what a sick provider does, in turn. Slow is slower than the sender waits.
+// sickness are the faults of a sick provider, in turn. Slow is slower than the sender's timeout.
 var sickness = []webhooktest.Behaviour{
 	webhooktest.Fail, webhooktest.Hang, webhooktest.PayAndHang, webhooktest.PayAndFail, webhooktest.PayAndBreak,
 	webhooktest.PayTwice,
 	webhooktest.Missing,
 }
 
-// refusedByBank tells which amounts the bank never pays.
+// refusedByBank reports whether the bank never pays an amount.
 func refusedByBank(amount int64) bool { return amount%7 == 0 }
 
 func openBank(t *testing.T) *bank {
@@ -55,7 +55,7 @@ func openBank(t *testing.T) *bank {
 	return b
 }
 
-// ServeHTTP decides at once, and answers when the door is open. A sick bank has no door.
+// ServeHTTP decides at once, and answers when the door is open. A sick bank ignores the door.
 func (b *bank) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.mu.Lock()
 	door := b.door
@@ -73,7 +73,7 @@ func (b *bank) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	maps.Copy(w.Header(), answer.Header())
 	w.WriteHeader(answer.Code)
-	_, _ = w.Write(answer.Body.Bytes()) // nobody may wait for it any more
+	_, _ = w.Write(answer.Body.Bytes()) // the client may have gone
 }
 
 // hold keeps answers back from now on.

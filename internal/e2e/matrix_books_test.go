@@ -73,7 +73,7 @@ func (a *arena) checkSound(t *testing.T) {
 	}
 }
 
-// awaitQuiet waits until nothing of the campaign is under way any more and its figures agree.
+// awaitQuiet waits until no work of the campaign is left and its figures agree.
 func (a *arena) awaitQuiet(t *testing.T, c client.Campaign) {
 	t.Helper()
 	var rec client.Reconciliation
@@ -102,14 +102,14 @@ func (a *arena) awaitQuiet(t *testing.T, c client.Campaign) {
 	}
 }
 
-// win is one packet in somebody's hands.
+// win is one packet of a player.
 type win struct {
 	user, drop string
 	amount     rain.Money
 }
 
-// inRedis reads what Redis has decided, by packet: it is the arbiter, so this is what must have been paid. What the
-// packets hold follows from the campaign's secret seed.
+// inRedis reads the decisions of Redis, by packet: it is the arbiter, so these wins must have been paid. The amounts
+// follow from the campaign's secret seed.
 func (a *arena) inRedis(t *testing.T, c client.Campaign) map[int]win {
 	t.Helper()
 	amounts := a.amounts(t, c)
@@ -133,7 +133,7 @@ func (a *arena) inRedis(t *testing.T, c client.Campaign) map[int]win {
 	return wins
 }
 
-// amounts is what a campaign's packets hold.
+// amounts are the amounts of a campaign's packets.
 func (a *arena) amounts(t *testing.T, c client.Campaign) *rain.Amounts {
 	t.Helper()
 	var text string
@@ -146,7 +146,7 @@ func (a *arena) amounts(t *testing.T, c client.Campaign) *rain.Amounts {
 	return amounts
 }
 
-// inLedger reads what was paid, by packet.
+// inLedger reads the payouts, by packet.
 func (a *arena) inLedger(t *testing.T, c client.Campaign) map[int]win {
 	t.Helper()
 	rows, err := a.db.QueryContext(within(t, 20*time.Second),
@@ -164,7 +164,7 @@ func (a *arena) inLedger(t *testing.T, c client.Campaign) map[int]win {
 	return wins
 }
 
-// checkCampaign holds what was told against what was decided against what was paid, win by win, once all is quiet.
+// checkCampaign compares reports, decisions and payouts, win by win, after all work is done.
 func (a *arena) checkCampaign(t *testing.T, c client.Campaign, told map[string]toldWin) {
 	t.Helper()
 	a.awaitQuiet(t, c)

@@ -14,8 +14,8 @@ import (
 	"redrain/internal/testenv"
 )
 
-// playCutOff kills a master, takes the end of its append-only file away, and starts it again before its replica may
-// take over, which so loses the same. Packets that are won lie in its stock.
+// playCutOff kills a master, cuts the end of its append-only file off, and starts it again before its replica may take
+// over. So the replica loses the same. Won packets lie in its stock.
 func playCutOff(c *clusterCell) {
 	c.begin(gameRules{name: "cut-off", shards: 1})
 	master, replica := c.pair(c.g.campaign, 0)
@@ -73,8 +73,8 @@ func playDonorLost(c *clusterCell) { c.loseInAMove("donor", 0) }
 // playRecipientLost has Redis forget the shard that borrows, in the middle of a move.
 func playRecipientLost(c *clusterCell) { c.loseInAMove("recipient", 1) }
 
-// loseInAMove lets all players play on shard 1, so that shard 0 has to lend; holds the moves between lending and their
-// rows in the ledger; has Redis forget one of the two shards, on all its copies; and lets go. In the end every packet
+// loseInAMove lets all players play on shard 1, so that shard 0 lends. It holds the moves between the loan and its row
+// in the ledger. Redis forgets one of the two shards, on all its copies; then the moves go on. In the end every packet
 // of both shards has been won, once.
 func (c *clusterCell) loseInAMove(name string, lost int) {
 	c.t.Helper()
@@ -130,8 +130,8 @@ func (c *clusterCell) holdMoves() (release func()) {
 	return release
 }
 
-// playLagged cuts a replica off, lets players win, and has the replica take over from its master, which dies with all
-// that the replica has not.
+// playLagged cuts a replica off and lets players win. Then the master dies with all that the replica has not, and the
+// replica takes over.
 func playLagged(c *clusterCell) {
 	c.begin(gameRules{name: "lagged", shards: 1})
 	master, replica := c.pair(c.g.campaign, 0)
@@ -174,9 +174,9 @@ func (c *clusterCell) takesOver(replica *testenv.Server, entry string) {
 	}
 }
 
-// laggedUnconfirmed is what --confirm redis promises, and what not. What the ledger or the stream has by then is kept;
-// of what only the dead master knows, what the nodes that have decided it still publish from their memory is kept as
-// well, and the rest is lost, though players were told of it. An alarm names the loss.
+// laggedUnconfirmed is the promise of --confirm redis. Wins that the ledger or the stream has by then are kept. Of the
+// wins that only the dead master knows, the deciding nodes publish some from their memory. The rest is lost, although
+// it was reported. An alarm names the loss.
 func (c *clusterCell) laggedUnconfirmed(master, replica *testenv.Server) {
 	c.t.Helper()
 	c.cutOff(master, replica)
@@ -196,8 +196,8 @@ func (c *clusterCell) laggedUnconfirmed(master, replica *testenv.Server) {
 	c.alarms.await(c.t, c.g.campaign, "redis_went_back", "state_lost")
 	c.g.rebuilt()
 
-	// Who was told of a win that is lost is told otherwise now, and so is another of its packet: the rest of the game
-	// is for those who were told what is kept.
+	// A player of a lost win gets another answer now, and so does another player of its packet. The rest of the game is
+	// for players whose wins are kept.
 	for _, p := range c.g.players {
 		p.hangUp()
 	}
@@ -220,7 +220,7 @@ func (c *clusterCell) laggedUnconfirmed(master, replica *testenv.Server) {
 		len(told)-len(kept), lost)
 }
 
-// claims are all wins that the players were told of.
+// claims are all reported wins.
 func (g *game) claims() map[string]toldWin {
 	claims := map[string]toldWin{}
 	for _, p := range g.players {
@@ -231,8 +231,7 @@ func (g *game) claims() map[string]toldWin {
 	return claims
 }
 
-// cutOff has a replica hear nothing of its master any more. (If it were only stopped, it would find what was sent to it
-// when it goes on.)
+// cutOff separates a replica from its master. (A stopped replica would read the missing commands when it goes on.)
 func (f *failover) cutOff(master, replica *testenv.Server) {
 	f.t.Helper()
 	replica.Freeze()

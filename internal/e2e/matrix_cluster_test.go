@@ -11,8 +11,8 @@ import (
 	"redrain/rain"
 )
 
-// clusterFault is what becomes of a part of a Redis Cluster, or of stock that is on its way in it, while a rain falls:
-// a row of the second table of docs/understand/reliability.md.
+// clusterFault is a fault of a part of a Redis Cluster, or of stock that moves in it, during a rain. It is a row of the
+// second table of docs/understand/reliability.md.
 type clusterFault struct {
 	name string
 	play func(c *clusterCell)
@@ -38,14 +38,13 @@ type clusterCell struct {
 	seen    []string  // the evidence
 }
 
-// TestClusterFaultMatrix breaks what Redis knows, or what it is doing, in the middle of a rain, with each mode of
-// --confirm. In the end no win that a player was told is lost that the mode promises to keep, no packet is paid twice,
-// and nobody has more wins than are allowed, with players who had all of them before; and what was lost was named by an
-// alarm.
+// TestClusterFaultMatrix breaks the data or the work of Redis in the middle of a rain, with each mode of --confirm. In
+// the end the ledger has every reported win that the mode promises to keep. No packet is paid twice, and no player has
+// more wins than allowed, not even one who had all of them before. An alarm has named each loss.
 //
-// What a mode promises is different: with "redis" and "replica" the loss of all that Redis knows of a shard takes back
-// what neither the ledger nor the stream has. There the players pause before the fault, until the ledger has what they
-// were told. docs/understand/reliability.md says so.
+// The modes promise different things. With "redis" and "replica" a shard that Redis has lost takes back each win that
+// neither the ledger nor the stream has. There the players pause before the fault, until the ledger has their reported
+// wins. docs/understand/reliability.md says so.
 //
 // It prints the table that stands in docs/understand/reliability.md.
 func TestClusterFaultMatrix(t *testing.T) {
@@ -117,8 +116,8 @@ func (c *clusterCell) note(format string, args ...any) {
 	c.seen = append(c.seen, fmt.Sprintf(format, args...))
 }
 
-// begin begins a game, whose players tap from goesOn on: what a test does between two steps may take long, and nobody
-// may come to the limit meanwhile.
+// begin begins a game, whose players tap from goesOn on. The test's work between two steps may take long, and no player
+// may reach the limit meanwhile.
 func (c *clusterCell) begin(r gameRules) {
 	c.t.Helper()
 	c.prepare(r)
@@ -134,7 +133,7 @@ func (c *clusterCell) prepare(r gameRules) {
 	c.g = newGame(c.t, c.nodes, r)
 }
 
-// fill lets two players of shard 0 win until they are told that they have all the wins allowed.
+// fill lets two players of shard 0 win until they hear that they have all the wins allowed.
 func (c *clusterCell) fill() {
 	c.t.Helper()
 	for i, user := range namesOn(c.g.shards, 0, c.g.name+"-full", 2) {
@@ -155,7 +154,7 @@ func namesOn(shards, shard int, name string, count int) (names []string) {
 	return names
 }
 
-// pause stops the taps until the ledger has what was told, where the mode does not promise to keep what it has not.
+// pause stops the taps until the ledger has the reported wins, if the mode does not promise to keep the others.
 func (c *clusterCell) pause() {
 	c.t.Helper()
 	if c.confirm == "stream" {
@@ -165,14 +164,14 @@ func (c *clusterCell) pause() {
 	c.g.settled()
 }
 
-// resume waits until what is lost is rebuilt: by itself where the mode says so, else by an operator. The players come
-// back, each to the other node, which knows nothing of them.
+// resume waits until a lost shard is rebuilt: by itself if the mode says so, else by an operator. The players come
+// back, each to the other node, which does not know them.
 func (c *clusterCell) resume(rebuild bool) {
 	c.t.Helper()
 	if rebuild {
 		c.alarms.await(c.t, c.g.campaign, "redis_went_back", "state_lost")
 		if c.confirm == "stream" {
-			c.g.goesOn(1) // nobody tells it to
+			c.g.goesOn(1) // no operator asks for it
 			c.g.resting.Store(true)
 		} else {
 			c.g.rebuilt()

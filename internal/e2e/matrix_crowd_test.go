@@ -14,8 +14,8 @@ import (
 	"redrain/rain"
 )
 
-// crowd is players who go on tapping through every fault as a good client does: who loses the connection comes back, on
-// any node that is there, and a tap that was not answered, or by "unavailable", is sent again until it is decided.
+// crowd is a number of players who tap through every fault, as a good client does. A player who loses the connection
+// comes back on any living node. A tap without an answer, or with "unavailable", is sent again until it is decided.
 type crowd struct {
 	t        *testing.T
 	arena    *arena
@@ -24,11 +24,11 @@ type crowd struct {
 	stopping chan struct{}
 	wg       sync.WaitGroup
 
-	told        atomic.Int64 // wins that a player has heard of, each once
+	told        atomic.Int64 // distinct wins that were reported
 	unavailable atomic.Int64 // taps answered so
 	lost        atomic.Int64 // connections
 	inFlight    atomic.Int64 // taps that are not answered
-	replayed    atomic.Int64 // wins told again, the same, at the end
+	replayed    atomic.Int64 // wins reported again, the same, at the end
 }
 
 // fan is one of them.
@@ -42,14 +42,14 @@ type fan struct {
 	live    *player   // the last of them; nil after it was lost
 	used    map[string]bool
 	pending string                 // the drop whose tap is not decided
-	claims  map[string]wire.Result // what was won, by claim
+	claims  map[string]wire.Result // the wins, by claim
 	last    *wire.Result           // the newest of it
 }
 
 const (
 	fanPause  = 40 * time.Millisecond // between two taps of a player
 	fanAnswer = 20 * time.Second      // within which a tap must be answered
-	fanAfter  = time.Minute           // within which everything is decided once the crowd is told to stop
+	fanAfter  = time.Minute           // the time in which everything is decided after disperse
 )
 
 // gather lets count players into a campaign, half of them on each node, and they begin to tap.
@@ -68,7 +68,7 @@ func gather(t *testing.T, a *arena, campaign string, count int) *crowd {
 	return c
 }
 
-// disperse tells everybody to stop and waits until each tap is decided. It can be called again.
+// disperse stops all players and waits until each tap is decided. It can be called again.
 func (c *crowd) disperse() {
 	select {
 	case <-c.stopping:
@@ -87,7 +87,7 @@ func (c *crowd) stopped() bool {
 	}
 }
 
-// awaitTold waits until so many more wins are told than now.
+// awaitTold waits until so many more wins are reported than now.
 func (c *crowd) awaitTold(more int64) { c.awaitMore("wins told", &c.told, more) }
 
 // awaitUnavailable waits until so many more taps are answered so.
@@ -102,7 +102,7 @@ func (c *crowd) awaitMore(what string, count *atomic.Int64, more int64) {
 		func() bool { return count.Load() >= goal })
 }
 
-// wins are all wins that the crowd was told of, by claim, with the player. The crowd has dispersed.
+// wins are all reported wins of the crowd, by claim, with the player. The crowd has dispersed.
 func (c *crowd) wins(t *testing.T) map[string]toldWin {
 	t.Helper()
 	wins := map[string]toldWin{}
@@ -171,7 +171,7 @@ func (f *fan) tapPending(p *player) {
 	f.pending = ""
 }
 
-// won remembers a win. One that is told again is the same.
+// won remembers a win. A win that is reported again is the same.
 func (f *fan) won(r wire.Result) {
 	r.ID = ""
 	was, again := f.claims[r.Claim]
@@ -184,7 +184,7 @@ func (f *fan) won(r wire.Result) {
 	}
 }
 
-// tellAgain sends the last win's tap again, and compares the answers. It tells whether that is done.
+// tellAgain sends the last win's tap again, and compares the answers. It reports whether that is done.
 func (f *fan) tellAgain() bool {
 	p := f.connection()
 	if p == nil || f.last == nil {
@@ -232,8 +232,8 @@ func (f *fan) ask(p *player, drop string) (wire.Result, error) {
 	}
 }
 
-// connection is the one that lives, or a new one, at home if there is somebody and else at the other node; nil if
-// nowhere.
+// connection is the living connection, or a new one: at home if that node is there, else at the other node; nil without
+// a node.
 func (f *fan) connection() *player {
 	if f.live != nil {
 		select {
@@ -253,7 +253,7 @@ func (f *fan) connection() *player {
 	return nil
 }
 
-// join says hello at a node; nil where that does not work.
+// join says hello at a node; nil if that fails.
 func (f *fan) join(n *node) *player {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()

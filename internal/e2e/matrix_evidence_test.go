@@ -15,8 +15,8 @@ import (
 	"redrain/internal/testenv"
 )
 
-// How a test sees in which stage a win is, past redrain's own interfaces: in Redis, in the stream, in the database.
-// What is asked here is asked of servers that are there.
+// These functions find the stage of a win past redrain's own interfaces: in Redis, in the stream, in the database. They
+// ask living servers only.
 
 // waiting counts the entries in the campaign's outboxes.
 func (a *arena) waiting(t *testing.T, c client.Campaign) (total int64) {
@@ -28,7 +28,7 @@ func (a *arena) waiting(t *testing.T, c client.Campaign) (total int64) {
 	return total
 }
 
-// published is how many messages the stream has taken in its life.
+// published is the number of messages that the stream has taken in its life.
 func (a *arena) published(t *testing.T) uint64 {
 	t.Helper()
 	nc := testenv.Got(nats.Connect(a.nats.URL, nats.NoReconnect())).Must(t)
@@ -46,7 +46,7 @@ func (a *arena) count(t *testing.T, query string, args ...any) (n int64) {
 	return found.Int64
 }
 
-// paid is how many of the campaign's packets are in the ledger.
+// paid is the number of the campaign's packets in the ledger.
 func (a *arena) paid(t *testing.T, campaign string) int64 {
 	t.Helper()
 	return a.count(t, "SELECT COUNT(*) FROM payout WHERE campaign_id = ?", campaign)
@@ -73,8 +73,8 @@ func (a *arena) hold(t *testing.T, account string) (release func()) {
 	return release
 }
 
-// awaitHeld waits until a transaction that has done a part of its work waits for that balance, and with it so many
-// in all for balances: whoever has locked others before keeps those waiting who need them.
+// awaitHeld waits until a transaction with a part of its work done waits for that balance, and so many in all wait for
+// balances. A transaction that holds other locks makes its successors wait as well.
 func (a *arena) awaitHeld(t *testing.T, account string, least int64) {
 	t.Helper()
 	const waiting = "SELECT COUNT(DISTINCT requesting_trx_id) FROM information_schema.innodb_lock_waits w " +

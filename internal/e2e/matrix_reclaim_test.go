@@ -13,8 +13,8 @@ import (
 
 const reclaimShards = 4 // each gives its rest back by itself
 
-// playReclaim strikes while one campaign's rest is being given back (the sponsor's balance is held, so that it
-// stops in the middle), another is being closed and a third expires; in all three there are players who tap.
+// playReclaim strikes while one campaign's rest is being given back: the test locks the sponsor's balance, so it
+// stops in the middle. A second campaign is being closed then, and a third expires; players tap in all three.
 func playReclaim(c *cell) {
 	const sponsor = "sponsor-reclaim"
 	spec := c.spec("reclaim", sponsor)
@@ -78,8 +78,8 @@ func (c *cell) closeInSpite(campaign string) error {
 	}
 }
 
-// checkGivenBack: each shard has given its rest back, nobody looks at the campaigns any more, and the sponsor
-// has what no player has.
+// checkGivenBack: each shard has given its rest back, and no node looks at the campaigns any more. The sponsor has all
+// money that no player has.
 func (c *cell) checkGivenBack(t *testing.T, sponsor string, deposited rain.Money) {
 	t.Helper()
 	testenv.Eventually(t, time.Minute, "all campaigns of the sponsor are done with", func() bool {
@@ -87,7 +87,7 @@ func (c *cell) checkGivenBack(t *testing.T, sponsor string, deposited rain.Money
 			sponsor) == 0
 	})
 	shards := int64(len(c.campaigns) * reclaimShards)
-	// What was on its way to a shard that has given its rest back is given back when it is there.
+	// A shard that has given its rest back also returns stock that arrives later.
 	moved := c.count(t, "SELECT COUNT(*) FROM move JOIN campaign ON campaign.id = campaign_id WHERE sponsor = ?",
 		sponsor)
 	n := c.reclaimed(t, sponsor)

@@ -15,8 +15,8 @@ import (
 	"redrain/rain"
 )
 
-// savers are players of a crowd who take out what they win, a little at a time, through every fault: a request that
-// was not answered is sent again under its key, to any node, until it is.
+// savers are players of a crowd who withdraw their wins, a little at a time, through every fault. A request without an
+// answer is sent again under its key, to any node, until there is one.
 type savers struct {
 	arena    *arena
 	patience context.Context // of their requests; ends a while after stop
@@ -36,8 +36,8 @@ type saved struct {
 
 const (
 	saverPause = 30 * time.Millisecond
-	// saverAfter is how long a request may go unanswered once the savers are told to stop: longer than its key may
-	// be taken.
+	// saverAfter is the limit of a request without an answer after the savers are stopped: longer than its key may be
+	// taken.
 	saverAfter = 100 * time.Second
 )
 
@@ -55,7 +55,7 @@ func (a *arena) save(c *crowd, count int) *savers {
 	return s
 }
 
-// stop tells everybody to finish, without waiting. It can be called again.
+// stop stops all savers, without waiting. It can be called again.
 func (s *savers) stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,7 +91,7 @@ func (s *savers) play(f *fan, number int) {
 	}
 }
 
-// withdraw asks until there is an answer that says what has become of it.
+// withdraw asks until there is an answer that names the state of the withdrawal.
 func (s *savers) withdraw(f *fan, key string, amount rain.Money, turn int) error {
 	for try := 0; ; try++ {
 		w, err := s.ask(s.patience, s.arena.node((turn+try)%2).node, f.token, amount, key)
@@ -135,8 +135,8 @@ func (s *savers) awaitMade(t *testing.T, more int64) {
 		func() bool { return s.made.Load() >= goal })
 }
 
-// checkWithdrawals: when the savers have gone and nothing is pending, every withdrawal is as its player was told,
-// has ended once, and the books of the bank are ours.
+// checkWithdrawals: the savers have gone and nothing is pending. Every withdrawal is as its player has heard and has
+// ended once, and the bank's books are ours.
 func (a *arena) checkWithdrawals(t *testing.T) {
 	t.Helper()
 	known := map[string]saved{}

@@ -19,7 +19,7 @@ func (c *cell) begin(spec rain.Spec, players int) played {
 	startRain(c.t, c.op(), made.ID, longRain(100))
 	p := played{made, gather(c.t, c.arena, made.ID, players)}
 	c.campaigns = append(c.campaigns, p)
-	if c.fault == providerFault { // it is felt in all stages only if somebody asks it for money in all of them
+	if c.fault == providerFault { // each stage feels it only if it asks the provider for money
 		c.save(p.crowd, len(p.crowd.fans))
 	}
 	return p
@@ -55,7 +55,7 @@ func (c *cell) started(p played) {
 	p.crowd.awaitTold(enough - p.crowd.told.Load())
 }
 
-// strike breaks what the fault breaks. A node with a fault point breaks itself, at that point.
+// strike does the fault. A node with a fault point breaks itself, at that point.
 func (c *cell) strike() {
 	c.t.Helper()
 	if point := c.fault.points[c.stage]; point != "" {
@@ -66,7 +66,7 @@ func (c *cell) strike() {
 	c.fault.strike(c.arena)
 }
 
-// suffer waits until the crowd has felt the fault: no tap can be decided, or the rain goes on without what is missing.
+// suffer waits until the crowd has felt the fault: no tap can be decided, or the rain goes on without the missing part.
 func (c *cell) suffer(p played) {
 	c.t.Helper()
 	switch {
@@ -89,7 +89,7 @@ func (c *cell) recover(p played) {
 	p.crowd.awaitTold(enough)
 }
 
-// playGrab strikes while taps are on their way.
+// playGrab strikes while taps travel.
 func playGrab(c *cell) {
 	p := c.rained()
 	var inFlight int64
@@ -120,8 +120,8 @@ func playGrab(c *cell) {
 	c.note("%d wins told", p.crowd.told.Load())
 }
 
-// playPublish strikes while the nodes hold entries that are not in the stream: NATS is stopped, so that they cannot be
-// rid of them. What a node takes with it into its death is in the outbox, where the other node's relay finds it.
+// playPublish strikes while the nodes hold entries that are not in the stream: NATS is stopped, so that they cannot
+// publish them. The entries of a dead node are in the outbox, and the other node's relay finds them there.
 func playPublish(c *cell) {
 	p := c.rained()
 	if c.fault.points[c.stage] != "" {
@@ -152,8 +152,8 @@ func playPublish(c *cell) {
 	c.note("%d entries in the nodes' hands, %d wins told", waiting, p.crowd.told.Load())
 }
 
-// settleWorkers is how many batches a node posts at once: with one more in the middle of their transactions, both
-// nodes have some.
+// settleWorkers is the number of batches that a node posts at once. With one more in the middle of its transaction,
+// both nodes have some.
 const settleWorkers = 4
 
 // playSettle strikes while batches are in the middle of their transactions: the escrow that they all debit is held.
@@ -185,7 +185,7 @@ func playSettle(c *cell) {
 		p.crowd.told.Load())
 }
 
-// payerSlots is how many payments a node asks for at once: with one more in the bank's hands, both nodes have asked
+// payerSlots is the number of payments that a node asks for at once. With one more at the bank, both nodes have asked
 // for some.
 const payerSlots = 8
 
@@ -222,7 +222,7 @@ func (c *cell) strikeBank() {
 	paid := c.paidOut()
 	c.strike()
 	if c.fault == providerFault {
-		// Who was paid and not told gives up waiting.
+		// A player who was paid without a notice gives up waiting.
 		testenv.Eventually(c.t, time.Minute, "nobody waits for an answer any more",
 			func() bool { return c.bank.held.Load() == 0 })
 	}

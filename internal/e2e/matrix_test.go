@@ -64,7 +64,7 @@ var nodeFault = &fault{
 	},
 }
 
-// stage is what the system is doing when it is struck: a column of the matrix.
+// stage is the work of the system at the moment of a fault: a column of the matrix.
 type stage struct {
 	name string
 	// play brings a cell's system into the stage, strikes, heals, and sees it go on.
@@ -100,15 +100,13 @@ func (c *cell) note(format string, args ...any) {
 	c.seen = append(c.seen, fmt.Sprintf(format, args...))
 }
 
-// TestFaultMatrix breaks each part of a running system in the middle of each step of the money's way, and repairs
-// it. In the end every win that a player was told is paid once, what Redis has decided and what the ledger has paid
-// are the same, nothing is doubled and the difference is 0. All parts are processes of their own, and all faults
-// are real.
+// TestFaultMatrix breaks each part of a running system in the middle of each step of the money's way, and repairs it.
+// In the end every reported win is paid once. The decisions of Redis and the payouts of the ledger are the same,
+// nothing is doubled, and the difference is 0. All parts are processes of their own, and all faults are real.
 //
-// Each cell proves that it was struck where its column says: it waits until there is unfinished work of that stage,
-// and keeps it unfinished where it would be done too soon to be hit (by stopping the server behind it, by holding a
-// lock that it needs, or by a fault point in the node); and it waits until the stage has worked on after the
-// repair.
+// Each cell proves that the fault came at the stage of its column. It waits until there is unfinished work of that
+// stage. Work that ends too soon is held: by stopping the server behind it, by a lock, or by a fault point in the node.
+// After the repair the cell waits until the stage has worked on.
 //
 // It prints the table that stands in docs/understand/reliability.md.
 func TestFaultMatrix(t *testing.T) {
@@ -142,8 +140,8 @@ func isPlayed(third, row, column int) bool {
 	return (row+column)%3 == third || testenv.Covers(testenv.Nightly)
 }
 
-// playRow strikes a fault in every stage of one system, and then looks at everything that the players were told and
-// all that is in the books. It returns a row of the table.
+// playRow strikes a fault in every stage of one system, and then compares all reports to the players with the books. It
+// returns a row of the table.
 func playRow(t *testing.T, isPlayed func(stage int) bool, f *fault) string {
 	t.Helper()
 	a := newArena(t)

@@ -11,8 +11,8 @@ import (
 	"redrain/internal/testkit/browser/browsertest"
 )
 
-// TestListsInTheConsole: an operator makes a list, imports a file after its bad lines were named, looks one up, takes
-// one off, replaces the rest, names the list in a campaign, and deletes it.
+// TestListsInTheConsole: an operator makes a list, and imports a file after its bad lines were named. They look one
+// entry up, remove one, and replace the rest. They name the list in a campaign, and delete it.
 func TestListsInTheConsole(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
 	testenv.ParallelBrowser(t, testenv.Heavy)

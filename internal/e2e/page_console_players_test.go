@@ -15,8 +15,8 @@ import (
 	"redrain/room"
 )
 
-// TestPlayersAndHeldWinsInTheConsole: an operator sees why wins are held, releases one player's and confirms another's,
-// finds a player by the beginning of an id, sees their socket, bans them, which ends it, and lifts the ban.
+// TestPlayersAndHeldWinsInTheConsole: an operator sees why wins are held, releases one player's and confirms another's.
+// They find a player by the beginning of an id and see the socket. A ban closes it, and they lift the ban.
 func TestPlayersAndHeldWinsInTheConsole(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
 	testenv.ParallelBrowser(t, testenv.Heavy)
@@ -134,8 +134,8 @@ func TestCampaignsAreFoundInTheConsole(t *testing.T) {
 	p.Says(".side", "No campaign matches.")
 }
 
-// TestAFirstRainInThreeClicks: whoever has started the server and opened the printed address makes a campaign, opens
-// the players' page, on which a guest plays, and lets it rain: three clicks, and a reload between them loses nothing.
+// TestAFirstRainInThreeClicks: the user has started the server and opened the printed address. They make a campaign,
+// open the players' page, where a guest plays, and start the rain: three clicks. A reload between them loses nothing.
 func TestAFirstRainInThreeClicks(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
 	testenv.ParallelBrowser(t, testenv.Heavy)

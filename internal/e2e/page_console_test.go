@@ -12,9 +12,9 @@ import (
 	"redrain/rain"
 )
 
-// TestOperatorAtWork leads a campaign through its life in the console, on the real back ends and on the stand-ins:
-// money comes in, it is made, it rains on a player, it is paused, resumed, stopped and closed, and every cent is
-// accounted for.
+// TestOperatorAtWork leads a campaign through its life in the console, on the real back ends and in process.
+// Money comes in, the campaign is made, and it rains on a player. It is paused, resumed, stopped and closed, and every
+// cent is accounted for.
 func TestOperatorAtWork(t *testing.T) {
 	t.Parallel()
 	for _, b := range pagesUnderTest {

@@ -12,9 +12,9 @@ import (
 	"redrain/rain"
 )
 
-// TestTwoPeoplePlay: a guest with a phone and somebody at a desk, who has a token, play one rain with fingers and
-// mouse, on the stand-ins and on a cluster. Both win; what the pages say is what the ledger has; both take their
-// money out.
+// TestTwoPeoplePlay: a guest with a phone and a player with a token at a desk play one rain with fingers and mouse.
+// They do it in process and on a cluster. Both win, the pages show the ledger's amounts, and both withdraw their
+// money.
 func TestTwoPeoplePlay(t *testing.T) {
 	t.Parallel()
 	for _, b := range pagesUnderTest {
@@ -47,7 +47,7 @@ func TestTwoPeoplePlay(t *testing.T) {
 	}
 }
 
-// wonOf is what each player has won, by the ledger: two players, each with so many packets.
+// wonOf is each player's sum of wins, by the ledger: two players, each with so many packets.
 func wonOf(t *testing.T, n *node, campaign string, each int) map[string]rain.Money {
 	t.Helper()
 	won, count := map[string]rain.Money{}, map[string]int{}

@@ -8,7 +8,7 @@ import (
 	"redrain/internal/wire"
 )
 
-// heard takes a message of the node's. One that is none fails the test, in whichever goroutine it was heard.
+// heard takes a message of the node. An invalid one fails the test, on any goroutine.
 func heard[T any](p *player, line []byte, take func(message T)) {
 	var message T
 	if err := json.Unmarshal(line, &message); err != nil {

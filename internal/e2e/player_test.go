@@ -21,8 +21,7 @@ import (
 	"redrain/room"
 )
 
-// player is a client of the protocol that remembers all it was told. It taps when it is told to, or every drop that it
-// sees.
+// player is a client of the protocol that remembers all messages. It taps on command, or every drop that it sees.
 type player struct {
 	t    *testing.T
 	user string
@@ -36,7 +35,7 @@ type player struct {
 	welcome wire.Welcome
 	news    chan struct{} // closed and replaced at each message
 	rains   []wire.Rain
-	changes []wire.Campaign // what was told of the campaign after the welcome
+	changes []wire.Campaign // news of the campaign after the welcome
 	waves   map[int64]wire.Wave
 	results map[wire.ID][]wire.Result
 	errors  []wire.Error
@@ -49,12 +48,12 @@ type player struct {
 	tapped  map[wire.ID]string // request → drop
 	hit     map[string]bool    // drops that were tapped
 	nextID  int
-	greedy  bool // taps every drop in the air, and again where it is told to
+	greedy  bool // taps every drop in the air, and again on command
 	taps    sync.WaitGroup
 }
 
-// join opens a connection and waits for its welcome. After a close that is not final (of a node that is busy, or whose
-// Redis is away) it comes again, as a good client does.
+// join opens a connection and waits for its welcome. After a close that is not final (a busy node, or one without
+// Redis) it comes again, as a good client does.
 func join(t *testing.T, n *node, user, campaign string) (p *player) {
 	t.Helper()
 	testenv.Eventually(t, time.Minute, user+" is welcomed", func() (welcome bool) {
@@ -68,7 +67,7 @@ func join(t *testing.T, n *node, user, campaign string) (p *player) {
 	return p
 }
 
-// endsForGood tells whether a good client does not come again after it.
+// endsForGood reports whether a good client does not come again after it.
 func endsForGood(end *websocket.CloseError) bool {
 	return end.Code >= room.CodeBadToken && end.Code <= 4599 && end.Text != wire.LateHello
 }
@@ -177,7 +176,7 @@ func (p *player) read() {
 	}
 }
 
-// told changes what the player knows and wakes who waits for it.
+// told changes the player's knowledge and wakes its waiters.
 func (p *player) told(change func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -201,7 +200,7 @@ func (p *player) tapWave(w wire.Wave) {
 	}
 }
 
-// await waits until something is true of what the player has been told.
+// await waits until a condition of the player's knowledge is true.
 func (p *player) await(t *testing.T, limit time.Duration, what string, is func() bool) {
 	t.Helper()
 	deadline := time.After(testenv.Patiently(limit))
@@ -220,7 +219,7 @@ func (p *player) await(t *testing.T, limit time.Duration, what string, is func()
 	}
 }
 
-// state is what a failed test needs to know of a player.
+// state describes a player, for a failed test.
 func (p *player) state() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -236,8 +235,8 @@ func (p *player) answered(t *testing.T, id wire.ID) wire.Result {
 	return p.results[id][0]
 }
 
-// next is a packet of the newest wave that is in the air now, and for a second more, and that skip does not name; "" if
-// there is none.
+// next is a packet of the newest wave that is in the air for at least a second more, and that skip does not name; ""
+// without one.
 func (p *player) next(skip func(drop rain.DropID) bool) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -297,7 +296,7 @@ func (p *player) untilAnswer(t *testing.T, last ...string) {
 	t.Errorf("%s was never answered %v", p.user, last)
 }
 
-// closeOf is how a hello ends: the close code, 0 for a welcome.
+// closeOf is the end of a hello: the close code, 0 for a welcome.
 func closeOf(t *testing.T, n *node, user, campaign string) int {
 	t.Helper()
 	_, err := hello(t, n, user, campaign)
@@ -321,7 +320,7 @@ func (p *player) closeCode(t *testing.T) int {
 	return closed.Code
 }
 
-// wins are the distinct wins that the player was told of.
+// wins are the player's distinct reported wins.
 func (p *player) wins() map[string]wire.Result {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -63,8 +63,8 @@ type falling struct {
 	Decoy bool    `json:"decoy"`
 }
 
-// target is a packet that can be hit now: wholly in sight, under nothing, not tapped yet; the highest of them, so
-// that there is time to hit it. nil: there is none.
+// target is a packet that can be hit now: wholly in sight, under nothing, not tapped yet. It is the highest of them, so
+// that there is time to hit it; nil without one.
 func (g *playPage) target() *falling {
 	g.t.Helper()
 	return browsertest.Eval[*falling](g.Page, `(() => {
@@ -76,15 +76,15 @@ func (g *playPage) target() *falling {
 	})()`)
 }
 
-// have is how many packets the page says the player has.
+// have is the player's number of packets, by the page.
 func (g *playPage) have() int {
 	g.t.Helper()
 	return browsertest.Eval[int](g.Page,
 		`Number(document.getElementById("mine-count").textContent.match(/\d+/)?.[0] ?? 0)`)
 }
 
-// Hit hits a packet, if there is one to hit, and says whether it did: a packet that was hit is in the air no more. One
-// that has fallen on while the finger came down is missed, which the page does not notice.
+// Hit hits a packet, if there is one, and reports whether it did: a hit packet is in the air no more. A packet that
+// falls on while the finger comes down is missed; the page does not notice.
 func (g *playPage) Hit() bool {
 	g.t.Helper()
 	d := g.target()
@@ -120,7 +120,7 @@ func campaignOf(t *testing.T, n *node, name string, packets, wins int) client.Ca
 	return createCampaign(t, n.client, spec)
 }
 
-// slowRain begins in three seconds, so that there is a countdown, and is slow enough for a test to hit what it aims at.
+// slowRain begins in three seconds, so that there is a countdown. It is slow enough for a test to hit its targets.
 func slowRain() rain.RainSpec {
 	spec := shortRain(3_500)
 	spec.DurationMS, spec.FallMS, spec.DropsPerSecond, spec.DecoyPercent = 120_000, 12_000, 4, 20

@@ -22,7 +22,7 @@ type process struct {
 
 var playLine = regexp.MustCompile(`play\s+(http://\S+?)/?\s*$`)
 
-// processOptions are what one process has that others have not.
+// processOptions are the differences of one process from the others.
 type processOptions struct {
 	flags []string  // of its command line
 	env   []string  // added to its environment
@@ -84,7 +84,7 @@ func startProcessWith(t *testing.T, o processOptions) *process {
 	return nil
 }
 
-// awaitDeath waits until the process has been killed, by itself or by somebody.
+// awaitDeath waits until the process has been killed, by itself or from outside.
 func (p *process) awaitDeath(t *testing.T, limit time.Duration) {
 	t.Helper()
 	select {

@@ -20,8 +20,8 @@ import (
 	"redrain/server/config"
 )
 
-// tapper plays for a player until it is stopped: it taps one new drop after the other, except while resting is set, and
-// again what was unavailable.
+// tapper plays for a player until it is stopped. It taps one new drop after the other, except while resting is set, and
+// repeats unavailable taps.
 func (p *player) tapper(ctx context.Context, resting *atomic.Bool) {
 	rhythm := time.NewTicker(20 * time.Millisecond)
 	defer rhythm.Stop()
@@ -42,7 +42,7 @@ func (p *player) tapper(ctx context.Context, resting *atomic.Bool) {
 	}
 }
 
-// openQuestion is a drop whose newest tap was answered with unavailable; "" where there is none.
+// openQuestion is a drop whose newest tap was answered with unavailable; "" without one.
 func (p *player) openQuestion() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -75,7 +75,7 @@ type game struct {
 	stop     func()
 }
 
-// gameRules are what is different from game to game. The zero value of a rule is play's.
+// gameRules are the differences between games. The zero value of a rule is play's.
 type gameRules struct {
 	name    string // of the campaign, its sponsor and its players
 	shards  int
@@ -98,7 +98,7 @@ func play(t *testing.T, nodes []*node, shards int) *game {
 	return g
 }
 
-// newGame makes a campaign with a long rain. Nobody plays yet.
+// newGame makes a campaign with a long rain, without players.
 func newGame(t *testing.T, nodes []*node, r gameRules) *game {
 	t.Helper()
 	r.name = cmp.Or(r.name, "user")
@@ -139,10 +139,10 @@ func (g *game) join(nodes []*node) {
 	g.t.Cleanup(g.stop)
 }
 
-// told is how many wins the players were told of. One who has come back is told of the same ones again.
+// told is the number of reported wins. A player who comes back hears of the same ones again.
 func (g *game) told() int { return len(g.claims()) }
 
-// goesOn waits until so many more wins have been told.
+// goesOn waits until so many more wins have been reported.
 func (g *game) goesOn(more int) {
 	g.t.Helper()
 	before := g.told()
@@ -151,7 +151,7 @@ func (g *game) goesOn(more int) {
 		func() bool { return g.told() >= before+more })
 }
 
-// rebuilt waits until what is lost is rebuilt: the nodes do it by themselves, and an operator may be quicker.
+// rebuilt waits until the lost shard is rebuilt: the nodes do it by themselves, and an operator may be quicker.
 func (g *game) rebuilt() {
 	g.t.Helper()
 	testenv.Eventually(g.t, time.Minute, "a rebuild", func() bool {
@@ -168,8 +168,8 @@ func (g *game) rebuilt() {
 	})
 }
 
-// end stops the taps, closes the campaign, and looks whether every win that was ever told is in the ledger once,
-// nothing was given twice, and every cent is accounted for.
+// end stops the taps and closes the campaign. Then every reported win is in the ledger once, nothing was given twice,
+// and every cent is accounted for.
 func (g *game) end() {
 	g.t.Helper()
 	g.stop()
@@ -186,7 +186,7 @@ func (g *game) end() {
 	})
 }
 
-// noneTwice: no packet was told to two players, and to nobody with two amounts.
+// noneTwice: no packet was reported to two players, and no player heard two amounts.
 func (g *game) noneTwice() {
 	g.t.Helper()
 	type holder struct {
@@ -205,8 +205,7 @@ func (g *game) noneTwice() {
 	}
 }
 
-// sameAgain: every player's welcome on a new connection has all that they were ever told, and a tap that won wins
-// the same.
+// sameAgain: every player's welcome on a new connection has all their reported wins, and a tap that won wins the same.
 func (g *game) sameAgain() {
 	g.t.Helper()
 	told := map[string]map[string]wire.Result{}
@@ -232,7 +231,7 @@ func (g *game) sameAgain() {
 	}
 }
 
-// streamConfig is a node that tells wins which JetStream has.
+// streamConfig is a node that reports wins which JetStream has.
 func streamConfig(s setting) config.Config {
 	c := s.config()
 	c.Confirm = "stream"
@@ -282,7 +281,7 @@ func TestKillNineInARebuild(t *testing.T) {
 			g := play(t, []*node{doomed.node}, 2)
 			g.goesOn(50)
 			flush(t, redis)
-			doomed.awaitDeath(t, 30*time.Second) // nobody tells it to rebuild
+			doomed.awaitDeath(t, 30*time.Second) // no operator asks it to rebuild
 			g.stop()
 			g.join([]*node{startNode(t, streamConfig(s))})
 			g.goesOn(50) // where the campaign was not applied any more, the keeper does it

@@ -9,9 +9,9 @@ import (
 	"redrain/internal/testenv"
 )
 
-// TestKillNineInTheMiddleOfReclaiming kills the node that ends what has expired right after it has closed a
-// campaign: it holds the lease, one campaign is half done and the others are not begun. Another node takes over
-// when the lease has run out, and every sponsor has their money back, once.
+// TestKillNineInTheMiddleOfReclaiming kills the node that ends expired campaigns, right after it has closed one. It
+// holds the lease; one campaign is half done, and the others are not begun. Another node takes over after the lease,
+// and every sponsor has their money back, once.
 func TestKillNineInTheMiddleOfReclaiming(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
 	testenv.ParallelFailover(t, testenv.Medium)

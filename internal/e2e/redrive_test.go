@@ -11,9 +11,9 @@ import (
 	"redrain/internal/testenv"
 )
 
-// TestAPoisonedPayoutFromTapToRedrive: the database refuses one player's money. Their claim is failed while it is
-// tried and dead after that, everybody else is paid, and when the cause is gone an operator settles all that is
-// dead; the player is told.
+// TestAPoisonedPayoutFromTapToRedrive: the database refuses one player's money. Their claim is failed during the tries
+// and dead after them; all others are paid. When the cause is gone, an operator settles all dead claims, and the player
+// gets the notice.
 func TestAPoisonedPayoutFromTapToRedrive(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
 	testenv.Parallel(t, testenv.Light)

@@ -91,8 +91,8 @@ func (f *failover) awaitMaster(s *testenv.Server) {
 	})
 }
 
-// TestReplicaTakesOver: the campaign's master dies in the middle of a rain. Its replica has every win that a player
-// was told, and goes on with what is left.
+// TestReplicaTakesOver: the campaign's master dies in the middle of a rain. Its replica has every reported win, and
+// goes on with the rest.
 func TestReplicaTakesOver(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
 	t.Parallel()
@@ -106,17 +106,17 @@ func TestReplicaTakesOver(t *testing.T) {
 			master.Kill()
 			f.awaitMaster(replica)
 			if confirm == "stream" {
-				g.goesOn(100) // alone: nobody is left who could take over once more
+				g.goesOn(100) // alone: no other replica could take over
 			}
-			master.Start() // as the new one's replica: without one, nothing is told with "replica"
+			master.Start() // as the new one's replica: without one, "replica" reports nothing
 			g.goesOn(100)
 			g.end()
 		})
 	}
 }
 
-// witness is a player in a campaign of another master than one that is about to fail. What they win shows how far
-// the nodes have come.
+// witness is a player in a campaign of another master than the one that is about to fail. Their wins show the progress
+// of the nodes.
 func (f *failover) witness(failing *testenv.Server) *player {
 	f.t.Helper()
 	op := f.nodes[0].client
@@ -141,7 +141,7 @@ func (p *player) paysInTheMeantime(t *testing.T) {
 	}
 }
 
-// won is how many packets were given, as a master knows.
+// won is the number of given packets, by a master.
 func (f *failover) won(master *testenv.Server, g *game) int64 {
 	f.t.Helper()
 	return testenv.Got(strconv.ParseInt(f.ask(master, "HGET", g, "state", "won").(string), 10, 64)).Must(f.t)
@@ -153,7 +153,7 @@ func (f *failover) newest(master *testenv.Server, g *game) string {
 	return f.ask(master, "HGET", g, "state", "last").(string)
 }
 
-// knows tells whether a master has a win that came with an outbox entry.
+// knows reports whether a master has a win that came with an outbox entry.
 func (f *failover) knows(master *testenv.Server, g *game, entry string) bool {
 	f.t.Helper()
 	return strings.Contains(fmt.Sprint(f.ask(master, "HVALS", g, "wins")), " "+entry+" ")

@@ -22,9 +22,9 @@ import (
 	"redrain/rain"
 )
 
-// TestYesterdaysLedger is the drill of docs/use/backups.md: the ledger is put back from a backup beside a Redis, a
-// NATS and a payment provider that have gone on since. What was won comes back by itself; what was paid is entered from
-// the provider's statement, and until then nobody is paid.
+// TestYesterdaysLedger is the drill of docs/use/backups.md. The ledger is put back from a backup beside a newer Redis,
+// NATS and payment provider. The wins come back by themselves. The payments are entered from the provider's statement;
+// until then no player is paid.
 func TestYesterdaysLedger(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
 	testenv.Parallel(t, testenv.Medium)
@@ -200,7 +200,7 @@ func (d *drill) want(out string, parts ...string) {
 	}
 }
 
-// statement is what the bank has paid, as a file.
+// statement is the list of the bank's payments, as a file.
 func (d *drill) statement(paid map[string]rain.Money) string {
 	d.t.Helper()
 	var b strings.Builder

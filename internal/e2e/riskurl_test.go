@@ -49,9 +49,9 @@ func riskSystem(t *testing.T) (url string, says func(what, verdict string)) {
 	return s.URL, func(what, verdict string) { verdicts.Store(what, verdict) }
 }
 
-// TestRiskURL: guests and players whom the operator's own system denies stay outside; what one wins of whom it says
-// hold is kept apart, with its reasons; a withdrawal that it holds is paid when an operator has released it, and one
-// that it denies never; and the books balance.
+// TestRiskURL: guests and players whom the operator's own system denies stay outside. A win of a player on hold is kept
+// apart, with its reasons. A held withdrawal is paid after an operator has released it, a denied one never; and the
+// books balance.
 func TestRiskURL(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
 	testenv.Parallel(t, testenv.Light)

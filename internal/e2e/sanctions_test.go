@@ -14,8 +14,8 @@ import (
 	"redrain/room"
 )
 
-// TestAFrozenNodePaysNoBannedPlayer: a node that was stopped before a ban, and goes on after its answer with the taps
-// of the banned player in its sockets, may tell them a win; nothing of it is paid.
+// TestAFrozenNodePaysNoBannedPlayer: a node is stopped before a ban, and goes on after the ban's answer with the banned
+// player's taps in its sockets. It may report them a win; none of these is paid.
 func TestAFrozenNodePaysNoBannedPlayer(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
 	testenv.ParallelFailover(t, testenv.Medium)
@@ -58,8 +58,8 @@ func TestAFrozenNodePaysNoBannedPlayer(t *testing.T) {
 	t.Log(fmt.Sprint(len(drops), " taps waited in the stopped node"))
 }
 
-// wantNothingAfterBan looks at each win of a player: what came before the ban is paid, what came after it is a dead
-// letter, and there is some of it. The stop of a process takes a moment, so that a tap may still be before the ban.
+// wantNothingAfterBan looks at each win of a player. A win before the ban is paid; a win after it is a dead letter, and
+// there is one. The stop of a process takes a moment, so that a tap may still be before the ban.
 func wantNothingAfterBan(t *testing.T, n *process, user string) {
 	t.Helper()
 	var u client.Player

@@ -15,8 +15,8 @@ import (
 	"redrain/internal/testkit/browser/browsertest"
 )
 
-// hallScript lets many players into one page, each with a client of web/sdk. When a line was lost is noted before its
-// client hears of it, and begins to wait: a page on a busy machine may stand still between two lines of a script.
+// hallScript lets many players into one page, each with a client of web/sdk. It notes the loss of a line before its
+// client hears of it and begins to wait. A page on a busy machine may stand still between two lines of a script.
 const hallScript = `import("/sdk/redrain.js").then(({ RainClient }) => {
 	let closed = null;
 	globalThis.WebSocket = class extends WebSocket {
@@ -67,7 +67,7 @@ const hallScript = `import("/sdk/redrain.js").then(({ RainClient }) => {
 	return true;
 })`
 
-// hallPlayer is what a player of the hall reports. Times are ms since the first of them lost the line.
+// hallPlayer is a report of a player in the hall. Times are ms since the first of them lost the line.
 type hallPlayer struct {
 	State   string
 	Drop    string
@@ -77,9 +77,8 @@ type hallPlayer struct {
 	Tries   []float64
 }
 
-// TestAHallComesBackAfterARestart: a node is killed with fifty players' taps on their way, and comes back. The
-// players try again spread over the whole window of the jitter, all of them are back, and each tap is answered
-// once.
+// TestAHallComesBackAfterARestart: a node is killed while fifty players' taps travel, and comes back. The players'
+// tries are spread over the whole window of the jitter, all of them are back, and each tap is answered once.
 func TestAHallComesBackAfterARestart(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
 	testenv.Parallel(t, testenv.Medium)
@@ -104,7 +103,7 @@ func TestAHallComesBackAfterARestart(t *testing.T) {
 	browsertest.Eval[bool](page, `(hall.enter(%q, %s), true)`, campaign.ID, list)
 	page.Until("everybody is in and sees a packet", `hall.ready()`)
 
-	// A stopped process hears nothing, but its sockets stay: the taps are on their way when it dies.
+	// A stopped process hears nothing, but its sockets stay: the taps still travel when it dies.
 	p.Signal(syscall.SIGSTOP)
 	browsertest.Eval[bool](page, `(hall.tap(), true)`)
 	for _, player := range browsertest.Eval[[]hallPlayer](page, `hall.report()`) {
@@ -126,9 +125,7 @@ func TestAHallComesBackAfterARestart(t *testing.T) {
 	checkAnswers(t, p.client, campaign.ID, report)
 }
 
-// checkTries: the waits for the first try fill the window of the jitter, a second, and nobody tries before the wait
-// is over. How long after it they try is the machine's: a page with fifty clients is late where others work as
-// well.
+// checkTries: the waits for the first try fill the window of the jitter, a second, and no player tries before its end. The delay after it is the machine's: a page with fifty clients is late on a busy machine.
 func checkTries(t *testing.T, report []hallPlayer) {
 	t.Helper()
 	const window, early = 1_000.0, 5.0 // ms; timers may be early by a rounding
@@ -152,7 +149,7 @@ func checkTries(t *testing.T, report []hallPlayer) {
 	}
 }
 
-// checkAnswers: each tap has one answer, of its own, and the ledger has just the wins that were told.
+// checkAnswers: each tap has one answer, of its own, and the ledger has exactly the reported wins.
 func checkAnswers(t *testing.T, op *client.Client, campaign string, report []hallPlayer) {
 	t.Helper()
 	outcomes, told := map[string]int{}, []string{}
@@ -167,7 +164,7 @@ func checkAnswers(t *testing.T, op *client.Client, campaign string, report []hal
 		}
 	}
 	t.Logf("answers: %v", outcomes)
-	// Where the node took longer to come back than a packet falls, taps are late.
+	// If the node took longer to come back than a packet falls, taps are late.
 	if len(told) == 0 && outcomes["late"] == 0 || outcomes["error"] > 0 {
 		t.Errorf("answers: %v", outcomes)
 	}

@@ -14,8 +14,9 @@ import (
 	"redrain/room"
 )
 
-// TestSentAwayOverTwoNodes: only players on a campaign's list come in, at any node. Both nodes send away players that
-// are taken off it, disconnected, banned, or denied by a list or the rules, and let them in when that is undone.
+// TestSentAwayOverTwoNodes: only players on a campaign's list come in, at any node. Both nodes send players away who
+// are removed from the list, disconnected, banned, or denied by a list or the rules. They let them in when that is
+// undone.
 func TestSentAwayOverTwoNodes(t *testing.T) {
 	testenv.ParallelFailover(t, testenv.Heavy)
 	s := realSetting(t)

@@ -36,7 +36,7 @@ func newCulprits(t *testing.T, n *node, from, campaign string) *culprits {
 	return c
 }
 
-// dialer connects from their address, with a small buffer for what they do not read.
+// dialer connects from their address, with a small buffer for unread bytes.
 func (c *culprits) dialer() *net.Dialer {
 	return &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(c.from)}, Timeout: 30 * time.Second}
 }
@@ -45,8 +45,8 @@ func (c *culprits) dial() (net.Conn, error) {
 	return c.dialer().DialContext(c.t.Context(), "tcp", strings.TrimPrefix(c.n.url, "http://"))
 }
 
-// hold keeps a connection until the end of the test, sending a byte of what every second. It reads nothing where reads
-// is false.
+// hold keeps a connection until the end of the test, and sends a byte of the text every second. It reads nothing if
+// reads is false.
 func (c *culprits) hold(conn net.Conn, what string, reads bool) {
 	if reads {
 		c.working.Go(func() { _, _ = io.Copy(io.Discard, conn) })
@@ -146,8 +146,8 @@ func (c *culprits) upgrade() (*websocket.Conn, error) {
 	return socket, err
 }
 
-// failuresInARow are the checks that a load balancer forgives: where connections come faster than a busy machine reads
-// from them, the one that has waited for the longest without a request is given up, and that may be a check's.
+// failuresInARow are the checks that a load balancer forgives. If connections come faster than a busy machine reads
+// from them, the one with the longest wait for a request is given up. That may be the one of a check.
 const failuresInARow = 3
 
 // checkHealth asks /healthz over a new connection each time, until the test ends. It counts the checks that passed.
@@ -192,8 +192,8 @@ func healthy(client *http.Client, url string) error {
 	return nil
 }
 
-// TestSlowAndSilent: a node that may have 400 files open answers health checks and a player's taps while six hundred
-// connections that send, read or say too little are held. All of them end, and another player comes in.
+// TestSlowAndSilent: a node may have 400 files open, and six hundred connections send, read or say too little. It
+// answers health checks and a player's taps. All those connections end, and another player comes in.
 func TestSlowAndSilent(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
 	testenv.Parallel(t, testenv.Medium)

@@ -14,8 +14,8 @@ import (
 	"redrain/rain"
 )
 
-// TestAHotCampaignIsWonWhole: six players on some of sixteen shards get every packet, wherever it lay, and nobody
-// is told that all are gone before that is so.
+// TestAHotCampaignIsWonWhole: six players on some of sixteen shards get every packet, from whichever shard. No player
+// hears before that all are gone.
 func TestAHotCampaignIsWonWhole(t *testing.T) {
 	t.Parallel()
 	for _, b := range backendsUnderTest {
@@ -43,8 +43,8 @@ func TestAHotCampaignIsWonWhole(t *testing.T) {
 	}
 }
 
-// TestEverybodyWinsOnce: as many packets as players on many shards, where most shards have more players at home than
-// packets, or fewer. Each player wins one, and nobody is told that all are gone.
+// TestEverybodyWinsOnce: there are as many packets as players on many shards. Most shards have more players than
+// packets, or fewer. Each player wins one, and none hears that all are gone.
 func TestEverybodyWinsOnce(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
 	testenv.ParallelFailover(t, testenv.Medium)
@@ -103,8 +103,8 @@ func TestEverybodyWinsOnce(t *testing.T) {
 	}
 }
 
-// TestGuestsAndPlayersInLanes: a quarter of twelve packets is the guests'. Three of five guests win, and the others are
-// told that it is sold out, while nine of eleven players win on. All is paid, and the rest goes nowhere else.
+// TestGuestsAndPlayersInLanes: a quarter of twelve packets is the guests'. Three of five guests win, and the others
+// hear that it is sold out, while nine of eleven players win on. All is paid, and the rest goes nowhere else.
 func TestGuestsAndPlayersInLanes(t *testing.T) {
 	t.Parallel()
 	for _, b := range backendsUnderTest {
@@ -121,7 +121,7 @@ func TestGuestsAndPlayersInLanes(t *testing.T) {
 			long.DurationMS, long.FallMS = 300_000, 5_000
 			startRain(t, nodes[0].client, c.ID, long)
 			layout := spec.Layout()
-			// play has somebody tap until the tap has won or everything is won.
+			// play lets a player tap until the tap has won or everything is won.
 			play := func(n int, user string) string {
 				p := join(t, nodes[n%len(nodes)], user, c.ID)
 				defer p.hangUp()

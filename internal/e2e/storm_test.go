@@ -13,9 +13,9 @@ import (
 	"redrain/rain"
 )
 
-// TestStorm plays a whole rain: 300 players tap every drop, 200 packets, at most two wins for each. Who is told that a
-// tap is unavailable, as on a machine that has other work, taps again. Every tap gets exactly one result, every packet
-// is won once, every claim is settled once, and the money adds up.
+// TestStorm plays a whole rain: 300 players tap every drop, 200 packets, at most two wins for each. A player repeats an
+// unavailable tap, which a busy machine causes. Every tap gets exactly one result, every packet is won once, every
+// claim is settled once, and the money adds up.
 func TestStorm(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
 	if testing.Short() {
@@ -166,7 +166,7 @@ func checkSameDrops(t *testing.T, players []*player) {
 	}
 }
 
-// checkMoney: exactly the budget was won, each win was told once as settled, and the books agree.
+// checkMoney: exactly the budget was won, each win was reported once as settled, and the books agree.
 func checkMoney(t *testing.T, op *client.Client, campaign string, spec rain.Spec, players []*player) {
 	t.Helper()
 	packets := map[string]string{}
@@ -211,8 +211,8 @@ func checkMoney(t *testing.T, op *client.Client, campaign string, spec rain.Spec
 	})
 }
 
-// checkFigures: the outcomes that the nodes have counted are those that the players were told, all of them, and how
-// long they took is known as long as it is news. What was unavailable was not decided.
+// checkFigures: the nodes' counts of outcomes equal the players', and the durations are known as long as they are news.
+// An unavailable tap was not decided.
 func checkFigures(t *testing.T, op *client.Client, campaign string, players []*player) {
 	t.Helper()
 	told, taps := map[string]int64{}, int64(0)

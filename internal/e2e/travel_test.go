@@ -11,7 +11,7 @@ import (
 	"redrain/internal/testenv"
 )
 
-// settled waits until what has been told by now is in the ledger.
+// settled waits until the wins that are reported by now are in the ledger.
 func (g *game) settled() {
 	g.t.Helper()
 	told := g.told()

@@ -124,8 +124,8 @@ func TestWithdrawals(t *testing.T) {
 		dead.NextAt != 0 {
 		t.Errorf("%+v", dead)
 	}
-	// Who is there is told how it has ended, with what they have now; of one that waits for a person there is
-	// nothing to tell.
+	// A connected player gets a notice of the end, with the new balance. A withdrawal that waits for approval has
+	// no notice.
 	hearing["alice"].awaitMoney(t, client.WithdrawalPaid, 300, 700)
 	if m := hearing["closed"].awaitMoney(t, client.WithdrawalFailed, 1000, 1000); m.Withdrawal.Reason == "" ||
 		m.Withdrawal.FinishedAt == 0 {
@@ -178,9 +178,8 @@ func (p *player) awaitMoney(t *testing.T, state string, amount, balance rain.Mon
 	return m
 }
 
-// TestKillNineInTheMiddleOfAPayment: the process dies before the provider is asked, and after it has paid and
-// nobody knows. Another process asks again under the same key, and the player's request sent again finds the same
-// withdrawal.
+// TestKillNineInTheMiddleOfAPayment: the process dies before the provider is asked, and after it has paid, before that
+// is noted. Another process asks again under the same key, and the player's repeated request finds the same withdrawal.
 func TestKillNineInTheMiddleOfAPayment(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
 	t.Parallel()
