@@ -125,22 +125,22 @@ func checkLedger(t *testing.T, op *client.Client, campaign string, players []*pl
 	for _, claim := range inLedger {
 		balances[claim.User] += claim.Amount
 	}
-	told := map[string]wire.Result{}
+	reported := map[string]wire.Result{}
 	for _, p := range players {
 		for id, win := range p.wins() {
-			told[id] = win
+			reported[id] = win
 			if got := inLedger[id]; got.User != p.user || got.Amount != win.Amount || got.State != "settled" {
-				t.Errorf("%s was told %+v; the ledger has %+v", p.user, win, got)
+				t.Errorf("%s received %+v; the ledger has %+v", p.user, win, got)
 			}
 		}
 	}
-	t.Logf("%d claims in the ledger, %d told", len(inLedger), len(told))
+	t.Logf("%d claims in the ledger, %d reported", len(inLedger), len(reported))
 	if len(inLedger) == 0 {
 		t.Error("nobody has won anything: the test has tested nothing")
 	}
 	for user, want := range balances {
 		testenv.Equal(t, testenv.Got(op.User(within(t, 10*time.Second), user)).Must(t).Balance, want,
-			"balance of %s, of which claims tell", user)
+			"balance of %s, that claims show", user)
 	}
 }
 

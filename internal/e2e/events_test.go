@@ -85,7 +85,7 @@ func TestEvents(t *testing.T) {
 			opening = e.kind + " " + e.State
 		}
 		if e.ID != ours.ID && e.Campaign != ours.ID {
-			t.Errorf("the feed of %s tells of another: %+v", ours.ID, e)
+			t.Errorf("the feed of %s has an event of another: %+v", ours.ID, e)
 		}
 		switch e.kind {
 		case client.EventStats:

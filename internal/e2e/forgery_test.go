@@ -84,14 +84,14 @@ func TestForgeriesArePaidToNobody(t *testing.T) {
 	awaitBooks(t, n.client, c.ID)
 	f := newForger(t, s)
 	alarms := listen(t, n)
-	told := f.messages(c.ID)
-	if len(told) == 0 {
+	reported := f.messages(c.ID)
+	if len(reported) == 0 {
 		t.Fatal("the stream has nothing to forge from")
 	}
-	lines := strings.Split(told[0], "\n") // seal of the message, head, packets, a line for each win
+	lines := strings.Split(reported[0], "\n") // seal of the message, head, packets, a line for each win
 	head, line := strings.Split(lines[1], " "), strings.Split(lines[3], " ")
 	at, mark, drop := head[3], line[0], line[1]
-	replaced := func(old, by string) string { return strings.Replace(told[0], old, by, 1) }
+	replaced := func(old, by string) string { return strings.Replace(reported[0], old, by, 1) }
 
 	for what, forge := range map[string]struct {
 		do    func()
@@ -128,10 +128,10 @@ func TestForgeriesArePaidToNobody(t *testing.T) {
 			func() bool { return alarms.count(forge.alarm, c.ID) > heard })
 	}
 	if n := alarms.count("message_terminated", ""); n > 0 {
-		t.Errorf("%d messages are told of twice", n)
+		t.Errorf("%d messages are reported twice", n)
 	}
 	// A true message may come again any number of times: it was paid once.
-	for _, message := range slices.Backward(told) {
+	for _, message := range slices.Backward(reported) {
 		f.publish(c.ID, message)
 	}
 	stream := testenv.Got(f.js.Stream(t.Context(), strings.ToUpper(f.namespace)+"_PAYOUT")).Must(t)

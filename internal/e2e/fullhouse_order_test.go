@@ -13,14 +13,14 @@ type visit struct {
 	user string
 	turn int // in which they came, from 0
 
-	since       time.Time // of the first question without an answer yet
-	refused     time.Time // when the last question was sent that was answered with a place
-	place       int       // of the last answer
-	kept        time.Duration
-	late        bool      // asked too late once, and so came anew
-	asked, told time.Time // between these they were let in
-	cut         time.Time // the line broke, zero: it did not
-	left        time.Time // they began to go, zero: they have not
+	since           time.Time // of the first question without an answer yet
+	refused         time.Time // when the last question was sent that was answered with a place
+	place           int       // of the last answer
+	kept            time.Duration
+	late            bool      // asked too late once, and so came anew
+	asked, reported time.Time // between these they were let in
+	cut             time.Time // the line broke, zero: it did not
+	left            time.Time // they began to go, zero: they have not
 }
 
 // asks notes a question.
@@ -37,8 +37,8 @@ func (v *visit) hears(sent, got time.Time, answer turn) error {
 	v.since = time.Time{}
 	switch {
 	case answer.Admitted:
-		if v.told.IsZero() {
-			v.asked, v.told = since, got
+		if v.reported.IsZero() {
+			v.asked, v.reported = since, got
 		}
 		return nil
 	case !v.cut.IsZero() && got.Sub(v.cut) < 30*time.Second:
@@ -69,7 +69,7 @@ func (o order) check(t *testing.T) {
 	t.Helper()
 	late := 0
 	for _, v := range o.visits {
-		if v.told.IsZero() {
+		if v.reported.IsZero() {
 			t.Errorf("%s is not in", v.user)
 			return
 		}
@@ -81,12 +81,12 @@ func (o order) check(t *testing.T) {
 			t.Errorf("%s was let in before %d who had come earlier, for %d free seats", v.user, before, free)
 		}
 		for _, after := range o.visits[v.turn+1:] {
-			if !v.refused.IsZero() && after.told.Before(v.refused) {
-				t.Errorf("%s was told to wait when %s was in already", v.user, after.user)
+			if !v.refused.IsZero() && after.reported.Before(v.refused) {
+				t.Errorf("%s had to wait when %s was in already", v.user, after.user)
 			}
 		}
 	}
-	let := slices.SortedFunc(slices.Values(o.visits), func(a, b *visit) int { return a.told.Compare(b.told) })
+	let := slices.SortedFunc(slices.Values(o.visits), func(a, b *visit) int { return a.reported.Compare(b.reported) })
 	first, last := 0, 0
 	for at, v := range let {
 		if v.late {
@@ -104,7 +104,7 @@ func (o order) check(t *testing.T) {
 // before is the number of earlier players who were let in later, for certain.
 func (o order) before(v *visit) (count int) {
 	for _, e := range o.visits[:v.turn] {
-		if !e.late && e.asked.After(v.told) {
+		if !e.late && e.asked.After(v.reported) {
 			count++
 		}
 	}
@@ -115,7 +115,7 @@ func (o order) before(v *visit) (count int) {
 func (o order) free(v *visit) int {
 	taken := 0
 	for _, e := range o.visits {
-		if e != v && e.told.Before(v.asked) && (e.left.IsZero() || e.left.After(v.told)) {
+		if e != v && e.reported.Before(v.asked) && (e.left.IsZero() || e.left.After(v.reported)) {
 			taken++
 		}
 	}

@@ -165,7 +165,7 @@ func (a *arena) inLedger(t *testing.T, c client.Campaign) map[int]win {
 }
 
 // checkCampaign compares reports, decisions and payouts, win by win, after all work is done.
-func (a *arena) checkCampaign(t *testing.T, c client.Campaign, told map[string]toldWin) {
+func (a *arena) checkCampaign(t *testing.T, c client.Campaign, reported map[string]toldWin) {
 	t.Helper()
 	a.awaitQuiet(t, c)
 	decided, paid := a.inRedis(t, c), a.inLedger(t, c)
@@ -177,10 +177,10 @@ func (a *arena) checkCampaign(t *testing.T, c client.Campaign, told map[string]t
 	for packet, w := range decided {
 		testenv.Equal(t, paid[packet], w, "packet %d, paid and decided", packet)
 	}
-	for claim, w := range told {
+	for claim, w := range reported {
 		_, packet, err := rain.ParseClaimID(claim)
 		if got := paid[packet]; err != nil || got.user != w.user || got.amount != w.amount {
-			t.Errorf("%s was told to have won %d with claim %s (%v); paid is %+v", w.user, w.amount, claim, err, got)
+			t.Errorf("%s was reported to have won %d with claim %s (%v); paid is %+v", w.user, w.amount, claim, err, got)
 		}
 	}
 	back := rain.Money(a.count(t, "SELECT SUM(amount) FROM reclaim WHERE campaign_id = ?", c.ID))

@@ -23,7 +23,7 @@ func playCutOff(c *clusterCell) {
 	file := fileOf(c.t, master)
 	size := sizeOf(c.t, file)
 	c.g.goesOn(40)
-	told := c.g.told()
+	reported := c.g.reported()
 	c.pause()
 	c.config(replica, "cluster-replica-no-failover", "yes")
 	master.Kill()
@@ -32,7 +32,7 @@ func playCutOff(c *clusterCell) {
 	c.follows(replica, master)
 	c.config(replica, "cluster-replica-no-failover", "no")
 	c.resume(true)
-	c.note("%d wins told before it", told)
+	c.note("%d wins reported before it", reported)
 }
 
 // playSlotMoved moves a shard's slot to the next master, key by key and at once. Every tap is answered.
@@ -152,7 +152,7 @@ func playLagged(c *clusterCell) {
 	master.Start()
 	c.g.goesOn(1)
 	c.resume(false)
-	c.note("%d wins lost with the master, none of them told or paid", alone)
+	c.note("%d wins lost with the master, none of them reported or paid", alone)
 }
 
 // loses kills a master that knows an outbox entry.
@@ -188,7 +188,7 @@ func (c *clusterCell) laggedUnconfirmed(master, replica *testenv.Server) {
 	c.g.join(c.nodes)
 	c.g.goesOn(20)
 	c.g.stop()
-	told, last := c.g.claims(), c.newest(master, c.g)
+	reported, last := c.g.claims(), c.newest(master, c.g)
 	c.loses(master, last)
 	c.takesOver(replica, last)
 	c.nats.Thaw()
@@ -207,17 +207,17 @@ func (c *clusterCell) laggedUnconfirmed(master, replica *testenv.Server) {
 	awaitBooks(c.t, c.g.op, c.g.campaign)
 	paid := claimsOf(c.t, c.g.op, c.g.campaign)
 	lost := 0
-	for claim, w := range told {
+	for claim, w := range reported {
 		switch got, is := paid[claim]; {
 		case is && got.User == w.user && got.Amount == w.amount:
 		case kept[claim] == w:
-			c.t.Errorf("%+v was told of %s when the ledger had it, and the ledger has %+v", w, claim, got)
+			c.t.Errorf("%+v was reported to have %s when the ledger had it, and the ledger has %+v", w, claim, got)
 		default:
 			lost++
 		}
 	}
 	c.note("%d wins in the ledger kept, of %d that only the dead master had %d lost, named by an alarm", len(kept),
-		len(told)-len(kept), lost)
+		len(reported)-len(kept), lost)
 }
 
 // claims are all reported wins.

@@ -210,5 +210,5 @@ func (c *clusterCell) audit() string {
 	if over > 0 || doubled > 0 {
 		c.t.Errorf("%d players are over the limit, %d packets are paid twice", over, doubled)
 	}
-	return fmt.Sprintf("%d wins told", c.g.told())
+	return fmt.Sprintf("%d wins reported", c.g.reported())
 }

@@ -24,7 +24,7 @@ type crowd struct {
 	stopping chan struct{}
 	wg       sync.WaitGroup
 
-	told        atomic.Int64 // distinct wins that were reported
+	reported    atomic.Int64 // distinct wins that were reported
 	unavailable atomic.Int64 // taps answered so
 	lost        atomic.Int64 // connections
 	inFlight    atomic.Int64 // taps that are not answered
@@ -87,8 +87,8 @@ func (c *crowd) stopped() bool {
 	}
 }
 
-// awaitTold waits until so many more wins are reported than now.
-func (c *crowd) awaitTold(more int64) { c.awaitMore("wins told", &c.told, more) }
+// awaitReported waits until so many more wins are reported than now.
+func (c *crowd) awaitReported(more int64) { c.awaitMore("wins reported", &c.reported, more) }
 
 // awaitUnavailable waits until so many more taps are answered so.
 func (c *crowd) awaitUnavailable(more int64) {
@@ -108,8 +108,8 @@ func (c *crowd) wins(t *testing.T) map[string]toldWin {
 	wins := map[string]toldWin{}
 	for _, f := range c.fans {
 		for claim, w := range f.claims {
-			if other, told := wins[claim]; told {
-				t.Errorf("claim %s was told to %s and to %s", claim, other.user, f.user)
+			if other, reported := wins[claim]; reported {
+				t.Errorf("claim %s was reported to %s and to %s", claim, other.user, f.user)
 			}
 			wins[claim] = toldWin{f.user, w.Amount}
 		}
@@ -131,7 +131,7 @@ func (f *fan) play() {
 			if deadline.IsZero() {
 				deadline = time.Now().Add(fanAfter)
 			}
-			if f.pending == "" && f.tellAgain() || time.Now().After(deadline) {
+			if f.pending == "" && f.repeatLast() || time.Now().After(deadline) {
 				break
 			}
 		}
@@ -176,16 +176,16 @@ func (f *fan) won(r wire.Result) {
 	r.ID = ""
 	was, again := f.claims[r.Claim]
 	if again && was != r {
-		f.t.Errorf("%s was told %+v, and then %+v", f.user, was, r)
+		f.t.Errorf("%s received %+v, and then %+v", f.user, was, r)
 	}
 	if !again {
 		f.claims[r.Claim], f.last = r, &r
-		f.told.Add(1)
+		f.reported.Add(1)
 	}
 }
 
-// tellAgain sends the last win's tap again, and compares the answers. It reports whether that is done.
-func (f *fan) tellAgain() bool {
+// repeatLast sends the last win's tap again, and compares the answers. It reports whether that is done.
+func (f *fan) repeatLast() bool {
 	p := f.connection()
 	if p == nil || f.last == nil {
 		return f.last == nil
@@ -197,7 +197,7 @@ func (f *fan) tellAgain() bool {
 		return false
 	case again.Outcome != "won": // it has landed, or the rain is over
 	case again != *f.last:
-		f.t.Errorf("%s was told %+v, and then %+v", f.user, *f.last, again)
+		f.t.Errorf("%s received %+v, and then %+v", f.user, *f.last, again)
 	default:
 		f.replayed.Add(1)
 	}

@@ -50,8 +50,8 @@ func playReclaim(c *cell) {
 		t.Helper()
 		c.checkGivenBack(t, sponsor, deposited)
 	})
-	c.note("the rest of %d shards on its way, %d wins told", all,
-		closed.crowd.told.Load()+closing.crowd.told.Load()+expiring.crowd.told.Load())
+	c.note("the rest of %d shards on its way, %d wins reported", all,
+		closed.crowd.reported.Load()+closing.crowd.reported.Load()+expiring.crowd.reported.Load())
 }
 
 // reclaimed counts the shards whose rest is back at the sponsor.

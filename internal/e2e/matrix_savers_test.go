@@ -157,7 +157,7 @@ func (a *arena) checkWithdrawals(t *testing.T) {
 		var w saved
 		testenv.Must(t, rows.Scan(&id, &w.user, &w.amount, &state))
 		ended[state]++
-		testenv.Equal(t, known[id], w, "withdrawal %s, and what its player was told", id)
+		testenv.Equal(t, known[id], w, "withdrawal %s, and the news of its player", id)
 		delete(known, id)
 		if amount, atBank := paid[id]; atBank != (state == "paid") || (atBank && amount != w.amount) {
 			t.Errorf("withdrawal %s of %d is %s here; the bank has paid %d (%v)", id, w.amount, state, amount, atBank)
@@ -166,7 +166,7 @@ func (a *arena) checkWithdrawals(t *testing.T) {
 	}
 	testenv.Must(t, rows.Err())
 	if len(known) > 0 || len(paid) > 0 {
-		t.Errorf("not in the books: %v that players were told of, %v that the bank has paid", known, paid)
+		t.Errorf("not in the books: %v that players know, %v that the bank has paid", known, paid)
 	}
 	for _, fault := range a.bank.Faults() {
 		t.Errorf("the bank complains: %s", fault)

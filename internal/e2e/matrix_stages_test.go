@@ -52,7 +52,7 @@ func (c *cell) rained() played {
 // started waits until the crowd wins. A node that is to kill itself may do so before everybody has.
 func (c *cell) started(p played) {
 	c.t.Helper()
-	p.crowd.awaitTold(enough - p.crowd.told.Load())
+	p.crowd.awaitReported(enough - p.crowd.reported.Load())
 }
 
 // strike does the fault. A node with a fault point breaks itself, at that point.
@@ -74,9 +74,9 @@ func (c *cell) suffer(p played) {
 		ill := c.bank.broken.Load() + int64(len(sickness))
 		testenv.Eventually(c.t, time.Minute, "the provider fails in all its ways",
 			func() bool { return c.bank.broken.Load() >= ill })
-		p.crowd.awaitTold(enough)
+		p.crowd.awaitReported(enough)
 	case c.fault.wins:
-		p.crowd.awaitTold(enough)
+		p.crowd.awaitReported(enough)
 	default:
 		p.crowd.awaitUnavailable(2 * crowdSize)
 	}
@@ -86,7 +86,7 @@ func (c *cell) suffer(p played) {
 func (c *cell) recover(p played) {
 	c.t.Helper()
 	c.fault.heal(c.arena)
-	p.crowd.awaitTold(enough)
+	p.crowd.awaitReported(enough)
 }
 
 // playGrab strikes while taps travel.
@@ -97,10 +97,10 @@ func playGrab(c *cell) {
 		inFlight = p.crowd.inFlight.Load()
 		return inFlight > 0
 	})
-	before := p.crowd.told.Load()
+	before := p.crowd.reported.Load()
 	c.strike()
 	c.suffer(p)
-	during := p.crowd.told.Load() - before
+	during := p.crowd.reported.Load() - before
 	refused, lost := p.crowd.unavailable.Load(), p.crowd.lost.Load()
 	if c.fault == nodeFault && lost == 0 {
 		c.t.Error("nobody has lost their connection: the node was not in the game")
@@ -108,7 +108,7 @@ func playGrab(c *cell) {
 	c.recover(p)
 	p.crowd.disperse()
 	if p.crowd.replayed.Load() == 0 {
-		c.t.Error("no win was told again")
+		c.t.Error("no win was reported again")
 	}
 	c.note("%d taps in flight, %d wins during it", inFlight, during)
 	if refused > 0 {
@@ -117,7 +117,7 @@ func playGrab(c *cell) {
 	if lost > 0 {
 		c.note("%d connections lost", lost)
 	}
-	c.note("%d wins told", p.crowd.told.Load())
+	c.note("%d wins reported", p.crowd.reported.Load())
 }
 
 // playPublish strikes while the nodes hold entries that are not in the stream: NATS is stopped, so that they cannot
@@ -128,7 +128,7 @@ func playPublish(c *cell) {
 		c.strike()
 		c.suffer(p)
 		c.recover(p)
-		c.note("%d wins told", p.crowd.told.Load())
+		c.note("%d wins reported", p.crowd.reported.Load())
 		return
 	}
 	published := c.published(c.t)
@@ -149,7 +149,7 @@ func playPublish(c *cell) {
 		})
 	}
 	c.recover(p)
-	c.note("%d entries in the nodes' hands, %d wins told", waiting, p.crowd.told.Load())
+	c.note("%d entries in the nodes' hands, %d wins reported", waiting, p.crowd.reported.Load())
 }
 
 // settleWorkers is the number of batches that a node posts at once. With one more in the middle of its transaction,
@@ -181,8 +181,8 @@ func playSettle(c *cell) {
 			func() bool { return c.paid(c.t, p.ID) > paid })
 	}
 	c.recover(p)
-	c.note("more than %d postings in mid-transaction, %d entries unsettled, %d wins told", settleWorkers, unsettled,
-		p.crowd.told.Load())
+	c.note("more than %d postings in mid-transaction, %d entries unsettled, %d wins reported", settleWorkers, unsettled,
+		p.crowd.reported.Load())
 }
 
 // payerSlots is the number of payments that a node asks for at once. With one more at the bank, both nodes have asked
@@ -208,7 +208,7 @@ func playWithdraw(c *cell) {
 	c.recover(p)
 	savers.awaitMade(c.t, enough)
 	c.checks = append(c.checks, c.checkWithdrawals)
-	c.note("%d withdrawals, %d wins told", savers.made.Load(), p.crowd.told.Load())
+	c.note("%d withdrawals, %d wins reported", savers.made.Load(), p.crowd.reported.Load())
 }
 
 // strikeBank strikes while the bank holds answers back.

@@ -167,17 +167,17 @@ func (p *player) read() {
 	for {
 		_, data, err := p.conn.ReadMessage()
 		if err != nil {
-			p.told(func() { p.closed = err })
+			p.learn(func() { p.closed = err })
 			return
 		}
 		for line := range bytes.SplitSeq(data, []byte("\n")) {
-			p.told(func() { p.hear(line) })
+			p.learn(func() { p.hear(line) })
 		}
 	}
 }
 
-// told changes the player's knowledge and wakes its waiters.
-func (p *player) told(change func()) {
+// learn changes the player's knowledge and wakes its waiters.
+func (p *player) learn(change func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	change()
@@ -235,7 +235,7 @@ func (p *player) answered(t *testing.T, id wire.ID) wire.Result {
 	return p.results[id][0]
 }
 
-// next is a packet of the newest wave that is in the air for at least a second more, and that skip does not name; ""
+// next is a packet of the newest wave that skip does not name, and that is in the air for a second more; ""
 // without one.
 func (p *player) next(skip func(drop rain.DropID) bool) string {
 	p.mu.Lock()

@@ -139,16 +139,16 @@ func (g *game) join(nodes []*node) {
 	g.t.Cleanup(g.stop)
 }
 
-// told is the number of reported wins. A player who comes back hears of the same ones again.
-func (g *game) told() int { return len(g.claims()) }
+// reported is the number of reported wins. A player who comes back gets the same ones again.
+func (g *game) reported() int { return len(g.claims()) }
 
 // goesOn waits until so many more wins have been reported.
 func (g *game) goesOn(more int) {
 	g.t.Helper()
-	before := g.told()
+	before := g.reported()
 	g.resting.Store(false)
 	testenv.Eventually(g.t, time.Minute, fmt.Sprintf("%d more wins", more),
-		func() bool { return g.told() >= before+more })
+		func() bool { return g.reported() >= before+more })
 }
 
 // rebuilt waits until the lost shard is rebuilt: the nodes do it by themselves, and an operator may be quicker.
@@ -198,7 +198,7 @@ func (g *game) noneTwice() {
 		for _, w := range p.wins() {
 			h := holder{p.user, w.Amount}
 			if before, taken := packets[w.Packet]; taken && before != h {
-				g.t.Errorf("packet %s was told to %+v and to %+v", w.Packet, before, h)
+				g.t.Errorf("packet %s was reported to %+v and to %+v", w.Packet, before, h)
 			}
 			packets[w.Packet] = h
 		}
@@ -208,23 +208,23 @@ func (g *game) noneTwice() {
 // sameAgain: every player's welcome on a new connection has all their reported wins, and a tap that won wins the same.
 func (g *game) sameAgain() {
 	g.t.Helper()
-	told := map[string]map[string]wire.Result{}
+	reported := map[string]map[string]wire.Result{}
 	for _, p := range g.players {
-		if told[p.user] == nil {
-			told[p.user] = map[string]wire.Result{}
+		if reported[p.user] == nil {
+			reported[p.user] = map[string]wire.Result{}
 		}
-		maps.Copy(told[p.user], p.wins())
+		maps.Copy(reported[p.user], p.wins())
 	}
-	for _, user := range slices.Sorted(maps.Keys(told)) {
+	for _, user := range slices.Sorted(maps.Keys(reported)) {
 		p := join(g.t, g.nodes[0], user, g.campaign)
-		if p.welcome.ClaimsTotal < len(told[user]) {
-			g.t.Errorf("%s was told of %d wins, and is welcomed with %d", user, len(told[user]), p.welcome.ClaimsTotal)
+		if p.welcome.ClaimsTotal < len(reported[user]) {
+			g.t.Errorf("%s received %d wins, and is welcomed with %d", user, len(reported[user]), p.welcome.ClaimsTotal)
 		}
-		for _, win := range told[user] { // any of them
+		for _, win := range reported[user] { // any of them
 			again := p.answered(g.t, p.tap(win.Drop))
 			if again.Outcome != "late" && (again.Outcome != "won" || again.Claim != win.Claim ||
 				again.Amount != win.Amount) {
-				g.t.Errorf("%s won %+v, and is told now %+v", user, win, again)
+				g.t.Errorf("%s won %+v, and hears now %+v", user, win, again)
 			}
 			break
 		}

@@ -15,8 +15,8 @@ import (
 	"redrain/internal/testkit/browser/browsertest"
 )
 
-// hallScript lets many players into one page, each with a client of web/sdk. It notes the loss of a line before its
-// client hears of it and begins to wait. A page on a busy machine may stand still between two lines of a script.
+// hallScript lets many players into one page, each with a client of web/sdk. It notes the loss of a line before the
+// client notices it and begins to wait. A page on a busy machine may stand still between two lines of a script.
 const hallScript = `import("/sdk/redrain.js").then(({ RainClient }) => {
 	let closed = null;
 	globalThis.WebSocket = class extends WebSocket {
@@ -152,7 +152,7 @@ func checkTries(t *testing.T, report []hallPlayer) {
 // checkAnswers: each tap has one answer, of its own, and the ledger has exactly the reported wins.
 func checkAnswers(t *testing.T, op *client.Client, campaign string, report []hallPlayer) {
 	t.Helper()
-	outcomes, told := map[string]int{}, []string{}
+	outcomes, reported := map[string]int{}, []string{}
 	for _, p := range report {
 		if len(p.Answers) != 1 || p.Answers[0].Drop != p.Drop {
 			t.Errorf("the tap on %s is answered with %v", p.Drop, p.Answers)
@@ -160,15 +160,15 @@ func checkAnswers(t *testing.T, op *client.Client, campaign string, report []hal
 		}
 		outcomes[p.Answers[0].Outcome]++
 		if p.Answers[0].Outcome == "won" {
-			told = append(told, p.Answers[0].Claim)
+			reported = append(reported, p.Answers[0].Claim)
 		}
 	}
 	t.Logf("answers: %v", outcomes)
 	// If the node took longer to come back than a packet falls, taps are late.
-	if len(told) == 0 && outcomes["late"] == 0 || outcomes["error"] > 0 {
+	if len(reported) == 0 && outcomes["late"] == 0 || outcomes["error"] > 0 {
 		t.Errorf("answers: %v", outcomes)
 	}
-	slices.Sort(told)
-	testenv.Equal(t, told, slices.Sorted(maps.Keys(claimsOf(t, op, campaign))), "told of")
+	slices.Sort(reported)
+	testenv.Equal(t, reported, slices.Sorted(maps.Keys(claimsOf(t, op, campaign))), "the reported claims")
 	awaitBooks(t, op, campaign)
 }

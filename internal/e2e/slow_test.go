@@ -147,7 +147,7 @@ func (c *culprits) upgrade() (*websocket.Conn, error) {
 }
 
 // failuresInARow are the checks that a load balancer forgives. If connections come faster than a busy machine reads
-// from them, the one with the longest wait for a request is given up. That may be the one of a check.
+// from them, the one with the longest wait for a request is given up. It may be the one of a check.
 const failuresInARow = 3
 
 // checkHealth asks /healthz over a new connection each time, until the test ends. It counts the checks that passed.

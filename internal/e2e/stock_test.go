@@ -72,7 +72,7 @@ func TestEverybodyWinsOnce(t *testing.T) {
 	startRain(t, nodes[0].client, c.ID, dense)
 	crowd.AwaitRain(within(t, time.Minute))
 
-	began, claims, told := time.Now(), map[int]string{}, map[string]int64{}
+	began, claims, reported := time.Now(), map[int]string{}, map[string]int64{}
 	for len(claims) < players && time.Since(began) < 3*time.Minute {
 		report := crowd.Play(t.Context(), bench.Plan{Duration: time.Second, Think: 200 * time.Millisecond})
 		if report.Joined < players { // those who were ended for good can win nothing
@@ -80,7 +80,7 @@ func TestEverybodyWinsOnce(t *testing.T) {
 				report.Closes)
 		}
 		for outcome, n := range report.Outcomes {
-			told[outcome] += n
+			reported[outcome] += n
 		}
 		for _, w := range report.Told {
 			if claim, is := claims[w.Player]; is && claim != w.Claim {
@@ -89,9 +89,9 @@ func TestEverybodyWinsOnce(t *testing.T) {
 			claims[w.Player] = w.Claim
 		}
 	}
-	t.Logf("%d of %d have won after %v: %v", len(claims), players, time.Since(began).Round(time.Millisecond), told)
-	if len(claims) != players || told["sold_out"] > 0 {
-		t.Errorf("%d of %d players have won; %v", len(claims), players, told)
+	t.Logf("%d of %d have won after %v: %v", len(claims), players, time.Since(began).Round(time.Millisecond), reported)
+	if len(claims) != players || reported["sold_out"] > 0 {
+		t.Errorf("%d of %d players have won; %v", len(claims), players, reported)
 	}
 	testenv.Eventually(t, time.Minute, "all is paid", func() bool {
 		stats, err := nodes[0].client.Stats(within(t, 10*time.Second), c.ID)

@@ -187,9 +187,9 @@ func checkMoney(t *testing.T, op *client.Client, campaign string, spec rain.Spec
 		won += mine
 		p.await(t, 30*time.Second, "settlement of each win", func() bool { return len(p.settled) == len(wins) })
 		p.mu.Lock()
-		for claim, told := range p.settled {
-			if len(told) != 1 || told[0].Amount != wins[claim].Amount {
-				t.Errorf("%s: claim %s was settled %v, won %v", p.user, claim, told, wins[claim])
+		for claim, reported := range p.settled {
+			if len(reported) != 1 || reported[0].Amount != wins[claim].Amount {
+				t.Errorf("%s: claim %s was settled %v, won %v", p.user, claim, reported, wins[claim])
 			}
 		}
 		if len(wins) > 0 && p.balance != mine {
@@ -215,14 +215,14 @@ func checkMoney(t *testing.T, op *client.Client, campaign string, spec rain.Spec
 // An unavailable tap was not decided.
 func checkFigures(t *testing.T, op *client.Client, campaign string, players []*player) {
 	t.Helper()
-	told, taps := map[string]int64{}, int64(0)
+	reported, taps := map[string]int64{}, int64(0)
 	for _, p := range players {
 		p.mu.Lock()
 		for _, results := range p.results {
 			if results[0].Outcome == "unavailable" {
 				continue // not decided, and not counted
 			}
-			told[results[0].Outcome]++
+			reported[results[0].Outcome]++
 			taps++
 		}
 		p.mu.Unlock()
@@ -233,7 +233,7 @@ func checkFigures(t *testing.T, op *client.Client, campaign string, players []*p
 		s, err = op.Stats(within(t, 5*time.Second), campaign)
 		sum := int64(0)
 		for outcome, n := range s.Outcomes {
-			if n != told[outcome] {
+			if n != reported[outcome] {
 				return false
 			}
 			sum += n

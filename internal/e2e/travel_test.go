@@ -14,12 +14,12 @@ import (
 // settled waits until the wins that are reported by now are in the ledger.
 func (g *game) settled() {
 	g.t.Helper()
-	told := g.told()
-	testenv.Eventually(g.t, time.Minute, "what was told is in the ledger", func() bool {
+	reported := g.reported()
+	testenv.Eventually(g.t, time.Minute, "the reported wins are in the ledger", func() bool {
 		ctx, cancel := context.WithTimeout(g.t.Context(), 10*time.Second)
 		defer cancel()
 		stats, err := g.op.Stats(ctx, g.campaign)
-		return err == nil && int(stats.Paid) >= told
+		return err == nil && int(stats.Paid) >= reported
 	})
 }
 
@@ -45,8 +45,8 @@ func (g *game) awaitAllNotified(packets int) {
 		func() bool { return notified() >= packets })
 	awaitBooks(g.t, g.op, g.campaign)
 	testenv.Equal(g.t, notified(), packets, "wins that are notified of")
-	if told := g.told(); told < packets/2 {
-		g.t.Errorf("only %d of %d wins were the result of a tap", told, packets)
+	if reported := g.reported(); reported < packets/2 {
+		g.t.Errorf("only %d of %d wins were the result of a tap", reported, packets)
 	}
 }
 

@@ -132,7 +132,7 @@ func TestWithdrawals(t *testing.T) {
 		t.Errorf("a refusal: %+v", m)
 	}
 	hearing["unlucky"].mu.Lock()
-	testenv.Equal(t, hearing["unlucky"].money, nil, "told of what has not ended")
+	testenv.Equal(t, hearing["unlucky"].money, nil, "a notice of a withdrawal that has not ended")
 	hearing["unlucky"].mu.Unlock()
 	letters := c.call("GET", "/payouts?state=dead", "")
 	if !strings.Contains(string(letters.body), `"claim":"`+dead.ID+`"`) ||
@@ -173,7 +173,7 @@ func (p *player) awaitMoney(t *testing.T, state string, amount, balance rain.Mon
 	m := p.money[0]
 	if m.Withdrawal.State != state || m.Withdrawal.Amount != amount || m.Withdrawal.User != p.user ||
 		m.Balance != balance {
-		t.Errorf("%s was told %+v, want %s, %d, with %d left", p.user, m, state, amount, balance)
+		t.Errorf("%s received %+v, want %s, %d, with %d left", p.user, m, state, amount, balance)
 	}
 	return m
 }
