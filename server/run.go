@@ -62,7 +62,7 @@ func (s *Server) actors() actors {
 		},
 		upkeep: []actor{
 			{"keys", s.players.Run}, {"campaigns", s.registry.Run}, {"rooms", s.lobby.Run},
-			{"figures", s.figures.Run}, {"events", s.events.Run}, {"audience", s.audience.Run},
+			{"figures", s.figures.Run}, {"events", s.events.Run},
 			{"sanctions", s.sanctions.Run}, {"lists", s.lists.Run},
 			{"admission", s.door.Run}, {"connections", s.connections.Run},
 			{"addresses", s.addresses.Run}, {"refusals", s.api.RecordRefusals},
