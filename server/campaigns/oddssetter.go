@@ -36,18 +36,13 @@ type Odds struct {
 	set    prometheus.Counter
 }
 
-// NodeReports reads the nodes' counts of a campaign. [store.Nodes] implements it.
-type NodeReports interface {
-	Reports(ctx context.Context, campaign string) (map[string]store.NodeReport, error)
-}
-
 // OddsOptions are the options of Odds. All are required.
 type OddsOptions struct {
 	Node
 
 	Service *Service
-	Sums    Sums
-	Nodes   NodeReports
+	Sums    *store.Sums
+	Nodes   *store.Nodes // the nodes' counts of a campaign
 }
 
 // NewOdds returns Odds without rains. Its Run must be started.
