@@ -5,7 +5,6 @@ import (
 	"context"
 	"net"
 	"net/http"
-	"os"
 	"sync"
 	"time"
 
@@ -41,7 +40,6 @@ const (
 type Table struct {
 	o       Options
 	metrics *metrics
-	spare   *os.File // a descriptor in reserve; nil: in use. Guarded by mu
 
 	mu      sync.Mutex
 	open    int
@@ -132,7 +130,6 @@ func (t *Table) leave(c *conn) {
 
 // Run closes connections that have waited for too long, until ctx ends. It returns nil.
 func (t *Table) Run(ctx context.Context) error {
-	defer t.dropSpare()
 	return loop.Run(ctx, loop.Spec{Part: "sockets", Every: sweepEvery, Do: loop.Plain(t.sweep),
 		Recoverer: t.o.Recoverer})
 }
@@ -142,7 +139,6 @@ func (t *Table) sweep(context.Context) {
 		t.metrics.cut[cutIdle].Inc()
 		_ = c.Close() // its server notices
 	}
-	t.keepSpare()
 }
 
 // tooLong returns the connections that have waited for too long.
