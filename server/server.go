@@ -144,16 +144,8 @@ func (s *Server) build(ctx context.Context) (err error) {
 	s.buildRooms()
 	s.buildCampaigns()
 	s.buildHTTP()
-	if err := s.sanctions.Load(ctx); err != nil {
+	if err := errors.Join(s.sanctions.Load(ctx), s.lists.Load(ctx), s.verdicts.Load(ctx)); err != nil {
 		return err
-	}
-	if err := s.lists.Load(ctx); err != nil {
-		return err
-	}
-	if s.verdicts != nil {
-		if err := s.verdicts.Load(ctx); err != nil {
-			return err
-		}
 	}
 	return s.bus.Listen(s.recoverer, cluster.Listener{
 		Changed:   s.registry.Announce,
