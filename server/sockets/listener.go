@@ -80,7 +80,7 @@ func (t *Table) makeRoom(c *conn) {
 	}
 	t.mu.Unlock()
 	if victim != nil {
-		t.metrics.cut[cutRoom].Inc()
+		t.metrics.cut.WithLabelValues(cutRoom).Inc()
 		abort(victim)
 	}
 }

@@ -86,7 +86,7 @@ func (t *Table) State(c net.Conn, state http.ConnState) {
 // move changes a connection's kind. It needs t.mu.
 func (t *Table) move(c *conn, to kind) {
 	if c.kind != kindNone {
-		t.metrics.open[c.kind].Dec()
+		t.metrics.open.WithLabelValues(string(c.kind)).Dec()
 	}
 	if c.waits != nil {
 		t.waiting.Remove(c.waits)
@@ -96,7 +96,7 @@ func (t *Table) move(c *conn, to kind) {
 	if to == kindNone {
 		return
 	}
-	t.metrics.open[to].Inc()
+	t.metrics.open.WithLabelValues(string(to)).Inc()
 	if c.narrows == nil && (to == kindNew || to == kindIdle) {
 		c.waits = t.waiting.PushBack(c)
 	}
@@ -136,7 +136,7 @@ func (t *Table) Run(ctx context.Context) error {
 
 func (t *Table) sweep(context.Context) {
 	for _, c := range t.tooLong(time.Now()) {
-		t.metrics.cut[cutIdle].Inc()
+		t.metrics.cut.WithLabelValues(cutIdle).Inc()
 		_ = c.Close() // its server notices
 	}
 }
@@ -160,7 +160,7 @@ func (t *Table) tooLong(now time.Time) (late []*conn) {
 // take takes a slot of an address, if there is one. It needs t.mu.
 func (t *Table) take(place string) bool {
 	if t.o.PerAddress > 0 && t.places[place] >= t.o.PerAddress {
-		t.metrics.refused[refusedAddress].Inc()
+		t.metrics.refused.WithLabelValues(refusedAddress).Inc()
 		return false
 	}
 	t.places[place]++

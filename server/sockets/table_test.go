@@ -110,7 +110,7 @@ func TestWhoWaitsGoes(t *testing.T) {
 		if !idle.closed.Load() || busy.closed.Load() || proxy.closed.Load() {
 			t.Errorf("closed: idle %t, busy %t, proxy %t", idle.closed.Load(), busy.closed.Load(), proxy.closed.Load())
 		}
-		testenv.Equal(t, testutil.ToFloat64(table.metrics.cut[cutIdle]), 2, "counted")
+		testenv.Equal(t, testutil.ToFloat64(table.metrics.cut.WithLabelValues(cutIdle)), 2, "counted")
 		_ = own[3].Close()
 		_ = own[3].Close() // counts once
 		if table.open != 1 || table.waiting.Len() != 1 || len(table.places) != 0 {
@@ -137,7 +137,7 @@ func TestAnswersMakeProgress(t *testing.T) {
 		}
 		wire.stalled = true
 		if _, err := c.Write(long); !errors.Is(err, os.ErrDeadlineExceeded) ||
-			testutil.ToFloat64(table.metrics.cut[cutReader]) != 1 {
+			testutil.ToFloat64(table.metrics.cut.WithLabelValues(cutReader)) != 1 {
 			t.Errorf("a reader that stands still: %v", err)
 		}
 		wire.stalled, wire.waits = false, nil
@@ -196,7 +196,8 @@ func TestBodiesMakeProgress(t *testing.T) {
 			if c.whole != (err == nil) || c.whole && n != int64(c.kib)<<10 {
 				t.Errorf("%d KiB, one in %s: %d bytes, %v", c.kib, c.every, n, err)
 			}
-			if c.whole != conn.until.IsZero() || c.whole == (testutil.ToFloat64(table.metrics.cut[cutBody]) == 1) {
+			cut := testutil.ToFloat64(table.metrics.cut.WithLabelValues(cutBody))
+			if c.whole != conn.until.IsZero() || c.whole == (cut == 1) {
 				t.Errorf("%d KiB, one in %s: the deadline is %s", c.kib, c.every, conn.until)
 			}
 		})
