@@ -35,14 +35,19 @@ func (s *Server) listenAdmin(ctx context.Context) (*adminServer, error) {
 
 // run serves until ctx ends. It is among the last to stop, so that a shutdown can be watched.
 func (a *adminServer) run(ctx context.Context) error {
+	return serveHTTP(ctx, a.http, a.listener, func() { _ = a.http.Close() })
+}
+
+// serveHTTP serves until ctx ends, and stops the server then.
+func serveHTTP(ctx context.Context, server *http.Server, listener net.Listener, stop func()) error {
 	ended := make(chan error, 1)
-	go func() { ended <- a.http.Serve(a.listener) }()
+	go func() { ended <- server.Serve(listener) }()
 	select {
 	case err := <-ended:
 		return err
 	case <-ctx.Done():
 	}
-	_ = a.http.Close()
+	stop()
 	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}

@@ -6,13 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/redis/go-redis/v9"
 
 	"redrain/grab/store"
@@ -66,17 +64,13 @@ func connect(ctx context.Context, cfg *config.Config, log *slog.Logger) (_ *back
 	if err := generateSecrets(cfg, b.dir); err != nil {
 		return nil, fmt.Errorf("--data-dir: %w", err)
 	}
-	if err := b.connectRedis(ctx, cfg, log); err != nil {
-		return nil, fmt.Errorf("redis: %w", err)
-	}
-	if err := b.connectNATS(ctx, cfg, log); err != nil {
-		return nil, fmt.Errorf("nats: %w", err)
-	}
-	if err := b.checkDir(ctx, cfg, log); err != nil {
-		return nil, fmt.Errorf("--data-dir: %w", err)
-	}
-	if err := b.connectSQL(ctx, cfg, log); err != nil {
-		return nil, fmt.Errorf("mysql: %w", err)
+	for _, step := range []struct {
+		name    string
+		connect func(context.Context, *config.Config, *slog.Logger) error
+	}{{"redis", b.connectRedis}, {"nats", b.connectNATS}, {"mysql", b.connectSQL}} {
+		if err := step.connect(ctx, cfg, log); err != nil {
+			return nil, fmt.Errorf("%s: %w", step.name, err)
+		}
 	}
 	return b, nil
 }
@@ -161,44 +155,6 @@ func (b *backends) connectNATS(ctx context.Context, cfg *config.Config, log *slo
 		b.onClose(b.nats.Close)
 	}
 	return err
-}
-
-// checkDir checks the data directory for lost parts, before the back ends create missing ones. The stream is created
-// after the ledger, so a directory with a stream has had a ledger.
-func (b *backends) checkDir(ctx context.Context, cfg *config.Config, log *slog.Logger) error {
-	if b.dir == nil || cfg.NATS != "" || cfg.MySQL != "" {
-		return nil
-	}
-	js, err := jetstream.New(b.nats)
-	if err != nil {
-		return err
-	}
-	names := js.StreamNames(ctx)
-	streams := 0
-	for range names.Name() {
-		streams++
-	}
-	if err := names.Err(); err != nil {
-		return fmt.Errorf("the streams in %s: %w", b.dir.NATS(), err)
-	}
-	_, err = os.Stat(b.dir.Ledger())
-	switch none := errors.Is(err, os.ErrNotExist); {
-	case none && streams > 0:
-		return fmt.Errorf(
-			"%s is gone, and with it all balances; restore it from a backup, or choose an empty directory",
-			b.dir.Ledger(),
-		)
-	case err == nil && streams == 0:
-		log.Warn(
-			"the data directory has a ledger and no stream; "+
-				"wins that had not reached the ledger are lost, though players were told",
-			"missing",
-			b.dir.NATS(),
-		)
-	case err != nil && !none:
-		return err
-	}
-	return nil
 }
 
 func (b *backends) connectSQL(ctx context.Context, cfg *config.Config, log *slog.Logger) (err error) {

@@ -46,12 +46,14 @@ func TestARenewedCertificateIsServed(t *testing.T) {
 		var log bytes.Buffer
 		dir := t.TempDir()
 		cert, key := writeCertificate(t, dir, 1)
-		r, err := newCertificateReloader(cert, key, slog.New(slog.NewTextHandler(&log, nil)))
+		r, err := tlsConfig(cert, key, slog.New(slog.NewTextHandler(&log, nil)))
 		testenv.Must(t, err)
 		serves := func(serial int64) {
 			t.Helper()
 			time.Sleep(6 * time.Second) // fake time: the next check of the files is over
-			testenv.Equal(t, r.Certificate().Leaf.SerialNumber.Int64(), serial, "served certificate")
+			served, err := r.GetCertificate(nil)
+			testenv.Must(t, err)
+			testenv.Equal(t, served.Leaf.SerialNumber.Int64(), serial, "served certificate")
 		}
 		serves(1)
 		old, err := os.ReadFile(key)
@@ -73,7 +75,7 @@ func TestFilesThatAreNoCertificate(t *testing.T) {
 	dir := t.TempDir()
 	cert, key := writeCertificate(t, dir, 1)
 	for _, files := range [][2]string{{cert, cert}, {key, key}, {cert, filepath.Join(dir, "none")}} {
-		if _, err := newCertificateReloader(files[0], files[1], slog.New(slog.DiscardHandler)); err == nil {
+		if _, err := tlsConfig(files[0], files[1], slog.New(slog.DiscardHandler)); err == nil {
 			t.Errorf("%v is taken", files)
 		}
 	}

@@ -33,22 +33,20 @@ func (s *Server) buildCampaigns() {
 	if s.cfg.ConfirmMode() != confirm.Stream.String() {
 		rebuild = nil
 	}
-	s.loop = campaigns.NewReconcileLoop(campaigns.ReconcileLoopOptions{
-		Node: node, Service: s.service, Rebuild: rebuild,
-	})
+	s.loop = &campaigns.ReconcileLoop{Node: node, Service: s.service, Rebuild: rebuild}
 	s.watch = campaigns.NewWatch(campaigns.WatchOptions{
 		Node: node, Seen: s.ledger.Moves, Loser: store.NewMoves(s.redis), Sums: sums,
 	})
 	s.proofs = campaigns.NewProofs(campaigns.ProofsOptions{
-		Node: node, Books: s.books, Campaigns: s.ledger.Campaigns, Kept: s.ledger.Proofs,
+		Node: node, Books: s.books, LiveIDs: s.ledger.Campaigns.LiveIDs, Kept: s.ledger.Proofs,
 		Hot: hot{sums, store.NewWins(s.redis)}, Every: s.cfg.ReconcileEvery, Share: s.cfg.ReconcileShare,
 	})
 	s.roots = chain.NewRootRounds(s.ledger.Roots, s.cfg.AuditRootFile, s.recoverer, s.log)
 	if s.cfg.Demo && s.cfg.InProcess() && s.cfg.Has(config.RoleOperator) {
-		s.demo = campaigns.NewDemo(campaigns.DemoOptions{
-			Node: node, Service: s.service, Campaigns: s.ledger.Campaigns, Sponsors: s.ledger.Sponsors, Sums: sums,
-			Members: s.members,
-		})
+		s.demo = &campaigns.Demo{
+			Node: node, Service: s.service, Campaigns: s.ledger.Campaigns, Deposit: s.ledger.Sponsors.Deposit,
+			Levels: sums.Levels, Members: s.members,
+		}
 	}
 }
 

@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
-
 	"redrain/grab"
 	"redrain/grab/outcome"
 	"redrain/grab/store"
@@ -97,56 +95,6 @@ func TestADirectoryThatCannotBeWritten(t *testing.T) {
 	_, err := New(t.Context(), ownConfig(file), slog.New(slog.DiscardHandler), io.Discard)
 	if err == nil || !strings.Contains(err.Error(), "--data-dir") || !strings.Contains(err.Error(), file) {
 		t.Errorf("%v", err)
-	}
-}
-
-// TestAPartOfTheDirectoryIsLost: without its stream that is said; without its ledger nothing starts, as if nobody
-// had ever owned anything.
-func TestAPartOfTheDirectoryIsLost(t *testing.T) {
-	cfg := ownConfig(t.TempDir())
-	cfg.Demo = false
-	start := func() (said string, err error) { // and ends when the stream is there
-		var log servertest.Log
-		s, err := New(t.Context(), cfg, slog.New(slog.NewTextHandler(&log, nil)), io.Discard)
-		if err != nil {
-			return log.String(), err
-		}
-		js, err := jetstream.New(s.back.nats)
-		testenv.Must(t, err)
-		ctx, cancel := context.WithCancel(context.Background())
-		ended := make(chan error, 1)
-		go func() { ended <- s.Run(ctx) }()
-		testenv.Eventually(t, 10*time.Second, "the stream", func() bool {
-			_, err := js.Stream(t.Context(), "RR_PAYOUT")
-			return err == nil
-		})
-		cancel()
-		return log.String(), <-ended
-	}
-	lose := func(pattern string) {
-		parts, err := filepath.Glob(filepath.Join(cfg.DataDir, pattern))
-		if err != nil || len(parts) == 0 {
-			t.Fatalf("%s: %d files, %v", pattern, len(parts), err)
-		}
-		for _, part := range parts {
-			testenv.Must(t, os.RemoveAll(part))
-		}
-	}
-	const lost = "a ledger and no stream"
-	for range 2 { // a new directory, and a whole one
-		if said, err := start(); err != nil || strings.Contains(said, lost) {
-			t.Errorf("%v, the log:\n%s", err, said)
-		}
-	}
-	lose("nats")
-	if said, err := start(); err != nil || !strings.Contains(said, lost) {
-		t.Errorf("without the stream: %v, the log:\n%s", err, said)
-	}
-	lose("ledger.db*")
-	for range 2 { // refusing makes nothing that would be taken for a ledger the next time
-		if _, err := start(); err == nil || !strings.Contains(err.Error(), "ledger.db is gone") {
-			t.Errorf("without the ledger: %v", err)
-		}
 	}
 }
 

@@ -31,7 +31,6 @@
 //	rooms           room.Lobby: pings and deadlines of the sockets
 //	figures         live.Figures: reports this node's counts, and sends the rooms those of all nodes
 //	events          api.Events: the operators' feed
-//	audience        cluster.Audience: receives the settlements of this node's players, until their sockets are closed
 //	admission       admission.Door: keeps the slots of this node's players
 //	addresses       admission.Caps: limits the slots and wins of one address's guests
 //	connections     presence.Connections: ends the oldest if a player has too many, over all nodes

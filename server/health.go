@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -19,7 +20,7 @@ const readyWithin = 2 * time.Second
 // health answers /healthz and /readyz.
 type health struct {
 	checks   map[string]func(context.Context) error // by back end; an error if it does not answer
-	proved   func() *campaigns.Proved               // the last reconciliations; nil: unknown to this node
+	proved   func() *campaigns.Proved               // the last reconciliations; nil if this node does not know them
 	full     func() bool                            // reports that the node should get no new connections
 	draining atomic.Bool
 	log      *slog.Logger
@@ -45,41 +46,26 @@ type provedWhen struct {
 	Stale    bool  `json:"stale"`     // one of these is too old
 }
 
-// books returns the times of the last reconciliations; nil if this node does not know them.
-func (h *health) books() *provedWhen {
-	if h.proved == nil {
-		return nil
-	}
-	is := h.proved()
-	if is == nil {
-		return nil
-	}
-	return &provedWhen{ProvedAt: is.Everything.ProvedAt, Oldest: is.Oldest, Stale: is.Stale}
-}
-
 // ready answers whether every back end answers, and names those that do not.
 func (h *health) ready(w http.ResponseWriter, r *http.Request) {
 	if h.draining.Load() {
 		api.WriteJSON(w, http.StatusServiceUnavailable, readiness{Status: "draining"})
 		return
 	}
-	failed := h.ask(r.Context())
-	if len(failed) == 0 && h.full() {
-		// Connected players stay. A load balancer sends new ones to other nodes.
-		api.WriteJSON(w, http.StatusServiceUnavailable, readiness{Status: "full", Books: h.books()})
-		return
+	status, answer := http.StatusServiceUnavailable, readiness{Errors: h.ask(r.Context())}
+	if is := h.proved(); is != nil {
+		answer.Books = &provedWhen{ProvedAt: is.Everything.ProvedAt, Oldest: is.Oldest, Stale: is.Stale}
 	}
-	if len(failed) == 0 {
-		api.WriteJSON(w, http.StatusOK, readiness{Status: "ready", Books: h.books()})
-		return
+	switch {
+	case len(answer.Errors) > 0:
+		answer.Status, answer.Missing = "not ready", slices.Sorted(maps.Keys(answer.Errors))
+		h.log.Warn("not ready", "missing", answer.Missing)
+	case h.full(): // connected players stay; a load balancer sends new ones to other nodes
+		answer.Status = "full"
+	default:
+		status, answer.Status = http.StatusOK, "ready"
 	}
-	answer := readiness{Status: "not ready", Errors: failed, Books: h.books()}
-	for name := range failed {
-		answer.Missing = append(answer.Missing, name)
-	}
-	slices.Sort(answer.Missing)
-	h.log.Warn("not ready", "missing", answer.Missing)
-	api.WriteJSON(w, http.StatusServiceUnavailable, answer)
+	api.WriteJSON(w, status, answer)
 }
 
 // ask checks all back ends at once.

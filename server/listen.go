@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"log/slog"
 	"net"
 
+	"redrain/internal/reread"
 	"redrain/server/api"
 	"redrain/server/clientip"
 	"redrain/server/sockets"
@@ -36,11 +38,9 @@ func (s *Server) listen(ctx context.Context) error {
 	}
 	var config *tls.Config
 	if s.cfg.TLSCert != "" {
-		reloader, err := newCertificateReloader(s.cfg.TLSCert, s.cfg.TLSKey, s.log)
-		if err != nil {
+		if config, err = tlsConfig(s.cfg.TLSCert, s.cfg.TLSKey, s.log); err != nil {
 			return err
 		}
-		config = reloader.Config()
 	}
 	if s.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", s.cfg.Listen); err != nil {
 		return fmt.Errorf("listening: %w; choose another address with --listen", err)
@@ -57,4 +57,23 @@ func (s *Server) listen(ctx context.Context) error {
 	}
 	s.admin, err = s.listenAdmin(ctx)
 	return err
+}
+
+// tlsConfig returns the configuration of a server that speaks TLS 1.2 or newer, and HTTP/2 if the client does. The PEM
+// files are checked for each connection, so a renewed certificate is served within seconds.
+func tlsConfig(certFile, keyFile string, log *slog.Logger) (*tls.Config, error) {
+	files, err := reread.New("the TLS certificate", log, func() (*tls.Certificate, error) {
+		pair, err := tls.LoadX509KeyPair(certFile, keyFile)
+		if err != nil {
+			return nil, fmt.Errorf("read the TLS certificate: %w", err)
+		}
+		return &pair, nil
+	}, certFile, keyFile)
+	if err != nil {
+		return nil, err
+	}
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return files.Newest(), nil },
+	}, nil
 }

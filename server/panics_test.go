@@ -49,10 +49,10 @@ func TestARoundThatPanicsEndsNoActor(t *testing.T) {
 			known.Store(&rain.Campaign{ID: "c", Status: rain.Open})
 			n := node(g)
 			n.Known = cluster.NewRegistry(cluster.RegistryOptions{Known: known})
-			return campaigns.NewReconcileLoop(campaigns.ReconcileLoopOptions{Node: n}).Run(ctx)
+			return (&campaigns.ReconcileLoop{Node: n}).Run(ctx)
 		},
 		"demo": func(g *loop.Recoverer, ctx context.Context) error {
-			return campaigns.NewDemo(campaigns.DemoOptions{Node: node(g)}).Run(ctx)
+			return (&campaigns.Demo{Node: node(g)}).Run(ctx)
 		},
 		"withdrawals": func(g *loop.Recoverer, ctx context.Context) error {
 			return withdraw.NewPayer(nil, withdraw.Wallet{}, withdraw.PayerOptions{Recoverer: g, Log: quiet}).Run(ctx)

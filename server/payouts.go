@@ -3,7 +3,6 @@ package server
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -48,7 +47,7 @@ func (s *Server) buildSettler(ctx context.Context, js jetstream.JetStream) error
 		s.log.Warn("the ledger was put back from a backup: withdrawals wait until `redrain restored --end`",
 			"at", time.UnixMilli(restore.At).UTC())
 	}
-	if err := errors.Join(s.ledger.DeadLetters.Register(s.metrics), s.books.Register(s.metrics)); err != nil {
+	if err := s.ledger.DeadLetters.Register(s.metrics); err != nil {
 		return err
 	}
 	s.notifier = cluster.NewNotifier(store.NewRanking(s.redis), s.bus, s.log)

@@ -84,7 +84,6 @@ type Server struct {
 	odds      *campaigns.Odds
 	recorder  *history.Recorder
 	watch     *campaigns.Watch
-	audience  *cluster.Audience
 	bans      *standing.Sanctions
 	sanctions *cluster.Mirror[standing.Sanction] // fills bans
 	lists     *admission.Lists

@@ -2,8 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
-	"net/http"
 	"time"
 
 	"redrain/server/config"
@@ -62,7 +60,7 @@ func (s *Server) actors() actors {
 		},
 		upkeep: []actor{
 			{"keys", s.players.Run}, {"campaigns", s.registry.Run}, {"rooms", s.lobby.Run},
-			{"figures", s.figures.Run}, {"events", s.events.Run}, {"audience", s.audience.Run},
+			{"figures", s.figures.Run}, {"events", s.events.Run},
 			{"sanctions", s.sanctions.Run}, {"lists", s.lists.Run},
 			{"admission", s.door.Run}, {"connections", s.connections.Run},
 			{"addresses", s.addresses.Run}, {"refusals", s.api.RecordRefusals},
@@ -116,22 +114,13 @@ func (s *Server) actors() actors {
 
 // serve serves HTTP until ctx ends, and then lets the requests in flight finish. The gateway drains the sockets.
 func (s *Server) serve(ctx context.Context) error {
-	ended := make(chan error, 1)
-	go func() { ended <- s.http.Serve(s.listener) }()
-	select {
-	case err := <-ended:
-		return err
-	case <-ctx.Done():
-	}
-	// the event feeds have no end of their own
-	s.events.HangUp()
-	limit, cancel := context.WithDeadline(context.Background(), *s.deadline.Load()) // set before this group is stopped
-	defer cancel()
-	if err := s.http.Shutdown(limit); err != nil {
-		_ = s.http.Close()
-	}
-	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
+	return serveHTTP(ctx, s.http, s.listener, func() {
+		s.events.HangUp()              // the event feeds have no end of their own
+		deadline := *s.deadline.Load() // set before this group is stopped
+		limit, cancel := context.WithDeadline(context.Background(), deadline)
+		defer cancel()
+		if err := s.http.Shutdown(limit); err != nil {
+			_ = s.http.Close()
+		}
+	})
 }

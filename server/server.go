@@ -100,7 +100,6 @@ func (s *Server) build(ctx context.Context) (err error) {
 	s.bus = cluster.NewBus(s.back.nats, cluster.BusOptions{
 		Namespace: s.cfg.Namespace, Sealer: s.ledger.Seals.Ring(), RefreshSeals: s.ledger.Seals.Load,
 		Forged: func(count int, reason string) { s.forgeries.Notices(count, reason) },
-		Nodes:  store.NewConnections(s.redis),
 		Clock:  s.clock.Now, Registerer: s.metrics, Log: s.log,
 	})
 	s.forgeries = campaigns.NewForgeries(s.bus.Alarm, s.recoverer)
@@ -145,19 +144,12 @@ func (s *Server) build(ctx context.Context) (err error) {
 	s.buildRooms()
 	s.buildCampaigns()
 	s.buildHTTP()
-	if err := s.sanctions.Load(ctx); err != nil {
+	if err := errors.Join(s.sanctions.Load(ctx), s.lists.Load(ctx), s.verdicts.Load(ctx)); err != nil {
 		return err
-	}
-	if err := s.lists.Load(ctx); err != nil {
-		return err
-	}
-	if s.verdicts != nil {
-		if err := s.verdicts.Load(ctx); err != nil {
-			return err
-		}
 	}
 	return s.bus.Listen(s.recoverer, cluster.Listener{
 		Changed:   s.registry.Announce,
+		Settled:   s.gateway.Settled,
 		Won:       s.figures.Won,
 		Figures:   s.figures.Heard,
 		SoldOut:   s.atLane((*gate).SoldOut),
@@ -254,9 +246,6 @@ func (s *Server) buildRooms() {
 		InUse:     func(campaign string) bool { return s.lobby.Room(campaign) != nil || s.events.Watched(campaign) },
 		Forgotten: s.gates.Drop,
 	})
-	s.audience = cluster.NewAudience(s.bus, s.recoverer, func(campaign string, n cluster.Settled) {
-		s.gateway.Settled(campaign, n)
-	})
 	s.bans = standing.NewSanctions()
 	s.sanctions = cluster.NewMirror(cluster.MirrorOptions[standing.Sanction]{
 		Part: "sanctions", Work: "read the bans; continuing with the cached ones",
@@ -288,7 +277,7 @@ func (s *Server) buildRooms() {
 		Ask:         s.askAtHello(),
 		Face:        s.face(),
 		Connections: s.connections,
-		Audience:    s.audience, Door: s.door, Addresses: s.addresses,
+		Door:        s.door, Addresses: s.addresses,
 		Players: s.players, Campaigns: s.registry, Wins: s.confirmer, Claims: s.ledger.Claims,
 		Amounts: s.amounts,
 		Limits:  store.NewLimits(s.redis), Gate: func(c *rain.Campaign) gateway.Gate { return s.gates.Gate(c) },

@@ -1,10 +1,6 @@
 package reconcile
 
-import (
-	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
-)
+import "time"
 
 // Constants for the tests of this package.
 const MaxFindings = maxFindings
@@ -14,6 +10,3 @@ func (s *Reconciler) SetStretch(n int) { s.stretch = n }
 
 // SetHotLimit changes the time limit of Redis.
 func (s *Reconciler) SetHotLimit(d time.Duration) { s.hotLimit = d }
-
-// DifferenceGauge is the metric of the difference.
-func (s *Reconciler) DifferenceGauge() prometheus.Gauge { return s.gauge.difference }

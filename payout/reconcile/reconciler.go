@@ -35,7 +35,6 @@ type Reconciler struct {
 	db        *sqldb.DB
 	campaigns campaignReader
 	clock     rain.Clock
-	gauge     *reconcileGauges
 	recoverer *loop.Recoverer
 	stretch   int // rows that one statement sums
 	hotLimit  time.Duration
@@ -54,8 +53,7 @@ const sumAtOnce = 250_000
 // New makes a reconciler of a ledger's database. clock gives the times of results. recoverer gets panics. If it is
 // nil, they are only logged.
 func New(db *sqldb.DB, campaigns campaignReader, clock rain.Clock, recoverer *loop.Recoverer) *Reconciler {
-	return &Reconciler{db: db, campaigns: campaigns, clock: clock, gauge: newReconcileGauges(), recoverer: recoverer,
-		stretch: sumAtOnce, hotLimit: hotLimit}
+	return &Reconciler{db: db, campaigns: campaigns, clock: clock, recoverer: recoverer, stretch: sumAtOnce, hotLimit: hotLimit}
 }
 
 // ReconcileWith compares a campaign in Redis with the ledger, and checks every row of the ledger that belongs to the
@@ -96,7 +94,6 @@ func (s *Reconciler) reconcileWith(ctx context.Context, id string, hot Hot, how 
 		result := r.result()
 		result.CheckedAt = s.clock()
 		result.TookMS = result.CheckedAt - began
-		s.gauge.note(id, fault{result.Difference, len(result.Findings)})
 		return result, nil
 	}
 }

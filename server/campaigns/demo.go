@@ -26,36 +26,22 @@ const (
 	demoMaxRains = 40     // then a new campaign starts, so that the lists of rains and of a player's wins stay short
 )
 
-// Demo runs rains on a demo campaign, for a newcomer who opens the page of the in-process default.
+// Demo runs rains on a demo campaign, for a newcomer who opens the page of the in-process default. All exported fields
+// are required, and Run must be started.
 type Demo struct {
-	o DemoOptions
-
-	current atomic.Pointer[string]
-}
-
-// DemoSponsors fund the demo. [ledger.Sponsors] implements it.
-type DemoSponsors interface {
-	Deposit(ctx context.Context, sponsor, reference string, amount rain.Money) (balance rain.Money, err error)
-}
-
-// Sums reads Redis's counts of a campaign.
-type Sums interface {
-	Levels(ctx context.Context, c *rain.Campaign) (store.Levels, error)
-}
-
-// DemoOptions are the options of a Demo. All are required.
-type DemoOptions struct {
 	Node
 
 	Service   *Service
-	Campaigns CampaignReader // to find an earlier demo campaign
-	Sponsors  DemoSponsors
-	Sums      Sums
-	Members   func(campaign string) int // connections in a campaign's room on this node
-}
+	Campaigns interface { // to find an earlier demo campaign; [ledger.Campaigns]
+		Live(ctx context.Context) ([]*rain.Campaign, error)
+		Campaign(ctx context.Context, id string) (*rain.Campaign, error)
+	}
+	Deposit func(ctx context.Context, sponsor, reference string, amount rain.Money) (balance rain.Money, err error)
+	Levels  func(ctx context.Context, c *rain.Campaign) (store.Levels, error)
+	Members func(campaign string) int // connections in a campaign's room on this node
 
-// NewDemo returns the demo. Its Run must be started.
-func NewDemo(o DemoOptions) *Demo { return &Demo{o: o} }
+	current atomic.Pointer[string]
+}
 
 // Campaign returns the id of the demo campaign, or "" before it exists.
 func (d *Demo) Campaign() string {
@@ -68,18 +54,18 @@ func (d *Demo) Campaign() string {
 // Run starts rains until ctx ends.
 func (d *Demo) Run(ctx context.Context) error {
 	return loop.Run(ctx, loop.Spec{Part: "demo", Work: "the demo", Every: demoEvery, Do: d.step,
-		Recoverer: d.o.Recoverer, Log: d.o.Log})
+		Recoverer: d.Recoverer, Log: d.Log})
 }
 
 func (d *Demo) step(ctx context.Context) error {
-	c := d.o.Known.Cached(d.Campaign())
+	c := d.Known.Cached(d.Campaign())
 	if c == nil || c.Status == rain.Closed {
 		return d.begin(ctx)
 	}
-	now, last := d.o.Clock(), c.Current()
+	now, last := d.Clock(), c.Current()
 	if last != nil {
 		quiet := int64(demoIdleMS)
-		if d.o.Members(c.ID) > 0 {
+		if d.Members(c.ID) > 0 {
 			quiet = demoPauseMS
 		}
 		if now < last.EndsAt()+quiet || c.Status != rain.Open {
@@ -91,7 +77,7 @@ func (d *Demo) step(ctx context.Context) error {
 	}
 	spec := rain.DefaultRain()
 	spec.DropsPerSecond, spec.DecoyPercent, spec.Pacing = demoDensity, demoDecoys, rain.PacingEven
-	_, _, err := d.o.Service.StartRain(ctx, c.ID, spec, "")
+	_, _, err := d.Service.StartRain(ctx, c.ID, spec, "")
 	if errors.Is(err, rain.ErrRainRunning) {
 		return nil // an operator was faster
 	}
@@ -100,17 +86,17 @@ func (d *Demo) step(ctx context.Context) error {
 
 // used closes a campaign that is sold out or has too many rains; the next step creates another.
 func (d *Demo) used(ctx context.Context, c *rain.Campaign) (bool, error) {
-	levels, err := d.o.Sums.Levels(ctx, c)
+	levels, err := d.Levels(ctx, c)
 	if err != nil || levels.Unknown > 0 || (levels.Stock > 0 && len(c.Rains) < demoMaxRains) {
 		return false, err
 	}
-	_, err = d.o.Service.Close(ctx, c.ID)
+	_, err = d.Service.Close(ctx, c.ID)
 	return true, err
 }
 
 // resume finds the demo campaign of this process, or of an earlier one on the same data.
 func (d *Demo) resume(ctx context.Context) (found bool, err error) {
-	live, err := d.o.Campaigns.Live(ctx)
+	live, err := d.Campaigns.Live(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -124,11 +110,11 @@ func (d *Demo) resume(ctx context.Context) (found bool, err error) {
 	if newest == nil {
 		return false, nil
 	}
-	whole, err := d.o.Campaigns.Campaign(ctx, newest.ID)
+	whole, err := d.Campaigns.Campaign(ctx, newest.ID)
 	if err != nil {
 		return false, err
 	}
-	d.o.Known.Put(whole)
+	d.Known.Put(whole)
 	d.current.Store(&newest.ID)
 	return true, nil
 }
@@ -137,13 +123,13 @@ func (d *Demo) begin(ctx context.Context) error {
 	if found, err := d.resume(ctx); found || err != nil {
 		return err
 	}
-	if _, err := d.o.Sponsors.Deposit(ctx, demoSponsor, NewID("demo-", ""), demoBudget); err != nil {
+	if _, err := d.Deposit(ctx, demoSponsor, NewID("demo-", ""), demoBudget); err != nil {
 		return err
 	}
 	spec := rain.DefaultSpec()
 	spec.Name, spec.Sponsor, spec.Budget, spec.Packets, spec.WinsPerUser = demoName, demoSponsor, demoBudget,
 		demoPackets, demoWins
-	c, err := d.o.Service.Create(ctx, spec, "")
+	c, err := d.Service.Create(ctx, spec, "")
 	if err != nil {
 		return err
 	}

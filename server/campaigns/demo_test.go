@@ -56,8 +56,8 @@ func TestDemo(t *testing.T) {
 		node := memoryNode(knownStage{s}, s, clock)
 		service := NewService(ServiceOptions{Node: node, Ledger: s, Stock: &memoryStock{}})
 		begin := func() *Demo {
-			return NewDemo(DemoOptions{Node: node, Service: service, Campaigns: s, Sponsors: s, Sums: s,
-				Members: func(string) int { return s.online }})
+			return &Demo{Node: node, Service: service, Campaigns: s, Deposit: s.Deposit, Levels: s.Levels,
+				Members: func(string) int { return s.online }}
 		}
 		d := begin()
 		testenv.Equal(t, d.Campaign(), "", "there is a demo before it has begun")

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -69,10 +68,8 @@ const (
 func (f *Forgeries) count(code string, letters []posting.DeadLetter, others int, reason string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	counted := map[alarmed]bool{}
 	add := func(campaign string, n int, reason string) {
 		about := alarmed{code, campaign}
-		counted[about] = true
 		if f.of[about] == nil {
 			f.of[about] = &forgery{}
 		}
@@ -85,7 +82,7 @@ func (f *Forgeries) count(code string, letters []posting.DeadLetter, others int,
 	if others > 0 {
 		add("", others, reason)
 	}
-	f.raise(maps.Keys(counted), forgeriesEvery)
+	f.raise(forgeriesEvery)
 }
 
 // Run raises waiting alarms periodically until ctx ends, and then the rest.
@@ -99,12 +96,12 @@ func (f *Forgeries) Run(ctx context.Context) error {
 func (f *Forgeries) raiseAll(since time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.raise(maps.Keys(f.of), since)
+	f.raise(since)
 }
 
 // raise raises the alarms whose last one is older than since. It needs the lock.
-func (f *Forgeries) raise(of iter.Seq[alarmed], since time.Duration) {
-	for _, about := range slices.SortedFunc(of, func(a, b alarmed) int {
+func (f *Forgeries) raise(since time.Duration) {
+	for _, about := range slices.SortedFunc(maps.Keys(f.of), func(a, b alarmed) int {
 		return cmp.Or(strings.Compare(a.code, b.code), strings.Compare(a.campaign, b.campaign))
 	}) {
 		switch one := f.of[about]; {

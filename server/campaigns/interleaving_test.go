@@ -245,7 +245,7 @@ func (i *interleaving) look() {
 	i.pace.note(levels, i.now)
 	i.carried(errors.Join(i.mover.finish(i.Context(), i.c, levels, i.pace),
 		i.mover.carry(i.Context(), i.c, plan(levels, i.pace.rates, needs, nil), &i.pace.refusals)))
-	if len(i.pace.refusals.until) > 0 {
+	if len(i.pace.refusals.lenders(i.now)) > 0 {
 		i.rt.Fatalf("an honest move was refused: %+v", i.pace.refusals.moves)
 	}
 }

@@ -10,25 +10,6 @@ import (
 	"redrain/rain"
 )
 
-// LeftOver reads the outbox of a lost shard. [store.Outbox] implements it.
-type LeftOver interface {
-	Page(ctx context.Context, campaign string, shard int, after string, limit int) (entries []rain.Entry, next string,
-		err error)
-	Torn(ctx context.Context, campaign string, shard int, after string, limit int) (torn []store.Torn, next string,
-		err error)
-	Remove(ctx context.Context, refs []rain.EntryRef) error
-}
-
-// ToldWins finds the wins of an unreadable outbox entry. [store.Wins] implements it.
-type ToldWins interface {
-	Told(ctx context.Context, c *rain.Campaign, t store.Torn) (rain.Entry, error)
-}
-
-// MessageLetters stores messages as dead letters. [posting.Poster] implements it.
-type MessageLetters interface {
-	BuryMessage(ctx context.Context, m posting.Message) (kept bool, err error)
-}
-
 // leftOverAtOnce is the number of entries of an outbox that one step settles.
 const leftOverAtOnce = 100
 

@@ -13,6 +13,7 @@ import (
 
 	"redrain/grab/grabtest"
 	"redrain/grab/outcome"
+	"redrain/grab/store"
 	"redrain/internal/embedded"
 	"redrain/internal/testenv"
 	"redrain/payout/ledger/posting"
@@ -68,7 +69,8 @@ func (l *lossy) rebuilderWith(leases cluster.Leases, node string) *Rebuilder {
 	n.Leases, n.Name = leases, node
 	return NewRebuilder(RebuilderOptions{
 		Node: n, Service: l.service, Campaigns: l.ledger.Campaigns, Ledger: l.ledger.Rebuilds, Stream: l.settler,
-		Outbox: l.grabber, Wins: l.grabber, Letters: l.ledger.Poster, Restorer: l.grabber,
+		Outbox: store.NewOutbox(l.grabber.Store), Wins: l.grabber.Wins, Letters: l.ledger.Poster,
+		Restorer: l.grabber,
 	})
 }
 

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"redrain/grab/store"
+	"redrain/internal/loop"
 	"redrain/rain"
 )
 
@@ -26,13 +28,14 @@ const unknown = -1
 
 // pace is the mover's record of a campaign.
 type pace struct {
-	turn     turn
-	finishAt int64     // time of the next check for incomplete moves, Unix ms
-	stuck    snags     // failures of completing moves
-	at       int64     // of the last levels, Unix ms
-	won      []int     // wins so far, by shard; unknown if not read
-	rates    []float64 // wins per second, by shard
-	refusals refusals  // refused moves
+	asked    atomic.Int32    // looks since the running one began, with it; 0: none runs
+	failed   loop.FailureLog // logs once that looks fail
+	finishAt int64           // time of the next check for incomplete moves, Unix ms
+	stuck    snags           // failures of completing moves
+	at       int64           // of the last levels, Unix ms
+	won      []int           // wins so far, by shard; unknown if not read
+	rates    []float64       // wins per second, by shard
+	refusals refusals        // refused moves
 }
 
 // note records the current levels of the shards.

@@ -9,6 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
 	"redrain/internal/loop"
 	"redrain/payout/ledger"
 	"redrain/payout/reconcile"
@@ -32,18 +35,14 @@ type Books interface {
 	ReconcileWith(ctx context.Context, id string, hot reconcile.Hot,
 		depth reconcile.Depth) (reconcile.Reconciliation, error)
 	ReconcileFull(ctx context.Context, hot reconcile.Hot, o reconcile.FullOptions) (reconcile.Books, error)
-	ForgetReconciliations()
 }
 
-// LiveCampaigns lists the campaigns that may still have data in Redis. [ledger.Campaigns] implements it.
-type LiveCampaigns interface {
-	Live(ctx context.Context) ([]*rain.Campaign, error)
-}
-
-// ProvedCampaigns lists the ids of the campaigns to be reconciled, including those with invalid rows.
-// [ledger.Campaigns] implements it.
-type ProvedCampaigns interface {
-	LiveIDs(ctx context.Context) ([]string, error)
+// KeptProofs stores the results of reconciliations for all nodes. [ledger.Proofs] implements it.
+type KeptProofs interface {
+	NoteProofs(ctx context.Context, proofs []ledger.Proof) error
+	LastProofs(ctx context.Context) (ledger.LastProofs, error)
+	// Pending returns the ids of drained campaigns that were not reconciled by row since.
+	Pending(ctx context.Context) ([]string, error)
 }
 
 // Proofs reconciles the books on a schedule, on the node that has the lease, and for operators. Each round compares the
@@ -54,32 +53,57 @@ type Proofs struct {
 	lease *cluster.Lease
 
 	campaigns chan struct{} // a slot for each operator who reconciles one campaign
-	holds     atomic.Bool   // whether this node has the lease
+
+	difference, findings                   prometheus.Gauge // of faulty; 0 without the lease
+	everythingAt, everythingTook, oldestAt prometheus.Gauge
 
 	mu     sync.Mutex
-	faulty map[string]string       // by campaign: fingerprint of the last findings; "" is all books
+	holds  bool                    // whether this node has the lease
+	faulty map[string]fault        // by campaign: the last result with findings; "" is all books
 	proved map[string]ledger.Proof // by campaign: results that are not stored yet
 
-	*proofAge
+	last  atomic.Pointer[Proved]
+	since int64 // time of this node's first look at the age, Unix ms; 0: none yet
+	late  int   // reconciliations that were too old at the last look
+}
+
+// fault is a result with findings.
+type fault struct {
+	fingerprint string
+	difference  rain.Money // of either sign
+	findings    int
 }
 
 // ProofsOptions are the options of Proofs. All are required unless stated otherwise.
 type ProofsOptions struct {
 	Node
 
-	Books     Books
-	Campaigns ProvedCampaigns
-	Kept      KeptProofs
-	Hot       reconcile.Hot
-	Every     time.Duration // interval of the rounds; only Run needs it
-	Share     float64       // share of the time for the nightly reconciliation; 0: none
+	Books   Books
+	LiveIDs func(context.Context) ([]string, error) // campaigns to reconcile, including those with invalid rows
+	Kept    KeptProofs
+	Hot     reconcile.Hot
+	Every   time.Duration // interval of the rounds; only Run needs it
+	Share   float64       // share of the time for the nightly reconciliation; 0: none
 }
 
 // NewProofs returns Proofs. Run runs the schedule; Campaign and Full work without it.
 func NewProofs(o ProofsOptions) *Proofs {
-	return &Proofs{o: o, campaigns: make(chan struct{}, reconcileAtOnce), faulty: map[string]string{},
-		proved: map[string]ledger.Proof{}, proofAge: newProofAge(o.Registerer),
-		lease: o.lease(reconcileLease, "reconciliation", leaseTTL)}
+	gauge := func(name, help string) prometheus.Gauge {
+		return promauto.With(o.Registerer).NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
+	}
+	return &Proofs{o: o, campaigns: make(chan struct{}, reconcileAtOnce), faulty: map[string]fault{},
+		proved: map[string]ledger.Proof{}, lease: o.lease(reconcileLease, "reconciliation", leaseTTL),
+		difference: gauge("redrain_reconcile_difference", "Sum over all campaigns of what the last reconciliation "+
+			"could not account for, in minor units. Anything but 0 is an alarm."),
+		findings: gauge("redrain_reconcile_findings",
+			"Faults named by the last reconciliations. Anything but 0 is an alarm."),
+		everythingAt: gauge("redrain_reconcile_everything_proved_timestamp_seconds",
+			"Time of the last full reconciliation by any node. Alert if it does not rise."),
+		everythingTook: gauge("redrain_reconcile_everything_seconds",
+			"Duration of the last full reconciliation, with its pauses."),
+		oldestAt: gauge("redrain_reconcile_oldest_proved_timestamp_seconds",
+			"Time of the oldest reconciliation of the live campaigns. Alert if it does not rise."),
+	}
 }
 
 // Campaign reconciles one campaign, for an operator.
@@ -90,15 +114,7 @@ func (r *Proofs) Campaign(ctx context.Context, id string) (reconcile.Reconciliat
 		return reconcile.Reconciliation{}, ctx.Err()
 	}
 	defer func() { <-r.campaigns }()
-	defer r.clearGauges()
 	return r.o.Books.ReconcileWith(ctx, id, r.o.Hot, reconcile.Rows)
-}
-
-// clearGauges resets the gauges after an operator's run on a node without the lease, where no round resets them.
-func (r *Proofs) clearGauges() {
-	if !r.holds.Load() {
-		r.o.Books.ForgetReconciliations()
-	}
 }
 
 // ErrFullProof means that another full reconciliation is running.
@@ -108,7 +124,6 @@ var ErrFullProof = errors.New("another full proof is running; try again when it 
 // if there is one already. progress may be nil.
 func (r *Proofs) Full(ctx context.Context, progress func(reconcile.Progress)) (books reconcile.Books, err error) {
 	began := false
-	defer r.clearGauges()
 	asked := r.o.Node
 	asked.Name += " " + rand.Text()
 	lease := asked.lease(fullLease, "reconciliation", leaseTTL)
@@ -116,7 +131,7 @@ func (r *Proofs) Full(ctx context.Context, progress func(reconcile.Progress)) (b
 	err = lease.Under(ctx, func(ctx context.Context) (err error) {
 		began = true
 		books, err = r.o.Books.ReconcileFull(ctx, r.o.Hot, reconcile.FullOptions{Progress: progress,
-			Each: r.heedEach(ctx, new(error))})
+			Each: r.noteEach(ctx, new(error))})
 		return err
 	})
 	switch {
@@ -146,17 +161,10 @@ func (r *Proofs) spec(work string, do func(context.Context) error) loop.Spec {
 		Log: r.o.Log}
 }
 
-// prove reconciles the books while this node has the lease. Then it drops its results, so that it does not repeat
-// alarms of another node.
+// prove reconciles the books while this node has the lease. Then it drops the results that are not stored.
 func (r *Proofs) prove(ctx context.Context) error {
-	r.holds.Store(true)
-	defer func() {
-		r.holds.Store(false)
-		r.mu.Lock()
-		clear(r.proved)
-		r.mu.Unlock()
-		r.o.Books.ForgetReconciliations()
-	}()
+	r.hold(true)
+	defer r.hold(false)
 	if !loop.Sleep(ctx, r.o.Every) { // the start of a node has more important work
 		return nil
 	}
@@ -165,4 +173,25 @@ func (r *Proofs) prove(ctx context.Context) error {
 		rounds = append(rounds, r.spec("the scheduled reconciliation of everything", r.nightly))
 	}
 	return loop.Run(ctx, rounds...)
+}
+
+func (r *Proofs) hold(holds bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.holds = holds
+	clear(r.proved)
+	r.show()
+}
+
+// show sets the gauges. It needs r.mu.
+func (r *Proofs) show() {
+	difference, findings := 0.0, 0.0
+	for _, f := range r.faulty {
+		if r.holds {
+			difference += float64(max(f.difference, -f.difference))
+			findings += float64(f.findings)
+		}
+	}
+	r.difference.Set(difference)
+	r.findings.Set(findings)
 }

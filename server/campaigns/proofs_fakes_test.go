@@ -23,15 +23,14 @@ type fakeBooks struct {
 	full      string // who makes a full proof
 	until     time.Time
 	live      []string
-	found     map[string]string // campaign → what is wrong with it; "" is the ledger as a whole
-	hidden    map[string]bool   // those whose fault the sums do not show
-	rows      []string          // campaigns whose rows were looked at
-	away      map[string]bool   // those whose Redis is away
-	down      error             // the database
-	slices    int               // of a second each, in a full reconciliation
-	stuck     chan struct{}     // a full reconciliation waits for it; nil: it does not
-	sums, all map[string]int    // by Node: campaigns looked at, and looks at everything
-	forgot    map[string]int
+	found     map[string]string       // campaign → what is wrong with it; "" is the ledger as a whole
+	hidden    map[string]bool         // those whose fault the sums do not show
+	rows      []string                // campaigns whose rows were looked at
+	away      map[string]bool         // those whose Redis is away
+	down      error                   // the database
+	slices    int                     // of a second each, in a full reconciliation
+	stuck     chan struct{}           // a full reconciliation waits for it; nil: it does not
+	sums, all map[string]int          // by Node: campaigns looked at, and looks at everything
 	last      map[string]ledger.Proof // that nodes have noted
 	since     int64                   // when the campaigns were made
 }
@@ -39,7 +38,7 @@ type fakeBooks struct {
 func newFakeBooks(live ...string) *fakeBooks {
 	return &fakeBooks{
 		live: live, found: map[string]string{}, hidden: map[string]bool{}, away: map[string]bool{},
-		sums: map[string]int{}, all: map[string]int{}, forgot: map[string]int{}, last: map[string]ledger.Proof{},
+		sums: map[string]int{}, all: map[string]int{}, last: map[string]ledger.Proof{},
 		since: time.Now().UnixMilli(),
 	}
 }
@@ -152,8 +151,6 @@ func (f nodeBooks) ReconcileFull(ctx context.Context, _ reconcile.Hot, o reconci
 	return b, nil
 }
 
-func (f nodeBooks) ForgetReconciliations() { f.set(func() { f.forgot[f.node]++ }) }
-
 func (f nodeBooks) LiveIDs(context.Context) ([]string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -221,7 +218,8 @@ func proofsOf(f *fakeBooks, node string) (p *Proofs, heard func() []string) {
 			}
 			return a
 		}}))
-	p = NewProofs(ProofsOptions{Node: n, Books: books, Campaigns: books, Kept: books, Every: time.Minute, Share: 0.5})
+	p = NewProofs(ProofsOptions{Node: n, Books: books, LiveIDs: books.LiveIDs, Kept: books, Every: time.Minute,
+		Share: 0.5})
 	return p, func() []string {
 		mu.Lock()
 		defer mu.Unlock()

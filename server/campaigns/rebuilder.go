@@ -2,9 +2,9 @@ package campaigns
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"redrain/grab/store"
@@ -12,6 +12,7 @@ import (
 	"redrain/internal/loop"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/posting"
+	"redrain/payout/pipeline"
 	"redrain/rain"
 )
 
@@ -25,12 +26,7 @@ var ErrDrained = errors.New("the campaign is closed and all of it is in the ledg
 // A lease lets one node at a time rebuild a campaign. Correctness does not need it, but progress does: a rebuild that
 // begins aborts the one in flight. Nodes that notice a loss together retry every few seconds, and would abort each
 // other for ever if a rebuild takes longer.
-type Rebuilder struct {
-	o RebuilderOptions
-
-	mu      sync.Mutex
-	running map[string]bool // campaigns that this node rebuilds now
-}
+type Rebuilder struct{ o RebuilderOptions }
 
 // ErrRebuilding means that another rebuild of the campaign is in flight.
 var ErrRebuilding = errors.New("another rebuild of the campaign is in flight")
@@ -42,23 +38,17 @@ type RebuilderOptions struct {
 	Node
 
 	Service   *Service
-	Campaigns CampaignReader
+	Campaigns *ledger.Campaigns
 	Ledger    RebuilderLedger
-	Stream    Stream
-	Outbox    LeftOver
-	Wins      ToldWins
-	Letters   MessageLetters
+	Stream    *pipeline.Settler
+	Outbox    *store.Outbox // of lost shards
+	Wins      *store.Wins
+	Letters   *posting.Poster // stores unreadable messages
 	Restorer  Restorer
 }
 
 // NewRebuilder returns a rebuilder.
-func NewRebuilder(o RebuilderOptions) *Rebuilder { return &Rebuilder{o: o, running: map[string]bool{}} }
-
-// CampaignReader reads campaigns. [ledger.Campaigns] implements it.
-type CampaignReader interface {
-	LiveCampaigns
-	Campaign(ctx context.Context, id string) (*rain.Campaign, error)
-}
+func NewRebuilder(o RebuilderOptions) *Rebuilder { return &Rebuilder{o} }
 
 // RebuilderLedger reads the owned packets, and separates the epochs of a shard. [posting.Rebuilds] implements it.
 type RebuilderLedger interface {
@@ -69,14 +59,6 @@ type RebuilderLedger interface {
 	Reclaimed(ctx context.Context, c *rain.Campaign, shard int) (rain.Numbers, error)
 	BeginRebuild(ctx context.Context, campaign string, shard int) (attempt int64, err error)
 	Fence(ctx context.Context, campaign string, shard int, attempt int64) (posting.Barrier, error)
-}
-
-// Stream posts the wins in flight to the ledger. [pipeline.Settler] implements it.
-type Stream interface {
-	// CatchUp returns when the ledger has all of a shard's entries in the stream.
-	CatchUp(ctx context.Context, campaign string, shard int) error
-	// PostNow posts entries that do not come through the stream.
-	PostNow(ctx context.Context, entries []rain.Entry) error
 }
 
 // Restorer restores lost shards in Redis; store.ErrAlive if a shard is not lost.
@@ -103,11 +85,9 @@ func (r *Rebuilder) Rebuild(ctx context.Context, id string) (Rebuilt, error) {
 	if err := r.rebuildable(ctx, id); err != nil {
 		return done, err
 	}
-	if !r.begin(id) {
-		return done, ErrRebuilding
-	}
-	defer r.end(id)
-	lease := r.o.lease("rebuild "+id, "rebuild", rebuildLease)
+	node := r.o.Node
+	node.Name += " " + rand.Text() // also this node rebuilds one at a time
+	lease := node.lease("rebuild "+id, "rebuild", rebuildLease)
 	held := false
 	var failed error
 	err := lease.Under(ctx, func(work context.Context) error {
@@ -141,23 +121,6 @@ func (r *Rebuilder) rebuildable(ctx context.Context, id string) error {
 		return rain.ErrNotStocked
 	}
 	return nil
-}
-
-// begin reports whether this node may start a rebuild of a campaign: one at a time.
-func (r *Rebuilder) begin(campaign string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.running[campaign] {
-		return false
-	}
-	r.running[campaign] = true
-	return true
-}
-
-func (r *Rebuilder) end(campaign string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.running, campaign)
 }
 
 // rebuild is Rebuild under the lease of the campaign.

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"redrain/grab/confirm"
 	"redrain/grab/store"
 	"redrain/internal/faults"
 	"redrain/internal/loop"
@@ -40,34 +41,14 @@ type Reclaimer struct {
 	again map[string]again // campaigns that were not completed at the last try
 }
 
-// ReclaimerLedger lists due campaigns, and reports whether it has all of one. [ledger.Campaigns] implements it.
-type ReclaimerLedger interface {
-	Due(ctx context.Context, now int64, after string, limit int) (list []ledger.DueCampaign, next string, err error)
-	Campaign(ctx context.Context, id string) (*rain.Campaign, error)
-	Update(ctx context.Context, id string, change func(*rain.Campaign) error) (*rain.Campaign, error)
-	Cleared(ctx context.Context, campaign string) (bool, error)
-	Emptied(ctx context.Context, campaign string) (bool, error)
-}
-
-// ClosedStock closes a campaign's shards in Redis, and expires its keys.
-type ClosedStock interface {
-	CloseCampaign(ctx context.Context, c *rain.Campaign) error
-	Expire(ctx context.Context, c *rain.Campaign, ttl time.Duration) error
-}
-
-// Outbox counts the entries of a campaign that are not in the ledger yet.
-type Outbox interface {
-	Pending(ctx context.Context, c *rain.Campaign) (int64, error)
-}
-
 // ReclaimerOptions are the options of a Reclaimer. All are required.
 type ReclaimerOptions struct {
 	Node
 
 	Service *Service
-	Ledger  ReclaimerLedger
-	Stock   ClosedStock
-	Outbox  Outbox
+	Ledger  *ledger.Campaigns
+	Stock   *store.Stock
+	Outbox  *confirm.Outbox
 	KeepFor time.Duration // time for which a drained campaign stays in Redis
 }
 

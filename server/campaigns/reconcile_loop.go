@@ -30,23 +30,15 @@ const (
 
 // ReconcileLoop completes interrupted commands on live campaigns: it stocks and applies. Each step is idempotent, so
 // the loops of all nodes may do the same at once. The reclaimer handles campaigns that are over.
+//
+// Node and Service are required, and Run must be started.
 type ReconcileLoop struct {
-	o ReconcileLoopOptions
-
-	done map[string]kept
-}
-
-// ReconcileLoopOptions are the options of a ReconcileLoop. All are required unless stated otherwise.
-type ReconcileLoopOptions struct {
 	Node
 
 	Service *Service
 	Rebuild func(ctx context.Context, campaign string) (Rebuilt, error) // nil: only operators rebuild campaigns
-}
 
-// NewReconcileLoop returns a reconcile loop. Its Run must be started.
-func NewReconcileLoop(o ReconcileLoopOptions) *ReconcileLoop {
-	return &ReconcileLoop{o: o, done: map[string]kept{}}
+	done map[string]kept
 }
 
 // kept is the loop's last work on a campaign.
@@ -59,8 +51,8 @@ type kept struct {
 // Run handles the campaigns once a second until ctx ends.
 func (l *ReconcileLoop) Run(ctx context.Context) error {
 	return loop.Run(ctx, loop.Spec{Part: "reconcile loop", Work: "the upkeep of the campaigns", Every: keepEvery,
-		Recoverer: l.o.Recoverer, Log: l.o.Log, Do: func(ctx context.Context) error {
-			live := l.o.Known.Live()
+		Recoverer: l.Recoverer, Log: l.Log, Do: func(ctx context.Context) error {
+			live := l.Known.Live()
 			err := l.reconcile(ctx, live)
 			dropDead(l.done, live)
 			return err
@@ -70,7 +62,7 @@ func (l *ReconcileLoop) Run(ctx context.Context) error {
 // reconcile handles each campaign, and returns the last error. A campaign that fails or panics delays no other.
 func (l *ReconcileLoop) reconcile(ctx context.Context, live []*rain.Campaign) (failed error) {
 	for _, c := range live {
-		if err := l.o.Recoverer.Try("reconcile loop", func() error { return l.keep(ctx, c) }); err != nil {
+		if err := l.Recoverer.Try("reconcile loop", func() error { return l.keep(ctx, c) }); err != nil {
 			failed = fmt.Errorf("campaign %s, %s: %w", c.ID, c.Status, err)
 		}
 	}
@@ -78,7 +70,10 @@ func (l *ReconcileLoop) reconcile(ctx context.Context, live []*rain.Campaign) (f
 }
 
 func (l *ReconcileLoop) keep(ctx context.Context, c *rain.Campaign) error {
-	now := l.o.Clock()
+	if l.done == nil {
+		l.done = map[string]kept{}
+	}
+	now := l.Clock()
 	switch {
 	case c.Status == rain.Closed, now >= c.ExpiresAt:
 		return nil // the reclaimer's
@@ -97,7 +92,7 @@ func (l *ReconcileLoop) restock(ctx context.Context, c *rain.Campaign, now int64
 	}
 	was.at = now
 	l.done[c.ID] = was
-	_, err := l.o.Service.Stock(ctx, c.ID)
+	_, err := l.Service.Stock(ctx, c.ID)
 	return err
 }
 
@@ -111,15 +106,15 @@ func (l *ReconcileLoop) enforce(ctx context.Context, c *rain.Campaign, now int64
 	if was.revision >= c.Revision && now-was.at < every {
 		return nil
 	}
-	err := l.o.Service.Enforce(ctx, c)
+	err := l.Service.Enforce(ctx, c)
 	if lost := errors.Is(err, store.ErrNoState); lost && !was.lost {
 		was.lost = true
 		l.done[c.ID] = was
-		l.o.Bus.Alarm("state_lost", c.ID, l.advice(c.ID))
+		l.Bus.Alarm("state_lost", c.ID, l.advice(c.ID))
 	}
-	if errors.Is(err, store.ErrNoState) && l.o.Rebuild != nil {
+	if errors.Is(err, store.ErrNoState) && l.Rebuild != nil {
 		// With --confirm stream every win of a notified player is in the stream, so the rebuild loses none.
-		_, err = l.o.Rebuild(ctx, c.ID)
+		_, err = l.Rebuild(ctx, c.ID)
 		if errors.Is(err, ErrRebuilding) {
 			return nil // and check again in the next round: the rebuilding node may die
 		}
@@ -138,7 +133,7 @@ func (l *ReconcileLoop) enforce(ctx context.Context, c *rain.Campaign, now int64
 
 // advice returns the text of the alarm about a campaign that Redis has lost.
 func (l *ReconcileLoop) advice(campaign string) string {
-	if l.o.Rebuild != nil {
+	if l.Rebuild != nil {
 		return "redis has lost the campaign's state and its taps are unavailable; it is being rebuilt"
 	}
 	return "redis has lost the campaign's state and its taps are unavailable: run redrain rebuild " + campaign

@@ -61,8 +61,8 @@ func TestAPanicHoldsUpNoOtherCampaign(t *testing.T) {
 		stock := &tornStock{applied: map[string]int{}}
 		node := memoryNode(known, known, func() int64 { return time.Now().UnixMilli() })
 		node.Recoverer, node.Log = recoverer, logger
-		loop := NewReconcileLoop(ReconcileLoopOptions{Node: node,
-			Service: NewService(ServiceOptions{Node: node, Ledger: memoryLedger{}, Stock: stock})})
+		loop := &ReconcileLoop{Node: node,
+			Service: NewService(ServiceOptions{Node: node, Ledger: memoryLedger{}, Stock: stock})}
 		stop := testenv.Run(t, loop.Run)
 		time.Sleep(keepEvery + keepEvery/2) // of the bubble's clock: two rounds
 		synctest.Wait()

@@ -87,9 +87,9 @@ func newUpkeepOn(t *testing.T, addr string, db *sqldb.DB) *upkeep {
 	})
 	u.node = Node{Name: "test", Leases: u.ledger.Leases, Known: u.registry, Bus: u.bus, Clock: clock, Log: log}
 	u.service = NewService(ServiceOptions{Node: u.node, Ledger: u.ledger.Campaigns, Stock: u.grabber})
-	u.loop = NewReconcileLoop(ReconcileLoopOptions{Node: u.node, Service: u.service})
+	u.loop = &ReconcileLoop{Node: u.node, Service: u.service}
 	u.reclaim = NewReclaimer(ReclaimerOptions{
-		Node: u.node, Service: u.service, Ledger: u.ledger.Campaigns, Stock: u.grabber, Outbox: u.grabber,
+		Node: u.node, Service: u.service, Ledger: u.ledger.Campaigns, Stock: u.grabber.Stock, Outbox: u.grabber.Outbox,
 		KeepFor: 24 * time.Hour,
 	})
 	testenv.Must(t, testenv.Err(u.ledger.Sponsors.Deposit(t.Context(), "acme", "first", 1_000_000_000)))

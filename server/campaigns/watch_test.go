@@ -95,7 +95,7 @@ func TestARedisThatWentBack(t *testing.T) {
 			look()
 			l.quiet()
 			l.wantNoTaps(c)
-			l.loop.o.Rebuild = l.rebuilder.Rebuild // as with --confirm stream
+			l.loop.Rebuild = l.rebuilder.Rebuild // as with --confirm stream
 			testenv.Must(t, l.loop.keep(t.Context(), c))
 			l.alarm("state_lost", c.ID)
 			l.wantLost(c, 0)

@@ -27,7 +27,6 @@ type Bus struct {
 	log      *slog.Logger
 	doubtful chan doubtful
 	refused  refusals
-	few      fewness
 }
 
 // NewBus returns the bus of the nodes that share a namespace. Its Run must be started.
@@ -45,7 +44,6 @@ func NewBus(nc *nats.Conn, o BusOptions) *Bus {
 const (
 	topicChanged  = "changed"
 	topicSettled  = "settled"
-	topicPacked   = "settledall"
 	topicWon      = "won"
 	topicFigures  = "figures"
 	topicSoldOut  = "soldout"
@@ -81,15 +79,13 @@ func (b *Bus) send(subject string, notice []byte) error {
 
 // Changed notifies the other nodes of a newer version of a campaign.
 func (b *Bus) Changed(camp *rain.Campaign) {
-	if err := b.publish(topicChanged, camp.ID, changedNotice{Revision: camp.Revision}); err != nil {
+	if err := b.publish(topicChanged, camp.ID, camp.Revision); err != nil {
 		b.log.Warn("notify other nodes of a change; they see it at their next refresh", "campaign", camp.ID, "err", err)
 	}
 }
 
 // SoldOut notifies all nodes that a lane of a campaign has no stock left, nor in flight between its shards.
-func (b *Bus) SoldOut(campaign string, lane rain.Lane) {
-	b.hint(topicSoldOut, campaign, soldOutNotice{Lane: lane})
-}
+func (b *Bus) SoldOut(campaign string, lane rain.Lane) { b.hint(topicSoldOut, campaign, lane) }
 
 // Dry notifies the mover that a shard is empty while taps wait on this node.
 func (b *Bus) Dry(campaign string, shard, taps int) {
@@ -97,9 +93,7 @@ func (b *Bus) Dry(campaign string, shard, taps int) {
 }
 
 // Restocked notifies all nodes that stock has come to a shard.
-func (b *Bus) Restocked(campaign string, shard int) {
-	b.hint(topicStocked, campaign, stockedNotice{Shard: shard})
-}
+func (b *Bus) Restocked(campaign string, shard int) { b.hint(topicStocked, campaign, shard) }
 
 // hint publishes a notice that other nodes can do without: they find out later.
 func (b *Bus) hint(topic, campaign string, notice any) {
@@ -131,42 +125,17 @@ func (b *Bus) Alarm(code, campaign, message string) {
 // wonAtOnce is the number of a batch's winners that are shown: a room shows no more.
 const wonAtOnce = 10
 
-// Settled notifies the players' nodes of settled claims of a campaign, and all nodes of the newest winners. A player's
-// claims are in one notice.
-func (b *Bus) Settled(ctx context.Context, campaign string, settlements []posting.Settlement) error {
+// Settled notifies all nodes of settled claims of a campaign, and of its newest winners. Each node skips the players of
+// other nodes: that costs less than a notice for each player.
+func (b *Bus) Settled(campaign string, settlements []posting.Settlement) error {
 	var failed error
-	if b.fewNodes(ctx) {
-		for notice := range packed(campaign, settlements) {
-			failed = errors.Join(failed, b.send(b.subject(topicPacked, campaign), notice.text()))
-		}
-	} else {
-		for g, notice := range grouped(campaign, settlements) {
-			failed = errors.Join(failed, b.send(b.subject(topicSettled, g), notice.text()))
-		}
+	for _, notice := range settledNotices(campaign, settlements) {
+		failed = errors.Join(failed, b.send(b.subject(topicSettled, campaign), notice.text()))
 	}
 	if won := newest(settlements); len(won.Winners) > 0 {
 		b.hint(topicWon, campaign, won)
 	}
 	return failed
-}
-
-// grouped returns the notices of settlements by the players' groups.
-func grouped(campaign string, settlements []posting.Settlement) map[string]*Settled {
-	groups := make(map[string]*Settled, len(settlements))
-	for _, i := range byPlayer(settlements) {
-		g := group(settlements[i].User)
-		if groups[g] == nil {
-			groups[g] = &Settled{Campaign: campaign}
-		}
-		groups[g].Claims = append(groups[g].Claims, claimOf(&settlements[i]))
-	}
-	return groups
-}
-
-func claimOf(s *posting.Settlement) SettledClaim {
-	return SettledClaim{
-		Claim: s.Claim, User: s.User, Packet: s.Packet, Drop: s.Drop, Amount: s.Amount, Balance: s.Balance,
-	}
 }
 
 // newest returns the last settlements with new wins.
@@ -204,6 +173,7 @@ func (b *Bus) OnNodes(node string, n presence.Notice) { b.hint(topicPlayer, node
 // Listener holds a node's functions for the notices of all nodes, including itself.
 type Listener struct {
 	Changed func(campaign string, revision int64)
+	Settled func(campaign string, n Settled)
 	Won     func(campaign string, n Won)
 	Figures func(campaign string, n Figures)
 	SoldOut func(campaign string, lane rain.Lane)
@@ -226,24 +196,21 @@ type Listener struct {
 // must not wait. With a nil recoverer, panics there are logged only.
 func (b *Bus) Listen(recoverer *loop.Recoverer, l Listener) error {
 	for _, err := range []error{
-		subscribe(b, recoverer, topicChanged, func(campaign string, n changedNotice) {
-			l.Changed(campaign, n.Revision)
-		}),
-		subscribe(b, recoverer, topicWon, l.Won),
-		subscribe(b, recoverer, topicFigures, l.Figures),
-		subscribe(b, recoverer, topicSoldOut, func(campaign string, n soldOutNotice) { l.SoldOut(campaign, n.Lane) }),
-		subscribe(b, recoverer, topicDry, l.Dry),
-		subscribe(b, recoverer, topicStocked, func(campaign string, n stockedNotice) {
-			l.Restocked(campaign, n.Shard)
-		}),
-		subscribe(b, recoverer, topicRestored, func(campaign string, _ struct{}) { l.Restored(campaign) }),
-		subscribe(b, recoverer, topicMoney, func(_ string, n Withdrawn) { l.Withdrawn(n) }),
-		subscribe(b, recoverer, topicSanction, func(string, struct{}) { l.Sanctioned() }),
-		subscribe(b, recoverer, topicVerdict, func(string, struct{}) { l.Judged() }),
-		subscribe(b, recoverer, topicLists, func(string, struct{}) { l.Listed() }),
-		subscribeTo(b, recoverer, topicPlayer, cmp.Or(l.Node, noCampaign),
+		subscribe(b, recoverer, topicChanged, "*", readJSON, l.Changed),
+		subscribe(b, recoverer, topicSettled, "*", readSettled, l.Settled),
+		subscribe(b, recoverer, topicWon, "*", readJSON, l.Won),
+		subscribe(b, recoverer, topicFigures, "*", readJSON, l.Figures),
+		subscribe(b, recoverer, topicSoldOut, "*", readJSON, l.SoldOut),
+		subscribe(b, recoverer, topicDry, "*", readJSON, l.Dry),
+		subscribe(b, recoverer, topicStocked, "*", readJSON, l.Restocked),
+		subscribe(b, recoverer, topicRestored, "*", readJSON, func(campaign string, _ struct{}) { l.Restored(campaign) }),
+		subscribe(b, recoverer, topicMoney, "*", readJSON, func(_ string, n Withdrawn) { l.Withdrawn(n) }),
+		subscribe(b, recoverer, topicSanction, "*", readJSON, func(string, struct{}) { l.Sanctioned() }),
+		subscribe(b, recoverer, topicVerdict, "*", readJSON, func(string, struct{}) { l.Judged() }),
+		subscribe(b, recoverer, topicLists, "*", readJSON, func(string, struct{}) { l.Listed() }),
+		subscribe(b, recoverer, topicPlayer, cmp.Or(l.Node, noCampaign), readJSON,
 			func(_ string, n presence.Notice) { l.OnNodes(n) }),
-		subscribe(b, recoverer, topicAlarm, func(_ string, n Alarm) { l.Alarm(n) }),
+		subscribe(b, recoverer, topicAlarm, "*", readJSON, func(_ string, n Alarm) { l.Alarm(n) }),
 	} {
 		if err != nil {
 			return fmt.Errorf("subscribe to the other nodes: %w", err)
@@ -252,37 +219,28 @@ func (b *Bus) Listen(recoverer *loop.Recoverer, l Listener) error {
 	return nil
 }
 
-func subscribe[T any](b *Bus, recoverer *loop.Recoverer, topic string, handle func(campaign string, notice T)) error {
-	return subscribeTo(b, recoverer, topic, "*", handle)
-}
-
-// subscribeTo subscribes to the notices of one campaign or node, "*" for all.
-func subscribeTo[T any](b *Bus, recoverer *loop.Recoverer, topic, of string, handle func(of string, notice T)) error {
+// subscribe subscribes to the notices of one campaign or node, "*" for all.
+func subscribe[T any](b *Bus, recoverer *loop.Recoverer, topic, of string, read func([]byte) (T, error),
+	handle func(of string, notice T)) error {
 	prefix := b.subject(topic, "")
 	_, err := b.nc.Subscribe(prefix+of, func(m *nats.Msg) {
 		b.receive(m, func(data []byte) {
-			if notice, ok := decode[T](b, m.Subject, data); ok {
-				recoverer.Do("bus", func() { handle(m.Subject[len(prefix):], notice) })
+			notice, err := read(data)
+			if err != nil {
+				b.refused.unreadable.Inc()
+				b.log.Warn("decode a message of another node; check that all nodes have one version", "subject",
+					m.Subject, "err", err)
+				return
 			}
+			recoverer.Do("bus", func() { handle(m.Subject[len(prefix):], notice) })
 		})
 	})
 	return err
 }
 
-// decode parses a notice. If that fails, it logs the error.
-func decode[T any](b *Bus, subject string, data []byte) (notice T, ok bool) {
-	err := json.Unmarshal(data, &notice)
-	return notice, b.readable(subject, err)
-}
-
-// readable reports whether a notice was parsed, and logs an error.
-func (b *Bus) readable(subject string, err error) bool {
-	if err != nil {
-		b.refused.unreadable.Inc()
-		b.log.Warn("decode a message of another node; check that all nodes have one version", "subject", subject,
-			"err", err)
-	}
-	return err == nil
+func readJSON[T any](data []byte) (notice T, err error) {
+	err = json.Unmarshal(data, &notice)
+	return notice, err
 }
 
 // IsUnavailable reports whether an error means that NATS cannot be reached for now.

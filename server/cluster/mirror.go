@@ -28,7 +28,8 @@ type MirrorOptions[R any] struct {
 }
 
 // Mirror keeps a copy of a small table that every node needs: bans, verdicts, lists. It reads the changes after a hint
-// from another node, and every two seconds. Its Run must be started. A nil Mirror ignores hints.
+// from another node, and every two seconds. Its Run must be started. A nil Mirror
+// reads nothing.
 type Mirror[R any] struct {
 	o    MirrorOptions[R]
 	wake loop.Wake
@@ -42,6 +43,9 @@ func NewMirror[R any](o MirrorOptions[R]) *Mirror[R] { return &Mirror[R]{o: o, w
 
 // Load reads everything, and follows nothing: no player was admitted yet.
 func (m *Mirror[R]) Load(ctx context.Context) error {
+	if m == nil {
+		return nil
+	}
 	_, err := m.read(ctx)
 	return err
 }

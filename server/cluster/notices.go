@@ -6,7 +6,7 @@ import (
 	"redrain/rain"
 )
 
-// Settled reports claims of one campaign that are in the ledger, of players of one group.
+// Settled reports claims of one campaign that are in the ledger.
 type Settled struct {
 	Campaign string
 	Claims   []SettledClaim
@@ -43,10 +43,6 @@ type Figures struct {
 	Nameless []string `json:"nameless,omitempty"`
 }
 
-type changedNotice struct {
-	Revision int64 `json:"revision"`
-}
-
 // Withdrawn reports that a player's withdrawal has ended, or waits for its player.
 type Withdrawn struct {
 	Withdrawal wire.Withdrawal `json:"withdrawal"`
@@ -58,14 +54,6 @@ type DryShard struct {
 	Shard int    `json:"shard"`
 	Node  string `json:"node"` // the sender
 	Taps  int    `json:"taps"` // that wait on it
-}
-
-type soldOutNotice struct {
-	Lane rain.Lane `json:"lane"`
-}
-
-type stockedNotice struct {
-	Shard int `json:"shard"`
 }
 
 // Alarm is an event that needs an operator.

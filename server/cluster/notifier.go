@@ -34,22 +34,17 @@ func NewNotifier(ranking Ranking, bus *Bus, log *slog.Logger) *Notifier {
 func (n *Notifier) Settled(ctx context.Context, settlements []posting.Settlement) {
 	ctx, cancel := context.WithTimeout(ctx, timeout.Backend)
 	defer cancel()
-	n.notify(ctx, settlements)
-	n.rank(ctx, settlements)
-}
-
-// notify notifies the nodes, campaign by campaign.
-func (n *Notifier) notify(ctx context.Context, settlements []posting.Settlement) {
 	byCampaign := map[string][]posting.Settlement{}
 	for _, s := range settlements {
 		byCampaign[s.Campaign] = append(byCampaign[s.Campaign], s)
 	}
 	for campaign, group := range byCampaign {
-		if err := n.bus.Settled(ctx, campaign, group); err != nil {
+		if err := n.bus.Settled(campaign, group); err != nil {
 			n.log.Warn("notify players of a settlement; their next welcome has it", "campaign", campaign, "err",
 				err)
 		}
 	}
+	n.rank(ctx, settlements)
 }
 
 // Retried notifies the nodes of claims that an operator's retry of dead letters has settled.

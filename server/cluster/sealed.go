@@ -158,7 +158,6 @@ type BusOptions struct {
 	RefreshSeals func(ctx context.Context) error
 	// Forged is called with notices that no node of this installation has sent. Nil: they are logged only.
 	Forged     func(count int, reason string)
-	Nodes      Nodes      // nil: settlements are always sent by groups
 	Clock      rain.Clock // the cluster's time
 	Registerer prometheus.Registerer
 	Log        *slog.Logger

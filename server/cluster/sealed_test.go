@@ -44,6 +44,7 @@ func newBeliever(t *testing.T, nc *nats.Conn, o BusOptions) *believer {
 	note := func(topic string) func(string) { return func(campaign string) { h.note(topic + " " + campaign) } }
 	err := h.Listen(nil, Listener{
 		Changed: func(campaign string, _ int64) { note(topicChanged)(campaign) },
+		Settled: func(campaign string, _ Settled) { note(topicSettled)(campaign) },
 		Won:     func(campaign string, _ Won) { note(topicWon)(campaign) },
 		Figures: func(campaign string, _ Figures) { note(topicFigures)(campaign) },
 		SoldOut: func(campaign string, _ rain.Lane) { note(topicSoldOut)(campaign) }, Restored: note(topicRestored),
@@ -53,13 +54,10 @@ func newBeliever(t *testing.T, nc *nats.Conn, o BusOptions) *believer {
 		Withdrawn: func(Withdrawn) { note(topicMoney)("") },
 	})
 	testenv.Must(t, err)
-	audience := NewAudience(h.Bus, nil, func(campaign string, _ Settled) { note(topicSettled)(campaign) })
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { _ = h.Run(ctx) })
-	running.Go(func() { _ = audience.Run(ctx) })
 	t.Cleanup(func() { cancel(); running.Wait() })
-	audience.Join(t.Context(), "u")
 	testenv.Must(t, nc.Flush())
 	return h
 }
@@ -98,14 +96,10 @@ func everything(t *testing.T, b *Bus) (topics []string) {
 	b.Restored("c")
 	b.Alarm("code", "c", "message")
 	err := errors.Join(b.Withdrawn(Withdrawn{}),
-		b.Settled(t.Context(), "c", []posting.Settlement{{Campaign: "c", Claim: "c-1", User: "u"}}))
-	alone := b.o
-	alone.Nodes = &nodesNow{n: 1}
-	err = errors.Join(err, NewBus(b.nc, alone).Settled(t.Context(), "c",
-		[]posting.Settlement{{Campaign: "c", Claim: "c-2", User: "u"}}))
+		b.Settled("c", []posting.Settlement{{Campaign: "c", Claim: "c-1", User: "u"}}))
 	testenv.Must(t, err)
 	return []string{topicChanged, topicWon, topicFigures, topicSoldOut, topicDry, topicStocked, topicRestored,
-		topicAlarm, topicMoney, topicSettled, topicPacked}
+		topicAlarm, topicMoney, topicSettled}
 }
 
 // Who can write to NATS makes nodes tell nothing: no kind of notice is believed that is not sealed, that is sealed with
@@ -194,7 +188,7 @@ func TestANewerKeyOfANotice(t *testing.T) {
 	testenv.Eventually(t, time.Minute, "one is dropped", func() bool {
 		return testutil.ToFloat64(h.refused.unchecked) == 1
 	})
-	tell(t, teller, "u", "c-1")
+	testenv.Must(t, teller.Settled("c", []posting.Settlement{{Campaign: "c", Drop: "1", User: "u"}}))
 	teller.SoldOut("kept", rain.LanePlayers)
 	h.until(t, "both are heard", func() bool { return len(h.heard) == 2 })
 	bus.SoldOut("kept", rain.LanePlayers) // with the key before

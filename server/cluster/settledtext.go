@@ -1,16 +1,38 @@
 package cluster
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
+	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
 
 // Notices of settlements are frequent: one for each player and batch. So they are lines of text, which cost a fraction
 // of JSON. The first line is the campaign, each further one a claim: packet, amount, balance, drop and player. Only the
 // player may have spaces, and no field has line breaks.
+
+// noticeClaims is the approximate number of claims in a notice.
+const noticeClaims = 256
+
+// settledNotices returns the notices of settlements. A player's claims are adjacent, in one notice.
+func settledNotices(campaign string, settlements []posting.Settlement) (notices []Settled) {
+	byPlayer := slices.SortedStableFunc(slices.Values(settlements), func(a, b posting.Settlement) int {
+		return cmp.Compare(a.User, b.User)
+	})
+	for i, s := range byPlayer {
+		if i == 0 || len(notices[len(notices)-1].Claims) >= noticeClaims && s.User != byPlayer[i-1].User {
+			notices = append(notices, Settled{Campaign: campaign})
+		}
+		n := &notices[len(notices)-1]
+		n.Claims = append(n.Claims, SettledClaim{Claim: s.Claim, User: s.User, Packet: s.Packet, Drop: s.Drop,
+			Amount: s.Amount, Balance: s.Balance})
+	}
+	return notices
+}
 
 // text encodes the notice.
 func (n *Settled) text() []byte {

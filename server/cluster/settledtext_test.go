@@ -1,10 +1,14 @@
 package cluster
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"redrain/internal/testenv"
+	"redrain/payout/ledger/posting"
 )
 
 func TestANoticeOfASettlementIsReadAsItWasWritten(t *testing.T) {
@@ -21,6 +25,30 @@ func TestANoticeOfASettlementIsReadAsItWasWritten(t *testing.T) {
 			t.Error(err, diff)
 		}
 	}
+}
+
+// The claims of many players come in few notices, and those of one player together.
+func TestNoticesOfSettlements(t *testing.T) {
+	t.Parallel()
+	var settlements []posting.Settlement
+	for claim := range 3 {
+		for player := range noticeClaims {
+			settlements = append(settlements, posting.Settlement{User: fmt.Sprintf("player-%d", player),
+				Packet: claim*noticeClaims + player, Drop: "0.1"})
+		}
+	}
+	notices, claims, in := settledNotices("c", settlements), 0, map[string]int{} // the notice that a player is in
+	for n, notice := range notices {
+		for i, c := range notice.Claims {
+			claims++
+			if before, known := in[c.User]; known && (before != n || notice.Claims[i-1].User != c.User) {
+				t.Errorf("the claims of %s are parted", c.User)
+			}
+			in[c.User] = n
+		}
+	}
+	testenv.Equal(t, len(notices), 3, "notices")
+	testenv.Equal(t, claims, len(settlements), "claims")
 }
 
 func TestWhatIsNoNoticeOfASettlementIsRefused(t *testing.T) {

@@ -51,7 +51,6 @@ type neighbours struct {
 	unsure     []rain.Win
 	told       []rain.Win // settled
 	forgotten  []string
-	listening  map[string]int // connections for whom settlements are listened for
 }
 
 // Grant takes the player's name as the token, or "<name> <when it expires, Unix ms>".
@@ -102,10 +101,6 @@ func (n *neighbours) Settled(_ string, win rain.Win) (news bool) {
 }
 
 func (n *neighbours) Forget(user string) { n.do(func() { n.forgotten = append(n.forgotten, user) }) }
-
-func (n *neighbours) Join(_ context.Context, user string) { n.do(func() { n.listening[user]++ }) }
-
-func (n *neighbours) Leave(user string) { n.do(func() { n.listening[user]-- }) }
 
 func (n *neighbours) PlayersWins(_ context.Context, _ *rain.Campaign, user string) (confirm.PlayersWins, error) {
 	found := confirm.PlayersWins{Unconfirmed: n.notYet}
@@ -197,7 +192,7 @@ type door struct {
 // openDoor makes a gateway with a campaign "c", and opens it. change may change its options.
 func openDoor(t *testing.T, n *neighbours, change func(*Options)) *door {
 	t.Helper()
-	n.listening, n.connections.list = map[string]int{}, map[string][]uint64{}
+	n.connections.list = map[string][]uint64{}
 	d := &door{
 		T: t, metrics: prometheus.NewRegistry(), log: &servertest.Log{},
 		campaign: &rain.Campaign{
@@ -212,7 +207,7 @@ func openDoor(t *testing.T, n *neighbours, change func(*Options)) *door {
 	testenv.Must(t, err)
 	d.lobby = room.NewLobby(room.Options{Log: log, ResultsMax: Replies(20)}) // as the server makes it
 	o := Options{
-		Players: n, Wins: n, Claims: n, Limits: n, Audience: n, Door: &n.door,
+		Players: n, Wins: n, Claims: n, Limits: n, Door: &n.door,
 		Connections: &n.connections, Lobby: d.lobby, Counts: live.NewCounts(),
 		Campaigns: cluster.NewRegistry(cluster.RegistryOptions{
 			Source: servertest.Campaigns{"c": d.campaign}, Known: cluster.NewKnown(), Log: log,

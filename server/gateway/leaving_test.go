@@ -6,12 +6,13 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/rain"
 	"redrain/server/cluster"
 )
 
-// forgot tells how often a player was forgotten, and for how many connections settlements are listened for.
-func (n *neighbours) forgot(user string) (times, listening int) {
+// forgot tells how often a player was forgotten.
+func (n *neighbours) forgot(user string) (times int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, who := range n.forgotten {
@@ -19,37 +20,20 @@ func (n *neighbours) forgot(user string) (times, listening int) {
 			times++
 		}
 	}
-	return times, n.listening[user]
+	return times
 }
 
-// A player is known to the node, and listened for, until the last connection has gone.
+// A player is known to the node until the last connection has gone.
 func TestAPlayerIsForgottenWithTheLastConnection(t *testing.T) {
 	n := &neighbours{}
-	n.wins = func(user string) ([]rain.Win, error) {
-		if _, listening := n.forgot(user); listening == 0 {
-			t.Error("the player's wins are read before settlements are listened for")
-		}
-		return nil, nil
-	}
 	d := openDoor(t, n, nil)
 	first, second := d.play("u"), d.play("u")
 	_ = first.conn.Close()
 	d.emptied(1)
-	if times, listening := n.forgot("u"); times != 0 || listening != 1 {
-		t.Errorf("forgotten %d times, listened for %d", times, listening)
-	}
+	testenv.Equal(t, n.forgot("u"), 0, "times forgotten with a connection left")
 	_ = second.conn.Close()
 	d.emptied(0)
-	if times, listening := n.forgot("u"); times != 1 || listening != 0 {
-		t.Errorf("forgotten %d times, listened for %d", times, listening)
-	}
-	refused := d.connect()
-	refused.say(`{"type":"hello","token":"v","campaign":"nowhere"}`)
-	refused.closed()
-	d.emptied(0)
-	if _, listening := n.forgot("v"); listening != 0 {
-		t.Errorf("listened for %d connections of who was refused", listening)
-	}
+	testenv.Equal(t, n.forgot("u"), 1, "times forgotten")
 }
 
 // Who comes back while the old connection is still there brings their wins with the welcome: the end of the old one
@@ -73,9 +57,7 @@ func TestWhoComesBackIsNotForgotten(t *testing.T) {
 	d.emptied(1)
 	close(goOn)
 	again.hear("welcome")
-	if times, _ := n.forgot("u"); times != 0 {
-		t.Errorf("forgotten %d times", times)
-	}
+	testenv.Equal(t, n.forgot("u"), 0, "times forgotten")
 }
 
 // A notice that comes twice is told once to each connection, and what is new in it all the same.

@@ -48,12 +48,6 @@ type Limits interface {
 	Allow(ctx context.Context, name, key string, rate, burst float64) (ok bool, after time.Duration, err error)
 }
 
-// Audience holds the players who are notified of settlements. [cluster.Audience] implements it.
-type Audience interface {
-	Join(ctx context.Context, user string)
-	Leave(user string)
-}
-
 // Door admits players to the rooms of campaigns with a limited capacity. [admission.Door] implements it.
 type Door interface {
 	// Enter returns whether a player is admitted, else the queue position. Leave is called for each admitted
@@ -89,7 +83,6 @@ type Options struct {
 	Claims    Claims
 	Amounts   *rain.AmountsCache // ranks a win among all packets; nil: results have no rank
 	Limits    Limits
-	Audience  Audience
 	Banned    func(user string) bool // nil: no player is
 	// MayPlay returns an error unless a player may take part in a campaign: standing.ErrNotInvited,
 	// standing.ErrDenied, or the reason for which the check failed. Nil: every player may.

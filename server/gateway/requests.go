@@ -103,8 +103,6 @@ func (s *session) greet(req wire.Request) {
 		s.refuseHello(ctx, room.CodeExpired, expired)
 		return
 	}
-	// Before the welcome is read: settlements from here on are received.
-	s.g.o.Audience.Join(ctx, user)
 	s.listens, s.since, s.n = user, s.g.o.Clock(), s.g.numbers.Add(1)
 	s.person = s.g.people.add(user, s)
 	s.g.people.name(user, s.g.o.Face(grant))

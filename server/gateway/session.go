@@ -40,7 +40,7 @@ type session struct {
 	watches bool            // does not play, and is not counted as a player
 	asking  *risk.Caller    // the player of the hello, until the risk system was asked; nil: no check
 	hand    *risk.Hand      // the tap profile; nil: none
-	listens string          // the player whose settlements are received, "" before hello
+	listens string          // the player, from hello on
 	person  *person         // nil before hello
 	n       uint64          // its number among this node's connections; 0 before hello
 	seat    *seat           // nil before hello
@@ -65,7 +65,6 @@ func (s *session) close() {
 	s.g.o.Lobby.Leave(s.member)
 	s.member.Gone()
 	if s.listens != "" {
-		s.g.o.Audience.Leave(s.listens)
 		s.g.people.remove(s.listens, s)
 	}
 	if s.user != "" && s.n != 0 {

@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"slices"
 
 	"redrain/internal/wire"
 	"redrain/server/cluster"
@@ -24,27 +25,18 @@ func (f *Figures) faces(ctx context.Context, lists ...[]cluster.Winner) (map[str
 	if f.o.Names == nil {
 		return nil, nil
 	}
-	var all, nameless []string
-	seen := map[string]bool{}
-	for _, list := range lists {
-		for _, user := range users(list) {
-			if !seen[user] {
-				seen[user] = true
-				all = append(all, user)
-			}
-		}
-	}
+	all := users(slices.Concat(lists...))
+	slices.Sort(all)
+	all = slices.Compact(all)
 	faces, err := f.o.Names.Faces(ctx, all)
 	if err != nil {
 		f.o.Log.Debug("read players' names; the room is shown masked ids", "err", err)
 		return nil, nil
 	}
-	for _, user := range all {
-		if _, known := faces[user]; !known {
-			nameless = append(nameless, user)
-		}
-	}
-	return faces, nameless
+	return faces, slices.DeleteFunc(all, func(user string) bool {
+		_, known := faces[user]
+		return known
+	})
 }
 
 // called passes the wanted profiles to Names.

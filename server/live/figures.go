@@ -342,27 +342,15 @@ func (f *Figures) levels(ctx context.Context, c *rain.Campaign) (levels store.Le
 // Stats gathers a campaign's figures from Redis and the ledger.
 func (f *Figures) Stats(ctx context.Context, c *rain.Campaign) (Stats, error) {
 	levels, gone, err := f.levels(ctx, c)
-	if err != nil {
-		return Stats{}, err
-	}
-	nodes, err := f.reported(ctx, c.ID)
-	if err != nil {
-		return Stats{}, err
-	}
-	waiting, seated, err := f.o.Door.Counts(ctx, c)
-	if err != nil {
+	nodes, failed := f.reported(ctx, c.ID)
+	waiting, seated, uncounted := f.o.Door.Counts(ctx, c)
+	if err := errors.Join(err, failed, uncounted); err != nil {
 		return Stats{}, err
 	}
 	paid, amount, err := f.o.Paid.Paid(ctx, c.ID)
-	if err != nil {
-		return Stats{}, err
-	}
-	_, back, err := f.o.Paid.GivenBack(ctx, c.ID)
-	if err != nil {
-		return Stats{}, err
-	}
-	dead, deadWins, err := f.o.Dead.Dead(ctx, c.ID)
-	if err != nil {
+	_, back, failed := f.o.Paid.GivenBack(ctx, c.ID)
+	dead, deadWins, uncounted := f.o.Dead.Dead(ctx, c.ID)
+	if err := errors.Join(err, failed, uncounted); err != nil {
 		return Stats{}, err
 	}
 	if gone && c.Drained {

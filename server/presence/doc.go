@@ -1,6 +1,6 @@
 // Package presence tracks which players are on which node. A [Tracker] counts the members of groups on this node and
 // writes them to Redis or NATS. It writes arrivals and departures in batches. It writes all members again from time to
-// time, so that those of a dead node expire. Admission, addresses and the audience of settlements use one each.
+// time, so that those of a dead node expire. Admission, addresses and connections use one each.
 //
 // [Connections] tracks each player's connections over all nodes. It ends the oldest if a player has too many, and
 // counts the player's nodes, which share the tap rate.

@@ -28,13 +28,10 @@ func (t *Tracker[G, M]) Keep(ctx context.Context) (failed error) {
 	return errors.Join(failed, t.flushPending(ctx, tried))
 }
 
-// all returns the members of this node; none if they are not kept alive.
+// all returns the members of this node.
 func (t *Tracker[G, M]) all() (all []key[G, M]) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.o.Every == 0 {
-		return nil
-	}
 	for group, members := range t.groups {
 		for one := range members {
 			all = append(all, key[G, M]{group, one})
@@ -78,7 +75,7 @@ func (t *Tracker[G, M]) flush(ctx context.Context, some []key[G, M]) error {
 	return err
 }
 
-// take returns the changes of some members. waiting are the channels of those for which callers of Enter wait.
+// take returns the changes of some members. waiting are the channels of those for which callers wait.
 func (t *Tracker[G, M]) take(some []key[G, M]) (changes []Change[G, M], waiting map[key[G, M]]chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -108,15 +105,12 @@ func (t *Tracker[G, M]) release(waiting map[key[G, M]]chan struct{}) {
 	}
 }
 
-// restore makes changes that could not be written pending again, unless there are newer ones. Members who are here stay
-// out of that if Keep writes all members. It needs t.mu.
+// restore makes departures that could not be written pending again, unless there are newer changes: Keep writes all
+// members who are here. It needs t.mu.
 func (t *Tracker[G, M]) restore(changes []Change[G, M]) {
 	for _, c := range changes {
 		k := key[G, M]{c.Group, c.Member}
-		if _, isNewer := t.pending[k]; isNewer || c.State == Here && t.o.Every > 0 {
-			continue
-		}
-		if t.has(k.group, k.member) == (c.State == Here) {
+		if _, isNewer := t.pending[k]; !isNewer && c.State != Here && !t.has(k.group, k.member) {
 			t.pending[k] = c.State
 		}
 	}

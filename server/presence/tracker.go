@@ -35,8 +35,7 @@ type Options[G, M comparable] struct {
 	// Flush writes changes to where all nodes see them, at most 500. After an error or a panic the same changes come
 	// again, except for members whose state has changed meanwhile. One Flush runs at a time.
 	Flush func(ctx context.Context, changes []Change[G, M]) error
-	// Every is the interval at which all members of this node are written again; 0: never. Members that are not written
-	// again expire for the readers.
+	// Every is the interval at which all members of this node are written again. Others expire for the readers.
 	Every time.Duration
 	// LeavesLate delays departures to the next write of all members, so that a member may come back meanwhile.
 	LeavesLate bool
@@ -49,7 +48,7 @@ const (
 	atOnce = 500
 	// flushWithin limits a flush.
 	flushWithin = 5 * time.Second
-	// enterWithin is the longest wait of Enter.
+	// enterWithin is the longest wait for a new member.
 	enterWithin = 500 * time.Millisecond
 	// retryFirst and retryMost are the pauses after a failed flush.
 	retryFirst, retryMost = 100 * time.Millisecond, 5 * time.Second
@@ -112,12 +111,7 @@ func (t *Tracker[G, M]) add(group G, one M) member {
 	return m
 }
 
-// Enter counts a connection of a member and writes it. It returns when all nodes can see it, after half a second, or at
-// once while flushes fail.
-func (t *Tracker[G, M]) Enter(ctx context.Context, group G, one M) {
-	t.wait(ctx, t.enter(group, one))
-}
-
+// wait waits until all nodes can see a member, at most enterWithin.
 func (t *Tracker[G, M]) wait(ctx context.Context, written <-chan struct{}) {
 	if written == nil {
 		return
@@ -132,7 +126,8 @@ func (t *Tracker[G, M]) wait(ctx context.Context, written <-chan struct{}) {
 	}
 }
 
-// enter returns a channel that is closed when the member is written; nil if no wait is needed.
+// enter counts a connection of a member and writes it, and closes written afterwards. written is nil if no wait is
+// needed, also while flushes fail.
 func (t *Tracker[G, M]) enter(group G, one M) (written <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

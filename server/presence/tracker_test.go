@@ -58,11 +58,12 @@ func TestTracker(t *testing.T) {
 		tr := NewTracker(Options[string, int]{Part: "test", Work: "writing", Flush: b.write, Every: time.Minute,
 			Log: slog.New(slog.DiscardHandler)})
 		stop := testenv.Run(t, func(ctx context.Context) error { return tr.Run(ctx) })
+		enter := func(group string, one int) { tr.wait(t.Context(), tr.enter(group, one)) }
 		wait := func(d time.Duration) { <-time.After(d) }
 
-		tr.Enter(t.Context(), "a", 1)
+		enter("a", 1)
 		b.wrote(t, "one has come", "a1 here")
-		tr.Enter(t.Context(), "a", 1)
+		enter("a", 1)
 		if !tr.Add("a", 2) || tr.Add("a", 2) {
 			t.Error("the first connection is not told from the second")
 		}
@@ -89,23 +90,23 @@ func TestTracker(t *testing.T) {
 		b.wrote(t, "an orphan", "b7 left")
 
 		b.set(errors.New("away"))
-		tr.Enter(t.Context(), "c", 1)
+		enter("c", 1)
 		synctest.Wait()
 		began := time.Now()
-		tr.Enter(t.Context(), "c", 2)
-		tr.Enter(t.Context(), "c", 3)
+		enter("c", 2)
+		enter("c", 3)
 		if took := time.Since(began); took > 0 {
 			t.Errorf("waited for %v while flushes fail", took)
 		}
 		tr.Leave("b", 8, Left)
 		tr.Leave("c", 2, Left)
 		tr.Leave("c", 3, Left)
-		tr.Enter(t.Context(), "c", 3)
+		enter("c", 3)
 		wait(10 * time.Second)
 		b.set(nil)
 		wait(retryMost)
 		b.wrote(t, "after an outage", "b8 left", "c1 here", "c2 left", "c3 here")
-		if tr.Groups() != 1 || tr.Count("c") != 2 || len(tr.Members("c")) != 2 || tr.Has("c", 2) || !tr.Has("c", 3) {
+		if tr.Groups() != 1 || len(tr.Members("c")) != 2 || tr.Has("c", 2) || !tr.Has("c", 3) {
 			t.Errorf("%v", tr.groups)
 		}
 		tr.o.LeavesLate = true
@@ -117,7 +118,7 @@ func TestTracker(t *testing.T) {
 		b.wrote(t, "one has come back", "c1 left", "c3 here")
 		stop()
 		began = time.Now()
-		tr.Enter(t.Context(), "d", 1)
+		enter("d", 1)
 		if took := time.Since(began); took > 0 {
 			t.Errorf("waited for %v after the end", took)
 		}
@@ -181,7 +182,7 @@ func TestEnterWaits(t *testing.T) {
 		quiet := slog.New(slog.DiscardHandler)
 		recoverer, err := loop.NewRecoverer(nil, quiet, nil)
 		testenv.Must(t, err)
-		tr := NewTracker(Options[string, int]{Part: "test", Recoverer: recoverer, Log: quiet,
+		tr := NewTracker(Options[string, int]{Part: "test", Every: time.Hour, Recoverer: recoverer, Log: quiet,
 			Flush: func(context.Context, []Change[string, int]) error {
 				d := time.Duration(takes.Load())
 				if d == 0 {
@@ -198,7 +199,7 @@ func TestEnterWaits(t *testing.T) {
 			began := time.Now()
 			var all sync.WaitGroup
 			for range 3 {
-				all.Go(func() { tr.Enter(t.Context(), "g", i) })
+				all.Go(func() { tr.wait(t.Context(), tr.enter("g", i)) })
 			}
 			all.Wait()
 			testenv.Equal(t, time.Since(began), test.want, "wait for a flush of %v", test.flush)

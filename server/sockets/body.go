@@ -34,7 +34,7 @@ func (t *Table) guardBody(w http.ResponseWriter, r *http.Request) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return
 	}
-	b := &body{ReadCloser: r.Body, conn: http.NewResponseController(w), slow: t.metrics.cut[cutBody],
+	b := &body{ReadCloser: r.Body, conn: http.NewResponseController(w), slow: t.metrics.cut.WithLabelValues(cutBody),
 		began: time.Now()}
 	b.extend()
 	r.Body = b

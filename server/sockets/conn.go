@@ -118,7 +118,7 @@ func (c *conn) Write(p []byte) (n int, err error) {
 		if err != nil {
 			var late net.Error
 			if errors.As(err, &late) && late.Timeout() {
-				c.table.metrics.cut[cutReader].Inc()
+				c.table.metrics.cut.WithLabelValues(cutReader).Inc()
 			}
 			return n, err
 		}

@@ -35,7 +35,7 @@ func (t *Table) Handler(next http.Handler) http.Handler {
 		if t.isNarrow(c) {
 			w.Header().Set("Connection", "close") // the next one may need it more
 			if !monitoring[r.URL.Path] {
-				t.metrics.refused[refusedFull].Inc()
+				t.metrics.refused.WithLabelValues(refusedFull).Inc()
 				t.refuse(w, "full", "this node has no descriptor left: try again, or another node")
 				return
 			}

@@ -2,10 +2,7 @@ package sockets
 
 import (
 	"container/list"
-	"errors"
 	"net"
-	"os"
-	"syscall"
 
 	"redrain/server/clientip"
 )
@@ -30,9 +27,6 @@ func (l *listener) Accept() (net.Conn, error) {
 	for {
 		inner, err := l.Listener.Accept()
 		if err != nil {
-			if outOfDescriptors(err) && l.table.spareOne() {
-				continue
-			}
 			return nil, err
 		}
 		c := &conn{Conn: inner, table: l.table}
@@ -85,27 +79,10 @@ func (t *Table) makeRoom(c *conn) {
 		}
 	}
 	t.mu.Unlock()
-	t.evict(victim)
-}
-
-// spareOne frees a descriptor if it can: that of the connection that has waited longest, or the spare one.
-func (t *Table) spareOne() bool {
-	t.mu.Lock()
-	victim := oldest(t.waiting)
-	t.mu.Unlock()
 	if victim != nil {
-		t.evict(victim)
-		return true
+		t.metrics.cut.WithLabelValues(cutRoom).Inc()
+		abort(victim)
 	}
-	return t.dropSpare()
-}
-
-func (t *Table) evict(c *conn) {
-	if c == nil {
-		return
-	}
-	t.metrics.cut[cutRoom].Inc()
-	abort(c)
 }
 
 // oldest returns the first connection of a list; nil if it is empty.
@@ -116,29 +93,12 @@ func oldest(of *list.List) *conn {
 	return of.Front().Value.(*conn) //nolint:forcetypeassert // nothing else is in it
 }
 
-func outOfDescriptors(err error) bool {
-	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
-}
-
-// keepSpare opens the spare descriptor again if it was used.
-func (t *Table) keepSpare() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.spare == nil {
-		if file, err := os.Open(os.DevNull); err == nil { // else the next round tries again
-			t.spare = file
-		}
+// BudgetOf returns the number of connections within a limit of descriptors, beside files, back ends and a reserve for
+// monitoring. It returns 0 if there is no limit.
+func BudgetOf(descriptors int) int {
+	if descriptors == 0 {
+		return 0
 	}
-}
-
-// dropSpare frees the spare descriptor. It reports whether there was one.
-func (t *Table) dropSpare() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.spare == nil {
-		return false
-	}
-	_ = t.spare.Close() // nothing was written
-	t.spare = nil
-	return true
+	others := max(128, descriptors/16)
+	return max(narrowMost, descriptors-others-narrowMost)
 }

@@ -108,8 +108,8 @@ func status(t *testing.T, conn net.Conn) int {
 // is waits until so many connections are of a kind.
 func (s *served) is(of kind, count int) {
 	s.Helper()
-	testenv.Eventually(s.T, 20*time.Second, fmt.Sprintf("%d connections of the kind %s", count, kindNames[of]),
-		func() bool { return testutil.ToFloat64(s.metrics.open[of]) == float64(count) })
+	testenv.Eventually(s.T, 20*time.Second, fmt.Sprintf("%d connections of the kind %s", count, of),
+		func() bool { return testutil.ToFloat64(s.metrics.open.WithLabelValues(string(of))) == float64(count) })
 }
 
 // An address gets so many connections, whatever they do; another one's are its own; and a place that is free again can
@@ -144,7 +144,7 @@ func TestPlacesOfAnAddress(t *testing.T) {
 		ask(t, again, "/")
 		testenv.Equal(t, status(t, again), 200, "a free place")
 	}
-	testenv.Equal(t, testutil.ToFloat64(s.metrics.refused[refusedAddress]), 1, "counted as refused")
+	testenv.Equal(t, testutil.ToFloat64(s.metrics.refused.WithLabelValues(refusedAddress)), 1, "counted as refused")
 }
 
 // Behind a proxy the requests count, for the address that they come from, until they end; a WebSocket until it is

@@ -5,7 +5,6 @@ import (
 	"context"
 	"net"
 	"net/http"
-	"os"
 	"sync"
 	"time"
 
@@ -41,7 +40,6 @@ const (
 type Table struct {
 	o       Options
 	metrics *metrics
-	spare   *os.File // a descriptor in reserve; nil: in use. Guarded by mu
 
 	mu      sync.Mutex
 	open    int
@@ -88,7 +86,7 @@ func (t *Table) State(c net.Conn, state http.ConnState) {
 // move changes a connection's kind. It needs t.mu.
 func (t *Table) move(c *conn, to kind) {
 	if c.kind != kindNone {
-		t.metrics.open[c.kind].Dec()
+		t.metrics.open.WithLabelValues(string(c.kind)).Dec()
 	}
 	if c.waits != nil {
 		t.waiting.Remove(c.waits)
@@ -98,7 +96,7 @@ func (t *Table) move(c *conn, to kind) {
 	if to == kindNone {
 		return
 	}
-	t.metrics.open[to].Inc()
+	t.metrics.open.WithLabelValues(string(to)).Inc()
 	if c.narrows == nil && (to == kindNew || to == kindIdle) {
 		c.waits = t.waiting.PushBack(c)
 	}
@@ -132,17 +130,15 @@ func (t *Table) leave(c *conn) {
 
 // Run closes connections that have waited for too long, until ctx ends. It returns nil.
 func (t *Table) Run(ctx context.Context) error {
-	defer t.dropSpare()
 	return loop.Run(ctx, loop.Spec{Part: "sockets", Every: sweepEvery, Do: loop.Plain(t.sweep),
 		Recoverer: t.o.Recoverer})
 }
 
 func (t *Table) sweep(context.Context) {
 	for _, c := range t.tooLong(time.Now()) {
-		t.metrics.cut[cutIdle].Inc()
+		t.metrics.cut.WithLabelValues(cutIdle).Inc()
 		_ = c.Close() // its server notices
 	}
-	t.keepSpare()
 }
 
 // tooLong returns the connections that have waited for too long.
@@ -164,7 +160,7 @@ func (t *Table) tooLong(now time.Time) (late []*conn) {
 // take takes a slot of an address, if there is one. It needs t.mu.
 func (t *Table) take(place string) bool {
 	if t.o.PerAddress > 0 && t.places[place] >= t.o.PerAddress {
-		t.metrics.refused[refusedAddress].Inc()
+		t.metrics.refused.WithLabelValues(refusedAddress).Inc()
 		return false
 	}
 	t.places[place]++

@@ -9,7 +9,6 @@ import (
 	"os"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,7 +60,7 @@ func (f *fake) Write(p []byte) (int, error) {
 	return f.text.Write(p)
 }
 
-// connections is a listener of some connections; each nil is an accept without a descriptor.
+// connections is a listener of some connections.
 type connections struct {
 	net.Listener
 
@@ -76,9 +75,6 @@ func (l *connections) Accept() (net.Conn, error) {
 	}
 	c := l.next[0]
 	l.next = l.next[1:]
-	if c == nil {
-		return nil, &net.OpError{Op: "accept", Err: os.NewSyscallError("accept4", syscall.EMFILE)}
-	}
 	return c, nil
 }
 
@@ -114,34 +110,13 @@ func TestWhoWaitsGoes(t *testing.T) {
 		if !idle.closed.Load() || busy.closed.Load() || proxy.closed.Load() {
 			t.Errorf("closed: idle %t, busy %t, proxy %t", idle.closed.Load(), busy.closed.Load(), proxy.closed.Load())
 		}
-		testenv.Equal(t, testutil.ToFloat64(table.metrics.cut[cutIdle]), 2, "counted")
+		testenv.Equal(t, testutil.ToFloat64(table.metrics.cut.WithLabelValues(cutIdle)), 2, "counted")
 		_ = own[3].Close()
 		_ = own[3].Close() // counts once
 		if table.open != 1 || table.waiting.Len() != 1 || len(table.places) != 0 {
 			t.Errorf("%d open, %d wait, places %v", table.open, table.waiting.Len(), table.places)
 		}
 	})
-}
-
-// An accept without a descriptor gets that of who waits, then the spare one; only then it fails.
-func TestAcceptWithoutADescriptor(t *testing.T) {
-	table := newTable()
-	table.keepSpare()
-	silent, late, last := &fake{from: "192.0.2.1:1"}, &fake{from: "192.0.2.2:1"}, &fake{from: "192.0.2.3:1"}
-	l := table.Listener(&connections{next: []*fake{silent, nil, late, nil, last, nil}})
-	testenv.Must(t, testenv.Err(l.Accept()))
-	second, err := l.Accept()
-	if err != nil || !silent.closed.Load() {
-		t.Fatalf("%v; the silent one has gone: %t", err, silent.closed.Load())
-	}
-	table.State(second, http.StateActive)
-	third, err := l.Accept()
-	if err != nil || late.closed.Load() || table.spare != nil {
-		t.Fatalf("%v; the busy one has gone: %t", err, late.closed.Load())
-	}
-	table.State(third, http.StateActive)
-	testenv.WantErr(t, testenv.Err(l.Accept()), syscall.EMFILE, "with nothing left")
-	testenv.WantErr(t, testenv.Err(l.Accept()), errOver, "another error")
 }
 
 // An answer is waited for part by part, and never beyond what the handler allows; a WebSocket has no such deadlines.
@@ -162,7 +137,7 @@ func TestAnswersMakeProgress(t *testing.T) {
 		}
 		wire.stalled = true
 		if _, err := c.Write(long); !errors.Is(err, os.ErrDeadlineExceeded) ||
-			testutil.ToFloat64(table.metrics.cut[cutReader]) != 1 {
+			testutil.ToFloat64(table.metrics.cut.WithLabelValues(cutReader)) != 1 {
 			t.Errorf("a reader that stands still: %v", err)
 		}
 		wire.stalled, wire.waits = false, nil
@@ -221,7 +196,8 @@ func TestBodiesMakeProgress(t *testing.T) {
 			if c.whole != (err == nil) || c.whole && n != int64(c.kib)<<10 {
 				t.Errorf("%d KiB, one in %s: %d bytes, %v", c.kib, c.every, n, err)
 			}
-			if c.whole != conn.until.IsZero() || c.whole == (testutil.ToFloat64(table.metrics.cut[cutBody]) == 1) {
+			cut := testutil.ToFloat64(table.metrics.cut.WithLabelValues(cutBody))
+			if c.whole != conn.until.IsZero() || c.whole == (cut == 1) {
 				t.Errorf("%d KiB, one in %s: the deadline is %s", c.kib, c.every, conn.until)
 			}
 		})
