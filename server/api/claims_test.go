@@ -51,7 +51,7 @@ func TestGrantedOnly(t *testing.T) {
 		t.Fatal(ours, theirs)
 	}
 	books := ledger.New(db, now, rain.NewAmountsCache())
-	a := New(Options{Wins: grabber, Outbox: grabber, Claims: books.Claims, Failing: books.Poster})
+	a := newAPI(Options{Wins: grabber, Outbox: grabber, Claims: books.Claims, Failing: books.Poster})
 	count := func(only ledger.ClaimFilter, want int) {
 		t.Helper()
 		got, err := a.grantedOnly(t.Context(), c, only)
@@ -138,14 +138,12 @@ func TestCSVTakesConstantMemory(t *testing.T) {
 		})
 		testenv.Must(t, err)
 	}
-	a := New(Options{Claims: ledger.New(db, func() int64 { return 0 }, rain.NewAmountsCache()).Claims,
+	a := newAPI(Options{Claims: ledger.New(db, func() int64 { return 0 }, rain.NewAmountsCache()).Claims,
 		Log: slog.New(slog.DiscardHandler)})
 	out := &rowCounter{header: http.Header{}}
 	before := heapInUse()
-	if err := a.claimsCSV(out, httptest.NewRequest(http.MethodGet, "/", nil), &rain.Campaign{ID: "c1"},
-		ledger.ClaimFilter{}, nil); err != nil {
-		t.Fatal(err)
-	}
+	q := &request{Request: httptest.NewRequest(http.MethodGet, "/", nil), w: out}
+	testenv.Must(t, a.claimsCSV(q, &rain.Campaign{ID: "c1"}, ledger.ClaimFilter{}, nil))
 	if out.rows != claims+1 {
 		t.Errorf("%d rows of %s", out.rows, strconv.Itoa(claims+1))
 	}

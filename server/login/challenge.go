@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/altcha-org/altcha-lib-go"
+
+	"redrain/internal/openapi"
 )
 
 // Errors of Check. Any other error comes from a back end, and nothing was decided.
@@ -36,16 +38,7 @@ const (
 )
 
 // Challenge is a challenge in the form that is sent to the client.
-type Challenge struct {
-	Kind string `json:"kind"` // one of the constants above
-	// Work is a challenge of ALTCHA's proof of work, version 1 (https://altcha.org/docs/proof-of-work). The client
-	// finds the number from 0 to maxNumber for which the salt and the decimal number hash to the challenge. The proof
-	// is the widget's payload: base64 of {algorithm, challenge, number, salt, signature}.
-	Work *altcha.Challenge `json:"work,omitempty"`
-	// SiteKey and Script are the parameters of the widget of Turnstile or hCaptcha; the proof is its response.
-	SiteKey string `json:"site_key,omitempty"`
-	Script  string `json:"script,omitempty"`
-}
+type Challenge = openapi.Challenge
 
 const (
 	siteverifyWithin = 5 * time.Second
