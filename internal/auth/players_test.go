@@ -33,7 +33,11 @@ func newPlayers(t testing.TB, o auth.PlayersOptions) *auth.Players {
 	testenv.Must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
-	running.Go(func() { _ = p.Run(ctx) })
+	running.Go(func() {
+		if err := p.Run(ctx); err != nil || ctx.Err() == nil {
+			t.Errorf("Run has ended by itself: %v", err)
+		}
+	})
 	t.Cleanup(func() { cancel(); running.Wait() })
 	return p
 }

@@ -145,6 +145,9 @@ func TestRoleMatrix(t *testing.T) {
 			}
 			w := httptest.NewRecorder()
 			a.serve(w, r, rt)
+			if asks := w.Header().Get("WWW-Authenticate"); (asks == `Bearer realm="redrain"`) != (w.Code == 401) {
+				t.Errorf("%s by %s: %d, asks %q", name, who, w.Code, asks)
+			}
 			testenv.Equal(t, w.Code, expected(allowed, who, rt.need == player), "%s by %s", name, who)
 		}
 	}

@@ -278,15 +278,6 @@ func TestOnlyRead(t *testing.T) {
 	}
 }
 
-// TestAnUnauthorizedAnswer says what to come with.
-func TestAnUnauthorizedAnswer(t *testing.T) {
-	w := httptest.NewRecorder()
-	WriteProblem(w, http.StatusUnauthorized, "unauthorized", "")
-	if got := w.Header().Get("WWW-Authenticate"); got != `Bearer realm="redrain"` {
-		t.Errorf("%q", got)
-	}
-}
-
 func TestPrefersCSV(t *testing.T) {
 	for accept, want := range map[string]bool{
 		"": false, "*/*": false, "application/json": false, "text/csv": true, "text/csv;q=0.5": true, "text/*": true,

@@ -92,10 +92,8 @@ func (s *Siteverify) Offer(context.Context, string) (Challenge, error) {
 	return Challenge{Kind: s.service.Kind, SiteKey: s.siteKey, Script: s.service.Script}, nil
 }
 
-// errSiteverify means that the answer does not decide about the proof. The cause may be a wrong secret.
-var errSiteverify = errors.New("the challenge's service did not answer as it should")
-
-// Check verifies the proof of an address with the service.
+// Check verifies the proof of an address with the service. If the answer does not decide about the proof, the cause may
+// be a wrong secret.
 func (s *Siteverify) Check(ctx context.Context, address, proof string) error {
 	switch {
 	case proof == "":
@@ -107,16 +105,14 @@ func (s *Siteverify) Check(ctx context.Context, address, proof string) error {
 	if !strings.HasSuffix(address, "::") { // the /64 of an IPv6 client is not an address
 		form.Set("remoteip", address)
 	}
-	ctx, cancel := context.WithTimeout(ctx, siteverifyWithin)
-	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.service.Endpoint, strings.NewReader(form.Encode()))
 	if err != nil {
-		return fmt.Errorf("%w: %w", errSiteverify, err)
+		return fmt.Errorf("verify a proof: %w", err)
 	}
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	answer, err := s.client.Do(r)
 	if err != nil {
-		return fmt.Errorf("%w: %w", errSiteverify, err)
+		return fmt.Errorf("verify a proof: %w", err)
 	}
 	defer func() { _ = answer.Body.Close() }()
 	var said struct {
@@ -125,15 +121,15 @@ func (s *Siteverify) Check(ctx context.Context, address, proof string) error {
 	}
 	// Turnstile refuses a proof with 200, hCaptcha a bad request with 400; both give the reason.
 	if err := json.NewDecoder(io.LimitReader(answer.Body, mostSiteverify)).Decode(&said); err != nil {
-		return fmt.Errorf("%w: status %d: %w", errSiteverify, answer.StatusCode, err)
+		return fmt.Errorf("verify a proof: status %d: %w", answer.StatusCode, err)
 	}
 	switch {
 	case said.Success == nil:
-		return fmt.Errorf("%w: status %d without a word about success", errSiteverify, answer.StatusCode)
+		return fmt.Errorf("verify a proof: status %d without a word about success", answer.StatusCode)
 	case *said.Success:
 		return nil
 	case ours(said.Codes):
-		return fmt.Errorf("%w: %s", errSiteverify, strings.Join(said.Codes, ", "))
+		return fmt.Errorf("verify a proof: %s", strings.Join(said.Codes, ", "))
 	default:
 		return ErrProofFailed
 	}
