@@ -22,16 +22,6 @@ func (c *Client) Deposit(ctx context.Context, sponsor, reference string, amount 
 		"sponsors", sponsor, "deposits")
 }
 
-// Sponsor returns a sponsor's account.
-func (c *Client) Sponsor(ctx context.Context, id string) (openapi.Sponsor, error) {
-	return Get[openapi.Sponsor](ctx, c, "sponsors", id)
-}
-
-// User returns a player's account.
-func (c *Client) User(ctx context.Context, id string) (openapi.Balance, error) {
-	return Get[openapi.Balance](ctx, c, "users", id)
-}
-
 // Withdraw takes money out of the account of the player whose token the client has, once for each key.
 func (c *Client) Withdraw(ctx context.Context, amount rain.Money, key string) (openapi.Withdrawn, error) {
 	return call[openapi.Withdrawn](ctx, c, request{method: http.MethodPost, path: path("me", "withdrawals"),

@@ -74,11 +74,6 @@ func (c *Client) Stats(ctx context.Context, id string) (Stats, error) {
 	return Get[Stats](ctx, c, "campaigns", id, "stats")
 }
 
-// Claims returns a page of the campaign's wins.
-func (c *Client) Claims(ctx context.Context, id string, p Page) (List[Claim], error) {
-	return Pages[Claim](c, nil, "campaigns", id, "claims")(ctx, p)
-}
-
 // ExportCampaign copies the ledger's data of a campaign that is over to w, as a gzip file.
 func (c *Client) ExportCampaign(ctx context.Context, id string, w io.Writer) error {
 	resp, done, err := c.send(ctx, request{method: http.MethodGet, path: path("campaigns", id, "export"),

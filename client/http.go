@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,7 +31,7 @@ type Options struct {
 	Server string // its address, "http://host:port"; may have a path, for a server behind a proxy
 	Token  string // operator's, viewer's or player's; "" sends none
 	// Timeout limits one request; 0 is 30 s. It does not limit creating a campaign, previews, retries, reconciliation,
-	// rebuilding, CSV and events.
+	// rebuilding and CSV.
 	Timeout    time.Duration
 	HTTPClient *http.Client // nil: a new client, without a timeout (see Timeout)
 }
@@ -124,16 +125,16 @@ func (c *Client) send(ctx context.Context, r request) (*http.Response, func(), e
 }
 
 func (c *Client) build(ctx context.Context, r request) (*http.Request, error) {
-	var body io.Reader
-	if r.body != nil {
+	body, kind := r.csv, ""
+	switch {
+	case r.csv != nil:
+		kind = "text/csv"
+	case r.body != nil:
 		data, err := json.Marshal(r.body)
 		if err != nil {
 			return nil, fmt.Errorf("the request cannot be written as JSON: %w", err)
 		}
-		body = bytes.NewReader(data)
-	}
-	if r.csv != nil {
-		body = r.csv
+		body, kind = bytes.NewReader(data), "application/json"
 	}
 	address := c.base + r.path
 	if len(r.query) > 0 {
@@ -143,7 +144,15 @@ func (c *Client) build(ctx context.Context, r request) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.headers(req, r)
+	for name, value := range map[string]string{"Idempotency-Key": r.key, "Content-Type": kind,
+		"Accept": cmp.Or(r.accept, "application/json")} {
+		if value != "" {
+			req.Header.Set(name, value)
+		}
+	}
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
 	return req, nil
 }
 
@@ -155,25 +164,6 @@ func (c *Client) unanswered(err error) error {
 	return fmt.Errorf("no answer from %s: %w", c.name, err)
 }
 
-func (c *Client) headers(req *http.Request, r request) {
-	if c.token != "" {
-		req.Header.Set("Authorization", "Bearer "+c.token)
-	}
-	if r.body != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	if r.csv != nil {
-		req.Header.Set("Content-Type", "text/csv")
-	}
-	if r.key != "" {
-		req.Header.Set("Idempotency-Key", r.key)
-	}
-	if r.accept == "" {
-		r.accept = "application/json"
-	}
-	req.Header.Set("Accept", r.accept)
-}
-
 // call sends a request and decodes its answer. If the command waits for a second person, the error is a *PendingError.
 func call[T any](ctx context.Context, c *Client, r request) (T, error) {
 	var answer T
@@ -182,15 +172,16 @@ func call[T any](ctx context.Context, c *Client, r request) (T, error) {
 		return answer, err
 	}
 	defer done()
+	waits := &PendingError{}
+	into := any(&answer)
 	if resp.StatusCode == http.StatusAccepted {
-		waits := &PendingError{}
-		if err := json.NewDecoder(resp.Body).Decode(&waits.Approval); err != nil {
-			return answer, fmt.Errorf("%s %s: the answer is not what a redrain server sends: %w", r.method, r.path, err)
-		}
-		return answer, waits
+		into = &waits.Approval
 	}
-	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
+	if err := json.NewDecoder(resp.Body).Decode(into); err != nil {
 		return answer, fmt.Errorf("%s %s: the answer is not what a redrain server sends: %w", r.method, r.path, err)
+	}
+	if resp.StatusCode == http.StatusAccepted {
+		return answer, waits
 	}
 	return answer, nil
 }

@@ -172,50 +172,41 @@ func typeOf(body []byte) string {
 	return m.Type
 }
 
+// message is a request in the protocol. Missing fields are empty.
+type message struct {
+	Type     string `json:"type"`
+	ID       int64  `json:"id"`
+	Token    string `json:"token,omitempty"`
+	Campaign string `json:"campaign,omitempty"`
+	Drop     string `json:"drop,omitempty"`
+	T        int64  `json:"t,omitempty"`
+}
+
 // Hello is the first message of a connection. The server answers with a "welcome" of this id.
 func (s *Socket) Hello(id int64, token, campaign string) error {
-	return s.send(struct {
-		Type     string `json:"type"`
-		ID       int64  `json:"id"`
-		Token    string `json:"token"`
-		Campaign string `json:"campaign"`
-	}{wire.TypeHello, id, token, campaign})
+	return s.send(message{Type: wire.TypeHello, ID: id, Token: token, Campaign: campaign})
 }
 
 // Join moves to the room of another campaign. The server answers with a "welcome" of this id.
 func (s *Socket) Join(id int64, campaign string) error {
-	return s.send(struct {
-		Type     string `json:"type"`
-		ID       int64  `json:"id"`
-		Campaign string `json:"campaign"`
-	}{wire.TypeJoin, id, campaign})
+	return s.send(message{Type: wire.TypeJoin, ID: id, Campaign: campaign})
 }
 
 // Tap taps a drop, such as "7.3". The server answers with one "result" or "error" of this id.
 func (s *Socket) Tap(id int64, drop string) error {
-	return s.send(struct {
-		Type string `json:"type"`
-		ID   int64  `json:"id"`
-		Drop string `json:"drop"`
-	}{wire.TypeTap, id, drop})
+	return s.send(message{Type: wire.TypeTap, ID: id, Drop: drop})
 }
 
 // Ping asks for a "pong", which repeats t and has the server's time.
-func (s *Socket) Ping(id, t int64) error {
-	return s.send(struct {
-		Type string `json:"type"`
-		ID   int64  `json:"id"`
-		T    int64  `json:"t"`
-	}{wire.TypePing, id, t})
-}
+func (s *Socket) Ping(id, t int64) error { return s.send(message{Type: wire.TypePing, ID: id, T: t}) }
 
-func (s *Socket) send(message any) error {
+func (s *Socket) send(m message) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	if err := s.conn.SetWriteDeadline(time.Now().Add(writeWithin)); err != nil {
 		return err
 	}
-	return s.conn.WriteMessage(websocket.TextMessage, wire.Encode(message))
+	return s.conn.WriteMessage(websocket.TextMessage, wire.Encode(m))
 }
 
 // Leave notifies the server that the player leaves for good. The server closes the connection, which Receive returns as

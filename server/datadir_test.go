@@ -14,6 +14,7 @@ import (
 	"redrain/grab"
 	"redrain/grab/outcome"
 	"redrain/grab/store"
+	"redrain/internal/auth"
 	"redrain/internal/embedded"
 	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
@@ -55,7 +56,7 @@ func TestADataDirectoryKeepsAllThatMatters(t *testing.T) {
 	serveOn(t, ownConfig(dir), func(s *Server) {
 		operator, demo = s.cfg.OperatorToken, demoOf(t, s)
 		var err error
-		if guest, _, err = s.players.Mint("guest", time.Minute); err != nil {
+		if guest, _, err = s.players.Mint(auth.Persona{User: "guest"}, time.Minute); err != nil {
 			t.Fatal(err)
 		}
 		testenv.Must(t, testenv.Err(s.ledger.Sponsors.Deposit(t.Context(), "acme", "r", 100)))

@@ -63,7 +63,7 @@ func (s *Server) actors() actors {
 			{"figures", s.figures.Run}, {"events", s.events.Run},
 			{"sanctions", s.sanctions.Run}, {"lists", s.lists.Run},
 			{"admission", s.door.Run}, {"connections", s.connections.Run},
-			{"addresses", s.addresses.Run}, {"refusals", s.api.RecordRefusals},
+			{"addresses", s.addresses.Run},
 		},
 		front: []actor{{"http", s.serve}, {"sockets", s.sockets.Run}},
 	}

@@ -8,8 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"net/url"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -66,16 +64,6 @@ func newKeySource(of string, locate func(context.Context, *http.Client) (string,
 	return &keySource{of: of, locate: locate, client: client, log: log}
 }
 
-// fixedKeys returns the source of a key set with a known address.
-func fixedKeys(address string, client *http.Client, log *slog.Logger) (*keySource, error) {
-	u, err := url.Parse(address)
-	if err != nil || u.Host == "" {
-		return nil, errors.New("the address of the key set is not a URL")
-	}
-	return newKeySource("players", func(context.Context, *http.Client) (string, error) { return address, nil },
-		client, log.With("jwks", u.Redacted())), nil
-}
-
 // away reports whether the last fetch has failed.
 func (s *keySource) away() bool {
 	s.fetching.Lock()
@@ -96,47 +84,41 @@ func (s *keySource) run(ctx context.Context, recoverer *loop.Recoverer) {
 }
 
 // find returns the key that a token names, or every key if it names none. An unknown key may be new at the provider,
-// so the set is fetched again before the token is refused. The fetch serves all players, so it goes on when ctx,
-// which is one player's, ends.
+// so the set is fetched again before the token is refused. The fetch serves all callers, so it goes on when ctx, which
+// is one caller's, ends.
 func (s *keySource) find(ctx context.Context, t *jwt.Token) (any, error) {
+	if err := checkCritical(t); err != nil {
+		return nil, err
+	}
 	name, named := t.Header[jwkset.HeaderKID]
 	id, _ := name.(string)
-	set := s.keys()
-	key, known := set[id]
-	if set == nil || named && !known {
+	set := s.current.Load()
+	if set == nil || named && !set.has(id) {
 		s.fetch(context.WithoutCancel(ctx), unknownKeyGap)
-		set = s.keys()
-		key, known = set[id]
+		set = s.current.Load()
 	}
 	switch {
 	case set == nil:
 		return nil, ErrKeysUnavailable
 	case !named:
-		return set.all(), nil
-	case !known:
+		var all jwt.VerificationKeySet // for the parser to try
+		for _, k := range *set {
+			all.Keys = append(all.Keys, k.Key())
+		}
+		return all, nil
+	case !set.has(id):
 		return nil, errUnknownKey
 	}
+	key := (*set)[id]
 	if alg := key.Marshal().ALG.String(); alg != "" && alg != t.Method.Alg() {
 		return nil, fmt.Errorf("its key is for the algorithm %s", alg)
 	}
 	return key.Key(), nil
 }
 
-// keys returns the copy; nil before the first fetch has succeeded.
-func (s *keySource) keys() keySet {
-	if set := s.current.Load(); set != nil {
-		return *set
-	}
-	return nil
-}
-
-// all returns every key, for the parser to try.
-func (s keySet) all() jwt.VerificationKeySet {
-	var keys jwt.VerificationKeySet
-	for _, k := range s {
-		keys.Keys = append(keys.Keys, k.Key())
-	}
-	return keys
+func (s keySet) has(id string) bool {
+	_, known := s[id]
+	return known
 }
 
 // fetch replaces the copy, unless the last fetch began less than gap ago. It waits for a fetch in progress. It reports
@@ -165,7 +147,9 @@ func (s *keySource) fetch(ctx context.Context, gap time.Duration) bool {
 	return true
 }
 
-// get fetches the set from the provider.
+// get fetches the set from the provider. It leaves out keys of an unknown kind and keys that are not for signatures, as
+// RFC 7517 (section 5) asks. A provider that adds such a key must not lock all users out. A set without a single usable
+// key is an error, which keeps the old copy.
 func (s *keySource) get(ctx context.Context) (keySet, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
@@ -173,47 +157,22 @@ func (s *keySource) get(ctx context.Context) (keySet, error) {
 	if err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Accept", "application/jwk-set+json, application/json")
-	resp, err := s.client.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close() //nolint:errcheck // nothing was written
-	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("the provider answered %s", resp.Status)
-	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxKeySet+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(body) > maxKeySet {
-		return nil, fmt.Errorf("the key set is larger than %d bytes", maxKeySet)
-	}
-	return s.parse(body)
-}
-
-// parse reads a key set. It leaves out keys of an unknown kind and keys that are not for signatures, as RFC 7517
-// (section 5) asks. A provider that adds such a key must not lock all users out. A set without a single usable key is
-// an error, which keeps the old copy.
-func (s *keySource) parse(body []byte) (keySet, error) {
-	var raw struct {
-		Keys []json.RawMessage `json:"keys"`
-	}
-	if err := json.Unmarshal(body, &raw); err != nil {
-		return nil, fmt.Errorf("the key set is not JSON: %w", err)
+	var raw jwkset.JWKSMarshal
+	if err := getJSON(ctx, s.client, address, &raw); err != nil {
+		return nil, fmt.Errorf("read the key set: %w", err)
 	}
 	set := keySet{}
-	for i, r := range raw.Keys {
-		key, err := parseKey(r)
+	for i, m := range raw.Keys {
+		// Only the public half is read, even if a provider publishes the private one by mistake.
+		key, err := jwkset.NewJWKFromMarshal(m, jwkset.JWKMarshalOptions{Private: false}, jwkset.JWKValidateOptions{})
+		if err == nil && m.USE == jwkset.UseEnc {
+			err = errors.New("it is for encryption")
+		}
 		if err != nil {
 			s.log.Debug("left a key out", "index", i, "reason", err)
 			continue
 		}
-		set[key.Marshal().KID] = key
+		set[m.KID] = key
 	}
 	if len(set) == 0 {
 		return nil, fmt.Errorf("none of the %d keys of the set can verify signatures", len(raw.Keys))
@@ -221,20 +180,27 @@ func (s *keySource) parse(body []byte) (keySet, error) {
 	return set, nil
 }
 
-// usableKeys are the kinds of public key that the allowed algorithms need.
-var usableKeys = []jwkset.KTY{jwkset.KtyRSA, jwkset.KtyEC, jwkset.KtyOKP}
-
-func parseKey(raw json.RawMessage) (jwkset.JWK, error) {
-	var m jwkset.JWKMarshal
-	if err := json.Unmarshal(raw, &m); err != nil {
-		return jwkset.JWK{}, err
+// getJSON reads a provider's document.
+func getJSON(ctx context.Context, client *http.Client, address string, into any) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return err
 	}
-	if !slices.Contains(usableKeys, m.KTY) {
-		return jwkset.JWK{}, fmt.Errorf("its type %q is not usable", m.KTY)
+	req.Header.Set("Accept", "application/jwk-set+json, application/json")
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
 	}
-	if m.USE == jwkset.UseEnc {
-		return jwkset.JWK{}, errors.New("it is for encryption")
+	defer resp.Body.Close() //nolint:errcheck // nothing was written
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("the provider answered %s", resp.Status)
 	}
-	// Only the public half is read, even if a provider publishes the private one by mistake.
-	return jwkset.NewJWKFromMarshal(m, jwkset.JWKMarshalOptions{Private: false}, jwkset.JWKValidateOptions{})
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxKeySet+1))
+	switch {
+	case err != nil:
+		return err
+	case len(body) > maxKeySet:
+		return fmt.Errorf("the document is larger than %d bytes", maxKeySet)
+	}
+	return json.Unmarshal(body, into)
 }

@@ -2,13 +2,13 @@ package auth_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -83,25 +83,31 @@ func TestKeySetIsFetchedAgain(t *testing.T) {
 	})
 }
 
-func TestKeySetFaults(t *testing.T) {
+// TestKeySets: a set is read up to 1 MiB, whole. Without any, a token is not called bad, and nonsense is.
+func TestKeySets(t *testing.T) {
 	ed := issuer{"ed", jwt.SigningMethodEdDSA, edKey()}
-	for name, answer := range map[string]func(*http.Request) (*http.Response, error){
-		"not found":    says(http.StatusNotFound, keySetOf(ed.jwk())),
-		"not JSON":     says(http.StatusOK, "<html>"),
-		"down":         says(http.StatusServiceUnavailable, "down for maintenance"),
-		"another JSON": says(http.StatusOK, `{"hello":1}`),
-		"too large":    says(http.StatusOK, keySetOf(ed.jwk())+strings.Repeat(" ", 1<<20)),
+	set := keySetOf(ed.jwk())
+	largest := set + strings.Repeat(" ", 1<<20-len(set))
+	cut := func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(io.MultiReader(strings.NewReader(set),
+			iotest.ErrReader(errAway)))}, nil
+	}
+	for name, c := range map[string]struct {
+		answer func(*http.Request) (*http.Response, error)
+		want   error
+	}{
+		"the largest":      {says(http.StatusOK, largest), nil},
+		"a larger one":     {says(http.StatusOK, largest+" "), auth.ErrKeysUnavailable},
+		"fails at its end": {cut, auth.ErrKeysUnavailable},
+		"not found":        {says(http.StatusNotFound, set), auth.ErrKeysUnavailable},
+		"not JSON":         {says(http.StatusOK, "<html>"), auth.ErrKeysUnavailable},
+		"another JSON":     {says(http.StatusOK, `{"hello":1}`), auth.ErrKeysUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				players := newPlayers(t, auth.PlayersOptions{JWKSURL: "http://id.example",
-					HTTPClient: &http.Client{Transport: &roundTrip{answer: answer}}})
-				user, err := players.Verify(t.Context(), ed.sign(good("u1")))
-				if !errors.Is(err, auth.ErrKeysUnavailable) || errors.Is(err, auth.ErrBadToken) {
-					t.Errorf("%q, %v", user, err)
-				}
-				testenv.WantErr(t, testenv.Err(players.Verify(t.Context(), "nonsense")), auth.ErrBadToken,
-					"nonsense without keys")
+				players, _ := fetching(t, &roundTrip{answer: c.answer})
+				testenv.WantErr(t, testenv.Err(players.Verify(t.Context(), ed.sign(good("u1")))), c.want, name)
+				testenv.WantErr(t, testenv.Err(players.Verify(t.Context(), "nonsense")), auth.ErrBadToken, "nonsense")
 			})
 		})
 	}
@@ -136,46 +142,4 @@ func TestPublishedKeys(t *testing.T) {
 			t.Errorf("key %d, for %q: %v", i, key.ALG, err)
 		}
 	}
-}
-
-// TestRunEndsWithItsContext: Run fetches until its context ends and then returns; the keys stay in use.
-func TestRunEndsWithItsContext(t *testing.T) {
-	ed := issuer{"ed", jwt.SigningMethodEdDSA, edKey()}
-	synctest.Test(t, func(t *testing.T) {
-		w := &roundTrip{answer: says(http.StatusOK, keySetOf(ed.jwk()))}
-		for _, url := range []string{"http://id.example", ""} {
-			players, err := auth.NewPlayers(auth.PlayersOptions{
-				JWKSURL: url, HTTPClient: &http.Client{Transport: w}, Log: quiet, Clock: atNoon,
-			})
-			testenv.Must(t, err)
-			ctx, cancel := context.WithCancel(t.Context())
-			returned := make(chan error, 1)
-			go func() { returned <- players.Run(ctx) }()
-			time.Sleep(time.Hour + time.Second)
-			select {
-			case err := <-returned:
-				t.Fatalf("Run with the address %q has ended by itself: %v", url, err)
-			default:
-			}
-			before := len(w.times())
-			cancel()
-			synctest.Wait()
-			select {
-			case err := <-returned:
-				testenv.Must(t, err)
-			default:
-				t.Fatalf("Run with the address %q goes on after the end of its context", url)
-			}
-			time.Sleep(time.Hour + time.Second)
-			if n := len(w.times()); n != before {
-				t.Errorf("%d fetches after the end", n-before)
-			}
-			if _, err := players.Verify(t.Context(), ed.sign(good("u1"))); url != "" && err != nil {
-				t.Errorf("the keys are gone: %v", err)
-			}
-		}
-		if n := len(w.times()); n < 12 || n > 14 {
-			t.Errorf("%d fetches in an hour, want one in five minutes", n)
-		}
-	})
 }

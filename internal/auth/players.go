@@ -1,14 +1,15 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -87,10 +88,12 @@ func NewPlayers(o PlayersOptions) (*Players, error) {
 		}
 	}
 	if o.JWKSURL != "" {
-		var err error
-		if p.keys, err = fixedKeys(o.JWKSURL, o.HTTPClient, o.Log); err != nil {
-			return nil, err
+		u, err := url.Parse(o.JWKSURL)
+		if err != nil || u.Host == "" {
+			return nil, errors.New("the address of the key set is not a URL")
 		}
+		p.keys = newKeySource("players", func(context.Context, *http.Client) (string, error) { return o.JWKSURL, nil },
+			o.HTTPClient, o.Log.With("jwks", u.Redacted()))
 		methods = append(methods, asymmetric...)
 	}
 	rules := []jwt.ParserOption{
@@ -131,54 +134,6 @@ type Grant struct {
 	Picture string // address of the player's picture
 }
 
-// playerClaims holds the claims that are read of a token.
-type playerClaims struct {
-	jwt.RegisteredClaims
-
-	// Anything, since only a text is used.
-	Session  any `json:"sid,omitempty"`
-	Nickname any `json:"nickname,omitempty"`
-	Name     any `json:"name,omitempty"`
-	Picture  any `json:"picture,omitempty"`
-}
-
-// UnmarshalJSON reads the claims. It refuses dates that are texts, which the JWT library accepts: by RFC 7519 they
-// are numbers, and all readers of a token must agree.
-func (c *playerClaims) UnmarshalJSON(text []byte) error {
-	type plain playerClaims
-	if err := json.Unmarshal(text, (*plain)(c)); err != nil {
-		return err
-	}
-	var dates struct {
-		ExpiresAt any `json:"exp"`
-		NotBefore any `json:"nbf"`
-		IssuedAt  any `json:"iat"`
-	}
-	if err := json.Unmarshal(text, &dates); err != nil {
-		return err
-	}
-	for name, date := range map[string]any{"exp": dates.ExpiresAt, "nbf": dates.NotBefore, "iat": dates.IssuedAt} {
-		if _, is := date.(string); is {
-			return fmt.Errorf("its %s is a text, and must be a number", name)
-		}
-	}
-	return nil
-}
-
-// grant returns the grant of the claims.
-func (c *playerClaims) grant() Grant {
-	g := Grant{User: c.Subject, Until: c.ExpiresAt.UnixMilli()}
-	if c.IssuedAt != nil {
-		g.Issued = c.IssuedAt.UnixMilli()
-	}
-	g.Session, _ = c.Session.(string)
-	if g.Name, _ = c.Nickname.(string); g.Name == "" {
-		g.Name, _ = c.Name.(string)
-	}
-	g.Picture, _ = c.Picture.(string)
-	return g
-}
-
 // Verify returns the id of the token's player; see Grant for the errors.
 func (p *Players) Verify(ctx context.Context, token string) (user string, err error) {
 	g, err := p.Grant(ctx, token)
@@ -194,48 +149,62 @@ func (p *Players) Grant(ctx context.Context, token string) (Grant, error) {
 	if len(token) > maxTokenLen {
 		return Grant{}, fmt.Errorf("%w: it is longer than %d bytes", ErrBadToken, maxTokenLen)
 	}
-	var claims playerClaims
-	if _, err := p.parser.ParseWithClaims(token, &claims, p.keyFunc(ctx)); err != nil {
-		if errors.Is(err, ErrKeysUnavailable) {
-			return Grant{}, ErrKeysUnavailable
-		}
-		return Grant{}, fmt.Errorf("%w: %w", ErrBadToken, err)
-	}
-	if err := rain.CheckUser(claims.Subject); err != nil {
-		return Grant{}, fmt.Errorf("%w: sub: %w", ErrBadToken, err)
-	}
-	if err := p.checkLife(&claims.RegisteredClaims); err != nil {
-		return Grant{}, fmt.Errorf("%w: %w", ErrBadToken, err)
-	}
-	return claims.grant(), nil
-}
-
-// checkLife refuses a token with a longer life than allowed: from now on, and since it was issued.
-func (p *Players) checkLife(claims *jwt.RegisteredClaims) error {
-	if p.o.MaxLife == 0 {
-		return nil
-	}
-	life := claims.ExpiresAt.Sub(p.o.Clock())
-	if claims.IssuedAt != nil {
-		life = max(life, claims.ExpiresAt.Sub(claims.IssuedAt.Time))
-	}
-	if life > p.o.MaxLife+leeway {
-		return fmt.Errorf("its life is %s, and at most %s is allowed", life.Round(time.Second), p.o.MaxLife)
-	}
-	return nil
-}
-
-// keyFunc finds the key of a token. The parser calls it only for algorithms that it allows.
-func (p *Players) keyFunc(ctx context.Context) jwt.Keyfunc {
-	return func(t *jwt.Token) (any, error) {
-		if err := checkCritical(t); err != nil {
-			return nil, err
-		}
+	claims := jwt.MapClaims{}
+	_, err := p.parser.ParseWithClaims(token, claims, func(t *jwt.Token) (any, error) {
 		if t.Method == jwt.SigningMethodHS256 {
-			return []byte(p.o.Secret), nil
+			return []byte(p.o.Secret), checkCritical(t)
 		}
 		return p.keys.find(ctx, t)
+	})
+	if errors.Is(err, ErrKeysUnavailable) {
+		return Grant{}, ErrKeysUnavailable
 	}
+	var g Grant
+	if err == nil {
+		g, err = p.grantOf(claims)
+	}
+	if err != nil {
+		return Grant{}, fmt.Errorf("%w: %w", ErrBadToken, err)
+	}
+	return g, nil
+}
+
+// grantOf returns the grant of a verified token's claims. It refuses a token with a longer life than allowed: from now
+// on, and since it was issued.
+func (p *Players) grantOf(claims jwt.MapClaims) (Grant, error) {
+	g := Grant{Session: textOf(claims, "sid"), Picture: textOf(claims, "picture"),
+		Name: cmp.Or(textOf(claims, "nickname"), textOf(claims, "name"))}
+	user, err := claims.GetSubject()
+	if err == nil {
+		err = rain.CheckUser(user)
+	}
+	if err != nil {
+		return g, fmt.Errorf("sub: %w", err)
+	}
+	expires, err := claims.GetExpirationTime()
+	if err != nil {
+		return g, err
+	}
+	issued, err := claims.GetIssuedAt()
+	if err != nil {
+		return g, err
+	}
+	g.User, g.Until = user, expires.UnixMilli()
+	life := expires.Sub(p.o.Clock())
+	if issued != nil {
+		g.Issued = issued.UnixMilli()
+		life = max(life, expires.Sub(issued.Time))
+	}
+	if p.o.MaxLife > 0 && life > p.o.MaxLife+leeway {
+		return g, fmt.Errorf("its life is %s, and at most %s is allowed", life.Round(time.Second), p.o.MaxLife)
+	}
+	return g, nil
+}
+
+// textOf returns a claim, or "" if it is missing or no text.
+func textOf(claims jwt.MapClaims, name string) string {
+	text, _ := claims[name].(string)
+	return text
 }
 
 // Persona is the player that a token is made for.
@@ -245,14 +214,9 @@ type Persona struct {
 	Picture string // address of the player's picture; "": none
 }
 
-// Mint signs a token for a player without a name; see MintFor.
-func (p *Players) Mint(user string, ttl time.Duration) (token string, expires time.Time, err error) {
-	return p.MintFor(Persona{User: user}, ttl)
-}
-
-// MintFor signs a token for a player, valid for ttl from now, or for as long as a token may be. It needs the secret,
-// else ErrNoSecret.
-func (p *Players) MintFor(who Persona, ttl time.Duration) (token string, expires time.Time, err error) {
+// Mint signs a token for a player, valid for ttl from now, or for as long as a token may be. It needs the secret, else
+// ErrNoSecret.
+func (p *Players) Mint(who Persona, ttl time.Duration) (token string, expires time.Time, err error) {
 	if p.o.Secret == "" {
 		return "", time.Time{}, ErrNoSecret
 	}
@@ -264,20 +228,13 @@ func (p *Players) MintFor(who Persona, ttl time.Duration) (token string, expires
 	}
 	now := p.o.Clock()
 	expires = now.Add(ttl).Truncate(time.Second) // the precision of a token
-	claims := playerClaims{RegisteredClaims: jwt.RegisteredClaims{
-		Issuer:    p.o.Issuer,
-		Subject:   who.User,
-		IssuedAt:  jwt.NewNumericDate(now),
-		ExpiresAt: jwt.NewNumericDate(expires),
-	}}
-	if who.Name != "" {
-		claims.Name = who.Name
-	}
-	if who.Picture != "" {
-		claims.Picture = who.Picture
-	}
-	if p.o.Audience != "" {
-		claims.Audience = jwt.ClaimStrings{p.o.Audience}
+	claims := jwt.MapClaims{"sub": who.User, "iat": now.Unix(), "exp": expires.Unix()}
+	for name, text := range map[string]string{
+		"iss": p.o.Issuer, "aud": p.o.Audience, "name": who.Name, "picture": who.Picture,
+	} {
+		if text != "" {
+			claims[name] = text
+		}
 	}
 	token, err = jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString([]byte(p.o.Secret))
 	if err != nil {

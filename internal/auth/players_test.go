@@ -33,7 +33,11 @@ func newPlayers(t testing.TB, o auth.PlayersOptions) *auth.Players {
 	testenv.Must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
-	running.Go(func() { _ = p.Run(ctx) })
+	running.Go(func() {
+		if err := p.Run(ctx); err != nil || ctx.Err() == nil {
+			t.Errorf("Run has ended by itself: %v", err)
+		}
+	})
 	t.Cleanup(func() { cancel(); running.Wait() })
 	return p
 }
@@ -138,7 +142,6 @@ func TestVerifyWithJWKS(t *testing.T) {
 	p.publish(
 		map[string]any{"kty": "LATTICE", "kid": "future"}, // a kind that nobody knows yet
 		map[string]any{"kty": "oct", "kid": "oct", "k": segment("shared")},
-		"not even an object",
 		encJWK, rs.jwk(), es.jwk(), ed.jwk(),
 	)
 	players := newPlayers(t, auth.PlayersOptions{JWKSURL: p.URL, Secret: secret})
@@ -186,7 +189,7 @@ func TestVerifyWithJWKS(t *testing.T) {
 func TestMint(t *testing.T) {
 	now := noon.Add(300 * time.Millisecond)
 	players := newPlayers(t, auth.PlayersOptions{Secret: secret, Clock: func() time.Time { return now }})
-	token, expires, err := players.Mint("u1", time.Minute)
+	token, expires, err := players.Mint(auth.Persona{User: "u1"}, time.Minute)
 	testenv.Must(t, err)
 	if want := noon.Add(time.Minute); !expires.Equal(want) {
 		t.Errorf("expires %v, want %v", expires, want)
@@ -196,10 +199,10 @@ func TestMint(t *testing.T) {
 	if user, err := players.Verify(t.Context(), token); !errors.Is(err, auth.ErrBadToken) {
 		t.Errorf("after its time: %q, %v", user, err)
 	}
-	if _, _, err := players.Mint("two\nlines", time.Minute); err == nil {
+	if _, _, err := players.Mint(auth.Persona{User: "two\nlines"}, time.Minute); err == nil {
 		t.Error("minted a token that Verify refuses")
 	}
-	if _, _, err := newPlayers(t, auth.PlayersOptions{}).Mint("u1", time.Minute); !errors.Is(err, auth.ErrNoSecret) {
+	if _, _, err := newPlayers(t, auth.PlayersOptions{}).Mint(auth.Persona{User: "u1"}, time.Minute); !errors.Is(err, auth.ErrNoSecret) {
 		t.Errorf("without a secret: %v", err)
 	}
 }
@@ -212,7 +215,7 @@ func TestDefaults(t *testing.T) {
 	defer slog.SetDefault(before)
 	players, err := auth.NewPlayers(auth.PlayersOptions{Secret: "short", JWKSURL: "http://id.example"})
 	testenv.Must(t, err)
-	token, expires, err := players.Mint("u1", time.Hour)
+	token, expires, err := players.Mint(auth.Persona{User: "u1"}, time.Hour)
 	if left := time.Until(expires); err != nil || left > time.Hour || left < 59*time.Minute {
 		t.Errorf("expires in %v, %v", left, err)
 	}

@@ -101,7 +101,7 @@ func TestTokensOfOthers(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	token, expires, err := players.Mint("u2", 24*time.Hour)
+	token, expires, err := players.Mint(auth.Persona{User: "u2"}, 24*time.Hour)
 	if err != nil || !expires.Equal(noon.Add(time.Hour)) {
 		t.Errorf("minted until %s, %v", expires, err)
 	}
@@ -129,7 +129,7 @@ func TestNamesInTokens(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
-	token, _, err := players.MintFor(auth.Persona{User: "u1", Name: "小雨", Picture: "https://img.example/1"}, time.Hour)
+	token, _, err := players.Mint(auth.Persona{User: "u1", Name: "小雨", Picture: "https://img.example/1"}, time.Hour)
 	testenv.Must(t, err)
 	got, err := players.Grant(t.Context(), token)
 	if err != nil || got.User != "u1" || got.Name != "小雨" || got.Picture != "https://img.example/1" {

@@ -115,7 +115,7 @@ func (t *benchPlayers) token(ctx context.Context, player int) (string, error) {
 func (t *benchPlayers) make(ctx context.Context, player int) (made identity, err error) {
 	if t.minter != nil {
 		made.user = t.name + "-" + strconv.Itoa(player)
-		made.token, _, err = t.minter.Mint(made.user, benchTTL)
+		made.token, _, err = t.minter.Mint(auth.Persona{User: made.user}, benchTTL)
 		return made, err
 	}
 	api, err := t.client(player, "")

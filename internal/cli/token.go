@@ -61,7 +61,7 @@ func (c *tokenCmd) Run(app *App) error {
 	if err != nil {
 		return err
 	}
-	token, expires, err := players.MintFor(auth.Persona{User: c.User, Name: c.Name, Picture: c.Picture}, c.TTL)
+	token, expires, err := players.Mint(auth.Persona{User: c.User, Name: c.Name, Picture: c.Picture}, c.TTL)
 	if err != nil {
 		return err
 	}

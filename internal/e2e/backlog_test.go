@@ -47,7 +47,8 @@ func TestABacklogHoldsUpNothing(t *testing.T) {
 		if stats, err := g.op.Stats(within(t, time.Minute), g.campaign); err != nil || stats.Paid > 0 {
 			t.Errorf("the figures: %+v, %v", stats, err)
 		}
-		testenv.WantErr(t, testenv.Err(g.op.Claims(within(t, time.Minute), g.campaign, client.Page{})), nil,
+		testenv.WantErr(t, testenv.Err(client.Get[client.List[client.Claim]](within(t, time.Minute), g.op,
+			"campaigns", g.campaign, "claims")), nil,
 			"the claims")
 	}
 	for _, p := range players {

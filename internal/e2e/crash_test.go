@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"redrain/client"
+	"redrain/internal/openapi"
 	"redrain/internal/testenv"
 	"redrain/internal/wire"
 	"redrain/rain"
@@ -139,17 +140,15 @@ func checkLedger(t *testing.T, op *client.Client, campaign string, players []*pl
 		t.Error("nobody has won anything: the test has tested nothing")
 	}
 	for user, want := range balances {
-		testenv.Equal(t, testenv.Got(op.User(within(t, 10*time.Second), user)).Must(t).Balance, want,
-			"balance of %s, that claims show", user)
+		has := testenv.Got(client.Get[openapi.Balance](within(t, 10*time.Second), op, "users", user)).Must(t)
+		testenv.Equal(t, has.Balance, want, "balance of %s, that claims show", user)
 	}
 }
 
 // claimsOf are all wins of a campaign that the ledger has.
 func claimsOf(t *testing.T, op *client.Client, campaign string) map[string]client.Claim {
 	t.Helper()
-	list := func(ctx context.Context, p client.Page) (client.List[client.Claim], error) {
-		return op.Claims(ctx, campaign, p)
-	}
+	list := client.Pages[client.Claim](op, nil, "campaigns", campaign, "claims")
 	claims := map[string]client.Claim{}
 	for claim, err := range client.All(within(t, time.Minute), list) {
 		testenv.Must(t, err)

@@ -11,7 +11,6 @@ import (
 
 	"redrain/internal/testenv"
 
-	"redrain/client"
 	"redrain/rain"
 )
 
@@ -88,7 +87,7 @@ func TestEvents(t *testing.T) {
 			t.Errorf("the feed of %s has an event of another: %+v", ours.ID, e)
 		}
 		switch e.kind {
-		case client.EventStats:
+		case "stats":
 			stats++
 			if e.Stock == nil || *e.Stock != 10 || e.AmountLeft != 1_000 {
 				t.Errorf("%+v", e)
@@ -96,7 +95,7 @@ func TestEvents(t *testing.T) {
 			if stats == 2 {
 				testenv.Must(t, testenv.Err(n.client.Pause(within(t, 10*time.Second), ours.ID)))
 			}
-		case client.EventCampaign:
+		case "campaign":
 			paused = e.State == "paused"
 		}
 		return stats > 2 && paused
@@ -118,7 +117,7 @@ func TestEvents(t *testing.T) {
 	defer func() { _ = over.Body.Close() }()
 	stats = 0
 	readFeed(t, over, func(e feedEvent) bool {
-		if e.kind == client.EventStats {
+		if e.kind == "stats" {
 			stats++
 		}
 		return stats == 5 // by then it is drained, and no node would keep it without the feed

@@ -1,9 +1,11 @@
 package e2e
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -228,19 +230,39 @@ func hear(t *testing.T, n *node) *heardAlarms {
 	var once sync.Once
 	hearing.Go(func() {
 		for ctx.Err() == nil {
-			_ = n.client.Events(ctx, func(e client.Event) error { // a feed that was cut is opened again
-				once.Do(func() { close(a.open) })
-				var one operatorAlarm
-				if e.Name == client.EventAlarm && json.Unmarshal(e.Data, &one) == nil {
-					a.mu.Lock()
-					defer a.mu.Unlock()
-					a.heard = append(a.heard, one)
+			lines := feedLines(ctx, n) // a feed that was cut is opened again
+			for kind := ""; lines.Scan(); {
+				name, isName := strings.CutPrefix(lines.Text(), "event: ")
+				if isName {
+					once.Do(func() { close(a.open) })
+					kind = name
 				}
-				return nil
-			})
+				data, isData := strings.CutPrefix(lines.Text(), "data: ")
+				var one operatorAlarm
+				if isData && kind == "alarm" && json.Unmarshal([]byte(data), &one) == nil {
+					a.mu.Lock()
+					a.heard = append(a.heard, one)
+					a.mu.Unlock()
+				}
+			}
 		}
 	})
 	return a
+}
+
+// feedLines are the lines of a node's feed until ctx ends; none if the node does not answer.
+func feedLines(ctx context.Context, n *node) *bufio.Scanner {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, n.url+"/api/v1/events", nil)
+	if err != nil {
+		return bufio.NewScanner(strings.NewReader(""))
+	}
+	req.Header.Set("Authorization", "Bearer "+viewerToken)
+	resp, err := (&http.Client{Transport: httpClient.Transport}).Do(req)
+	if err != nil {
+		return bufio.NewScanner(strings.NewReader(""))
+	}
+	context.AfterFunc(ctx, func() { _ = resp.Body.Close() })
+	return bufio.NewScanner(resp.Body)
 }
 
 // count is the number of alarms of a code about a campaign.
@@ -274,13 +296,13 @@ func (f *forger) waiting(op *client.Client) []client.DeadLetter {
 // depositOf is a sponsor's balance.
 func depositOf(t *testing.T, n *node, sponsor string) rain.Money {
 	t.Helper()
-	return testenv.Got(n.client.Sponsor(within(t, 10*time.Second), sponsor)).Must(t).Balance
+	return testenv.Got(client.Get[openapi.Sponsor](within(t, 10*time.Second), n.client, "sponsors", sponsor)).Must(t).Balance
 }
 
 // balanceOf is a player's balance; 0 for an unknown player.
 func balanceOf(t *testing.T, n *node, user string) rain.Money {
 	t.Helper()
-	u, err := n.client.User(within(t, 10*time.Second), user)
+	u, err := client.Get[openapi.Balance](within(t, 10*time.Second), n.client, "users", user)
 	if err != nil && !client.HasStatus(err, 404) {
 		t.Fatal(err)
 	}

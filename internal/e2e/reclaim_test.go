@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"redrain/client"
+	"redrain/internal/openapi"
 	"redrain/internal/testenv"
 )
 
@@ -37,7 +38,8 @@ func TestKillNineInTheMiddleOfReclaiming(t *testing.T) {
 	doomed.awaitDeath(t, 30*time.Second)
 	testenv.Eventually(t, time.Minute, "every sponsor has their money back", func() bool {
 		for i := range made {
-			if a, err := heir.client.Sponsor(t.Context(), fmt.Sprintf("sponsor-expiring-%d", i)); err != nil ||
+			if a, err := client.Get[openapi.Sponsor](t.Context(), heir.client, "sponsors",
+				fmt.Sprintf("sponsor-expiring-%d", i)); err != nil ||
 				a.Balance != 1_000 {
 				return false
 			}

@@ -17,6 +17,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"redrain/client"
+	"redrain/internal/openapi"
 	"redrain/internal/testenv"
 	"redrain/payout/withdraw/webhook/webhooktest"
 	"redrain/rain"
@@ -143,7 +144,7 @@ func (d *drill) withdraw(n *node, user string, amount rain.Money, state string) 
 
 func (d *drill) balance(n *node, user string) rain.Money {
 	d.t.Helper()
-	u, err := n.client.User(within(d.t, 10*time.Second), user)
+	u, err := client.Get[openapi.Balance](within(d.t, 10*time.Second), n.client, "users", user)
 	if err != nil {
 		return -1 // not known yet
 	}

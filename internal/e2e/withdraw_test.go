@@ -216,7 +216,8 @@ func TestKillNineInTheMiddleOfAPayment(t *testing.T) {
 				receiver.Tries(w.ID) != tries {
 				t.Errorf("paid %v in %d tries, want %s in %d", paid, receiver.Tries(w.ID), w.ID, tries)
 			}
-			testenv.Equal(t, testenv.Got(heir.client.User(within(t, 10*time.Second), "alice")).Must(t).Balance, 400,
+			testenv.Equal(t, testenv.Got(client.Get[openapi.Balance](within(t, 10*time.Second), heir.client,
+				"users", "alice")).Must(t).Balance, 400,
 				"alice has")
 			testenv.Equal(t, receiver.Faults(), nil, "the receiver complains")
 		})

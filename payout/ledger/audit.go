@@ -22,12 +22,12 @@ type AuditLog struct {
 
 // AuditRecord is one action.
 type AuditRecord struct {
-	At     int64  // Unix ms; set by the ledger
-	Actor  string // at most 200 bytes are kept
-	Role   string
-	Action string          // for example "campaign.create"
-	Target string          // with WithAudit, "" is the changed row
-	Detail json.RawMessage // nil is null; with WithAudit an object or nil
+	At     int64           `json:"at"`    // Unix ms; set by the ledger
+	Actor  string          `json:"actor"` // at most 200 bytes are kept
+	Role   string          `json:"role"`
+	Action string          `json:"action"` // for example "campaign.create"
+	Target string          `json:"target"` // with WithAudit, "" is the changed row
+	Detail json.RawMessage `json:"detail"` // nil is null; with WithAudit an object or nil
 
 	id int64
 }

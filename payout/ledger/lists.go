@@ -88,8 +88,8 @@ func (s *Lists) Heads(ctx context.Context) ([]standing.List, error) {
 
 // ListMember is a member of a list.
 type ListMember struct {
-	Who     string
-	AddedAt int64 // Unix ms
+	Who     string `json:"member"`
+	AddedAt int64  `json:"added_at"` // Unix ms
 }
 
 var memberTable = sqldb.NewTable("list_member", func(m *ListMember) []any {

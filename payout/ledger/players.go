@@ -19,9 +19,9 @@ type Players struct{ db *sqldb.DB }
 
 // Player is one player.
 type Player struct {
-	User    string
-	Balance rain.Money
-	Banned  bool
+	User    string     `json:"user"`
+	Balance rain.Money `json:"balance"`
+	Banned  bool       `json:"banned"`
 }
 
 // ListPlayers lists the players whose ids begin with prefix, in the order of their ids. after is the last id of the

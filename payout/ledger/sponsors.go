@@ -90,8 +90,8 @@ func (s *Sponsors) SponsorBalance(ctx context.Context, sponsor string) (rain.Mon
 
 // Sponsor is a sponsor with their unspent money.
 type Sponsor struct {
-	ID      string
-	Balance rain.Money
+	ID      string     `json:"sponsor"`
+	Balance rain.Money `json:"balance"`
 }
 
 // ListSponsors lists all sponsors with a deposit, in the order of their ids. "" is the first cursor. next is "" on

@@ -21,44 +21,45 @@ type caller struct {
 // may reports whether the caller has a right.
 func (c caller) may(r right) bool { return slices.Contains(c.rights, r) }
 
-// admit returns the sender of a request, or the error that refuses it.
-func (a *API) admit(w http.ResponseWriter, r *http.Request, need right) (caller, error) {
+// admit sets the caller of a request, or returns the error that refuses it.
+func (a *API) admit(q *request, need right) error {
 	switch need {
 	case anyone:
-		return caller{}, nil
+		return nil
 	case player:
-		return a.admitPlayer(r)
+		return a.admitPlayer(q)
 	case entering:
-		if who, err := a.admitPlayer(r); err == nil || errors.Is(err, auth.ErrKeysUnavailable) {
-			return who, err
+		if err := a.admitPlayer(q); err == nil || errors.Is(err, auth.ErrKeysUnavailable) {
+			return err
 		}
 	}
-	token := auth.Bearer(r)
-	o, err := a.o.Operators.Operator(r.Context(), token)
+	token := auth.Bearer(q.Request)
+	o, err := a.o.Operators.Operator(q.Context(), token)
 	switch {
 	case errors.Is(err, auth.ErrNoOperator):
-		return caller{}, a.refuseToken(w, r, token, err)
+		return a.refuseToken(q, token, err)
 	case err != nil:
-		a.refusals.count(refusedNotNow)
-		return caller{}, err
+		a.refused("unavailable")
+		return err
 	}
-	who := caller{name: o.Name, role: roleOf(o), operator: o, rights: rightsOf(o)}
-	if !who.may(need) {
-		return who, a.refuseRight(r, who, need)
+	q.caller = caller{name: o.Name, role: roleOf(o), operator: o, rights: rightsOf(o)}
+	if !q.may(need) {
+		return a.refuseRight(q, need)
 	}
-	return who, nil
+	return nil
 }
 
-func (a *API) admitPlayer(r *http.Request) (caller, error) {
-	user, err := a.o.Players.Verify(r.Context(), auth.Bearer(r))
-	if errors.Is(err, auth.ErrKeysUnavailable) {
-		return caller{}, err
+func (a *API) admitPlayer(q *request) error {
+	user, err := a.o.Players.Verify(q.Context(), auth.Bearer(q.Request))
+	switch {
+	case errors.Is(err, auth.ErrKeysUnavailable):
+		return err
+	case err != nil:
+		a.o.Log.Debug("bad player token", "path", q.URL.Path, "err", err)
+		return errUnauthorized
 	}
-	if err != nil {
-		a.o.Log.Debug("bad player token", "path", r.URL.Path, "err", err)
-		return caller{}, errUnauthorized
-	}
-	return caller{name: user, role: "player", user: user}, nil
+	q.caller = caller{name: user, role: "player", user: user}
+	return nil
 }
 
 // roleOf returns an operator's roles, separated by commas.
@@ -73,7 +74,7 @@ func roleOf(o auth.Operator) string {
 var errUnauthorized = refuse(http.StatusUnauthorized, "unauthorized", "give a valid token: Authorization: Bearer …")
 
 // right is the permission that a route requires.
-type right string
+type right = string
 
 // The rights of operators. Each route requires one.
 const (

@@ -126,7 +126,7 @@ var testStaff = staff{
 // TestRoleMatrix asks every route with every credential. A route without a line in the matrix fails.
 func TestRoleMatrix(t *testing.T) {
 	t.Parallel()
-	a := New(Options{Operators: testStaff, Players: onePlayer{}, Audit: &auditNotes{},
+	a := newAPI(Options{Operators: testStaff, Players: onePlayer{}, Audit: &auditNotes{},
 		Log: slog.New(slog.DiscardHandler)})
 	left := len(matrix)
 	for _, rt := range a.routes() {
@@ -137,10 +137,7 @@ func TestRoleMatrix(t *testing.T) {
 			continue
 		}
 		left--
-		rt.handle = func(w http.ResponseWriter, _ *http.Request, _ caller) error {
-			w.WriteHeader(http.StatusTeapot)
-			return nil
-		}
+		rt.handle = func(*request) (any, error) { return reply{http.StatusTeapot, nil}, nil }
 		for _, who := range credentials {
 			r := httptest.NewRequest(rt.method, "/", nil)
 			if who != "nobody" {
@@ -148,6 +145,9 @@ func TestRoleMatrix(t *testing.T) {
 			}
 			w := httptest.NewRecorder()
 			a.serve(w, r, rt)
+			if asks := w.Header().Get("WWW-Authenticate"); (asks == `Bearer realm="redrain"`) != (w.Code == 401) {
+				t.Errorf("%s by %s: %d, asks %q", name, who, w.Code, asks)
+			}
 			testenv.Equal(t, w.Code, expected(allowed, who, rt.need == player), "%s by %s", name, who)
 		}
 	}
@@ -182,7 +182,7 @@ func (onePlayer) Verify(_ context.Context, token string) (string, error) {
 // TestWhoAmI: the name, the roles and what they may do.
 func TestWhoAmI(t *testing.T) {
 	t.Parallel()
-	a := New(Options{Operators: testStaff, Audit: &auditNotes{}, Clock: func() int64 { return 7 },
+	a := newAPI(Options{Operators: testStaff, Audit: &auditNotes{}, Clock: func() int64 { return 7 },
 		Log: slog.New(slog.DiscardHandler)})
 	for token, want := range map[string]string{
 		"cashier": `"name":"cashier","role":"cashier","rights":["read","deposits","withdrawals","letters",` +

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -14,22 +13,58 @@ import (
 	"redrain/server/timeout"
 )
 
+// request is a request with its caller, and the writer of its answer.
+type request struct {
+	*http.Request
+	caller
+
+	w   http.ResponseWriter
+	key string // the idempotency key of a creation, see once; "" without one
+}
+
+// id returns the id in the path.
+func (q *request) id() string { return q.PathValue("id") }
+
+// query returns a parameter, or "".
+func (q *request) query(name string) string { return q.URL.Query().Get(name) }
+
+// handler returns the answer to a request, or the error that ends it. If it has written the answer itself, it returns
+// nil.
+type handler func(q *request) (any, error)
+
+// reply is an answer with another status than 200.
+type reply struct {
+	status int
+	body   any
+}
+
+// replyOf returns a handler's answer with its status.
+func replyOf(v any) reply {
+	if r, is := v.(reply); is {
+		return r
+	}
+	return reply{http.StatusOK, v}
+}
+
+// created returns the answer of a creation.
+func created(v any) reply { return reply{http.StatusCreated, v} }
+
+// as returns a function that answers with the view of a value, or returns its error.
+func as[T, V any](view func(T) V) func(T, error) (any, error) {
+	return func(v T, err error) (any, error) {
+		if err != nil {
+			return nil, err
+		}
+		return view(v), nil
+	}
+}
+
 // WriteJSON answers with a value.
 func WriteJSON(w http.ResponseWriter, status int, v any) {
-	writeRaw(w, status, encode(v))
-}
-
-// answer answers with a value, or returns err.
-func answer[T any](w http.ResponseWriter, v T, err error) error {
-	return answerAs(w, v, err, func(v T) T { return v })
-}
-
-// answerAs answers with the view of a value, or returns err.
-func answerAs[T, V any](w http.ResponseWriter, v T, err error, view func(T) V) error {
-	if err == nil {
-		WriteJSON(w, http.StatusOK, view(v))
-	}
-	return err
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(encode(v), '\n')) // if this fails, the client is gone
 }
 
 // encode writes a value as JSON. The answers of this package cannot fail to encode.
@@ -40,17 +75,6 @@ func encode(v any) []byte {
 	}
 	return data
 }
-
-// writeRaw answers with encoded JSON.
-func writeRaw(w http.ResponseWriter, status int, data []byte) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(status)
-	_, _ = w.Write(append(data, '\n')) // if this fails, the client is gone
-}
-
-// handler answers a request or returns the error that ends it.
-type handler func(w http.ResponseWriter, r *http.Request, who caller) error
 
 // route is one line of the contract's table.
 type route struct {
@@ -95,12 +119,12 @@ type page struct {
 }
 
 // pageOf parses limit and cursor. A higher limit than the maximum counts as the maximum.
-func pageOf(r *http.Request) (page, error) {
-	p := page{cursor: r.URL.Query().Get("cursor"), limit: defaultLimit}
-	if s := r.URL.Query().Get("limit"); s != "" {
+func pageOf(q *request) (page, error) {
+	p := page{cursor: q.query("cursor"), limit: defaultLimit}
+	if s := q.query("limit"); s != "" {
 		n, err := strconv.Atoi(s)
 		if err != nil || n < 1 {
-			return page{}, rain.Invalid{{Field: "limit", Message: fmt.Sprintf("is 1 to %d", maxLimit)}}
+			return page{}, invalid("limit", "is 1 to %d", maxLimit)
 		}
 		p.limit = min(n, maxLimit)
 	}
@@ -121,50 +145,90 @@ func listOf[T, V any](items []T, next string, view func(T) V) list[V] {
 	return list[V]{Items: views, Next: next}
 }
 
-// answerList answers with the requested page of a list.
-func answerList[T, V any](w http.ResponseWriter, r *http.Request,
+// same is the view of a type that has the fields of the answer.
+func same[T any](v T) T { return v }
+
+// listed answers with the requested page of a list.
+func listed[T, V any](q *request,
 	read func(ctx context.Context, cursor string, limit int) (items []T, next string, err error),
-	view func(T) V) error {
-	p, err := pageOf(r)
+	view func(T) V) (any, error) {
+	p, err := pageOf(q)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	items, next, err := read(r.Context(), p.cursor, p.limit)
-	return answerAs(w, items, err, func(items []T) list[V] { return listOf(items, next, view) })
+	items, next, err := read(q.Context(), p.cursor, p.limit)
+	return listOf(items, next, view), err
 }
 
 // errCut means that an answer has ended early.
 var errCut = errors.New("the answer was cut off")
 
-// streaming returns the context and the writer of an answer without a limit in all. The context ends if nothing is
-// written for timeout.Progress, and a write waits for its reader no longer than that. stop releases the resources.
-func streaming(request context.Context, w http.ResponseWriter) (ctx context.Context, out io.Writer, stop func()) {
-	ctx, cancel := context.WithCancelCause(request)
-	idle := time.AfterFunc(timeout.Progress, func() { cancel(context.DeadlineExceeded) })
-	return ctx, &progress{to: w, idle: idle}, func() { idle.Stop(); cancel(nil) }
+// stream sends an answer without a limit in all. ctx ends if nothing is written for timeout.Progress, and a write waits
+// for its reader no longer than that. An error or a panic after the first write cuts the answer off.
+func (a *API) stream(q *request, what, mediaType string, write func(ctx context.Context, to io.Writer) error) error {
+	q.w.Header().Set("Content-Type", mediaType)
+	q.w.Header().Set("Cache-Control", "no-store")
+	q.w.Header().Set("X-Accel-Buffering", "no")
+	ctx, cancel := context.WithCancelCause(q.Context())
+	defer cancel(nil)
+	to := &progress{to: q.w, idle: time.AfterFunc(timeout.Progress, func() { cancel(context.DeadlineExceeded) })}
+	defer to.idle.Stop()
+	err := a.o.Recoverer.Try("http", func() error { return write(ctx, to) })
+	if err == nil || !to.begun {
+		return err
+	}
+	a.o.Log.Warn(what+"; the answer was cut off", "path", q.URL.Path, "err", err)
+	return errCut
+}
+
+// attach makes the answer a file.
+func (q *request) attach(name string) {
+	q.w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
 }
 
 // progress writes a streaming answer.
 type progress struct {
-	to   http.ResponseWriter
-	idle *time.Timer // ends the answer
+	to    http.ResponseWriter
+	idle  *time.Timer // ends the answer
+	begun bool
 }
 
-// Write writes data, and resets the timer.
+// Write sends data, and resets the timer.
 func (p *progress) Write(data []byte) (int, error) {
-	if err := writeWithin(p.to, timeout.Progress); err != nil {
-		return 0, err
-	}
-	n, err := p.to.Write(data)
+	p.begun = true
+	n, err := send(p.to, data)
 	p.idle.Reset(timeout.Progress)
 	return n, err
 }
 
-// writeWithin limits the following writes of an answer. ResponseWriters of tests have no deadlines.
+// send writes a part of a stream, and waits for a slow reader for a limited time.
+func send(w http.ResponseWriter, data []byte) (int, error) {
+	if err := writeWithin(w, timeout.Progress); err != nil {
+		return 0, err
+	}
+	n, err := w.Write(data)
+	if err == nil {
+		err = supported(http.NewResponseController(w).Flush())
+	}
+	return n, err
+}
+
+// writeWithin limits the following writes of an answer.
 func writeWithin(w http.ResponseWriter, limit time.Duration) error {
-	err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(limit))
+	return supported(http.NewResponseController(w).SetWriteDeadline(time.Now().Add(limit)))
+}
+
+// supported ignores http.ErrNotSupported, which the ResponseWriters of tests return.
+func supported(err error) error {
 	if errors.Is(err, http.ErrNotSupported) {
 		return nil
 	}
 	return err
+}
+
+// invalid returns the fault of one field.
+func invalid(field, format string, args ...any) error {
+	var wrong faults
+	wrong.check(false, field, format, args...)
+	return rain.Invalid(wrong)
 }

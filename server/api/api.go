@@ -17,10 +17,8 @@ import (
 	"redrain/server/timeout"
 )
 
-const (
-	// Root is the prefix of all routes.
-	Root = "/api/v1"
-)
+// Root is the prefix of all routes.
+const Root = "/api/v1"
 
 func (a *API) routes() []route {
 	return []route{
@@ -68,8 +66,8 @@ func (a *API) routes() []route {
 		{"POST", "/lists/{id}/members", policing, a.putMembers(false), timeout.Rebuild},
 		{"PUT", "/lists/{id}/members", policing, a.putMembers(true), timeout.Rebuild},
 		{"POST", "/lists/{id}/remove", policing, a.removeMembers, 0},
-		{"GET", "/users/{id}/claims", reading, a.userClaims, 0},
-		{"GET", "/users/{id}/withdrawals", reading, a.userWithdrawals, 0},
+		{"GET", "/users/{id}/claims", reading, a.claimsOf, 0},
+		{"GET", "/users/{id}/withdrawals", reading, a.withdrawals, 0},
 		{"GET", "/withdrawals", reading, a.withdrawals, 0},
 		{"GET", "/withdrawals/{id}", reading, a.withdrawal, 0},
 		{"POST", "/withdrawals/{id}/hold", paying, a.holdWithdrawal, 0},
@@ -81,7 +79,7 @@ func (a *API) routes() []route {
 		{"POST", "/approvals/{id}/confirm", approving, a.confirmApproval, 0},
 		{"POST", "/approvals/{id}/reject", approving, a.rejectApproval, 0},
 		{"GET", "/me", player, a.me, 0},
-		{"GET", "/me/claims", player, a.myClaims, 0},
+		{"GET", "/me/claims", player, a.claimsOf, 0},
 		{"POST", "/me/withdrawals", player, a.once(a.withdraw), 0},
 		{"GET", "/me/withdrawals", player, a.myWithdrawals, 0},
 		{"GET", "/me/withdrawals/{id}", player, a.myWithdrawal, 0},
@@ -181,7 +179,8 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, rt route) {
 		_ = writeWithin(w, limit+timeout.Progress) // if it fails the connection is gone, and so will the write
 	}
 	defer cancel()
-	err := a.o.Recoverer.Try("http", func() error { return a.handle(w, r.WithContext(ctx), rt) })
+	q := &request{Request: r.WithContext(ctx), w: w}
+	err := a.o.Recoverer.Try("http", func() error { return a.handle(q, rt) })
 	if errors.Is(err, errCut) {
 		panic(http.ErrAbortHandler) // the header is sent: only a broken connection shows the error
 	}
@@ -190,14 +189,17 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, rt route) {
 	}
 }
 
-func (a *API) handle(w http.ResponseWriter, r *http.Request, rt route) error {
-	who, err := a.admit(w, r, rt.need)
-	if err != nil {
+func (a *API) handle(q *request, rt route) error {
+	if err := a.admit(q, rt.need); err != nil {
 		return err
 	}
-	err = rt.handle(w, r, who)
+	v, err := rt.handle(q)
 	if rt.commands() {
-		a.logCommand(r, who, err)
+		a.logCommand(q, err)
+	}
+	if err == nil && v != nil {
+		answer := replyOf(v)
+		WriteJSON(q.w, answer.status, answer.body)
 	}
 	return err
 }

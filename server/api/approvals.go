@@ -7,7 +7,6 @@ import (
 
 	"redrain/internal/openapi"
 	"redrain/payout/ledger"
-	"redrain/rain"
 )
 
 func approvalViewOf(a ledger.Approval) openapi.Approval {
@@ -30,88 +29,87 @@ const maxReason = 400
 // maxPayment is the length limit of a receiver's name for a payment, in bytes.
 const maxPayment = 200
 
-// personOf returns the caller in the ledger's form.
-func personOf(who caller, reason string) ledger.Person {
-	return ledger.Person{Name: who.name, ID: who.operator.ID, Nameless: who.operator.Shared,
+// person returns the caller in the ledger's form.
+func (q *request) person(reason string) ledger.Person {
+	return ledger.Person{Name: q.name, ID: q.operator.ID, Nameless: q.operator.Shared,
 		Reason: strings.TrimSpace(reason)}
 }
 
-// asks answers that an act waits for a second person.
-func asks(w http.ResponseWriter, pending *ledger.Approval) {
-	WriteJSON(w, http.StatusAccepted, approvalViewOf(*pending))
+// pending answers that an act waits for a second person.
+func pending(done ledger.Outcome) any {
+	if done.Pending == nil {
+		return nil
+	}
+	return reply{http.StatusAccepted, approvalViewOf(*done.Pending)}
 }
 
-func (a *API) approvals(w http.ResponseWriter, r *http.Request, _ caller) error {
-	state := ledger.ApprovalState(r.URL.Query().Get("state"))
+func (a *API) approvals(q *request) (any, error) {
+	state := ledger.ApprovalState(q.query("state"))
 	switch state {
 	case "", ledger.ApprovalPending, ledger.ApprovalConfirmed, ledger.ApprovalRejected, ledger.ApprovalExpired:
 	default:
-		return rain.Invalid{{Field: "state", Message: "is pending, confirmed, rejected or expired"}}
+		return nil, invalid("state", "is pending, confirmed, rejected or expired")
 	}
-	return answerList(w, r, func(ctx context.Context, cursor string, limit int) ([]ledger.Approval, string, error) {
+	return listed(q, func(ctx context.Context, cursor string, limit int) ([]ledger.Approval, string, error) {
 		return a.o.Approvals.ListApprovals(ctx, state, cursor, limit)
 	}, approvalViewOf)
 }
 
-func (a *API) approval(w http.ResponseWriter, r *http.Request, _ caller) error {
-	found, err := a.o.Approvals.Approval(r.Context(), r.PathValue("id"))
-	return answerAs(w, found, err, approvalViewOf)
+func (a *API) approval(q *request) (any, error) {
+	return as(approvalViewOf)(a.o.Approvals.Approval(q.Context(), q.id()))
 }
 
 // confirmApproval executes the ordered act after the second person's confirmation, and notifies the parties.
-func (a *API) confirmApproval(w http.ResponseWriter, r *http.Request, who caller) error {
-	by, err := a.decides(w, r, who, false)
+func (a *API) confirmApproval(q *request) (any, error) {
+	by, err := a.decides(q, false)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	order, done, err := a.o.Approvals.Confirm(a.audited(r, who, "approval.confirm", nil), r.PathValue("id"), by)
+	order, done, err := a.o.Approvals.Confirm(q.audited("approval.confirm", nil), q.id(), by)
 	if err != nil {
-		return notDismissed(err, done.Dismissed)
+		return nil, notDismissed(err, done.Dismissed)
 	}
-	a.notify(r.Context(), order.Deed, done)
-	return answer(w, approvalViewOf(order), nil)
+	a.notify(q.Context(), order.Deed, done)
+	return approvalViewOf(order), nil
 }
 
 // rejectApproval ends an order without executing it.
-func (a *API) rejectApproval(w http.ResponseWriter, r *http.Request, who caller) error {
-	by, err := a.decides(w, r, who, true)
+func (a *API) rejectApproval(q *request) (any, error) {
+	by, err := a.decides(q, true)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	order, err := a.o.Approvals.Reject(a.audited(r, who, "approval.reject", map[string]any{"reason": by.Reason}),
-		r.PathValue("id"), by)
-	return answerAs(w, order, err, approvalViewOf)
+	return as(approvalViewOf)(a.o.Approvals.Reject(q.audited("approval.reject", detail{"reason": by.Reason}), q.id(),
+		by))
 }
 
 // decides reads the second person's decision. This person also needs the right to the act itself.
-func (a *API) decides(w http.ResponseWriter, r *http.Request, who caller, why bool) (ledger.Person, error) {
-	reason, _, err := readReason(w, r, who, why)
+func (a *API) decides(q *request, why bool) (by ledger.Person, err error) {
+	reason, _, err := readReason(q, why)
 	if err != nil {
-		return ledger.Person{}, err
+		return by, err
 	}
-	order, err := a.o.Approvals.Approval(r.Context(), r.PathValue("id"))
+	order, err := a.o.Approvals.Approval(q.Context(), q.id())
 	if err != nil {
-		return ledger.Person{}, err
+		return by, err
 	}
-	if need := rightTo[order.Act]; !who.may(need) {
-		return ledger.Person{}, a.refuseRight(r, who, need)
+	if need := rightTo[order.Act]; !q.may(need) {
+		return by, a.refuseRight(q, need)
 	}
-	return personOf(who, reason), nil
+	return q.person(reason), nil
 }
 
 // readReason reads a person's reason, and the receiver's name for a payment if there is one.
-func readReason(w http.ResponseWriter, r *http.Request, who caller, needed bool) (reason, reference string, err error) {
-	in, err := bodyOf(w, r, who, openapi.WithdrawalOrder{})
-	if err != nil {
-		return "", "", err
+func readReason(q *request, needed bool) (reason, reference string, err error) {
+	in, err := bodyOf(q, openapi.WithdrawalOrder{})
+	switch {
+	case err != nil:
+	case needed && strings.TrimSpace(in.Reason) == "" || len(in.Reason) > maxReason:
+		err = invalid("reason", "is required: a reason of 1 to 400 bytes")
+	case len(in.Reference) > maxPayment:
+		err = invalid("reference", "has at most 200 bytes")
 	}
-	if needed && strings.TrimSpace(in.Reason) == "" || len(in.Reason) > maxReason {
-		return "", "", rain.Invalid{{Field: "reason", Message: "is required: a reason of 1 to 400 bytes"}}
-	}
-	if len(in.Reference) > maxPayment {
-		return "", "", rain.Invalid{{Field: "reference", Message: "has at most 200 bytes"}}
-	}
-	return in.Reason, in.Reference, nil
+	return in.Reason, in.Reference, err
 }
 
 // notify notifies the player or the payer of an executed act.

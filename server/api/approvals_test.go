@@ -38,7 +38,7 @@ func newOffice(t *testing.T, above rain.Money) *office {
 		"cyd": person("cyd", auth.RoleViewer), "dan": person("dan", auth.RoleOperator),
 		"fay": person("fay", auth.RoleCashier), "shared": testStaff["shared"],
 	}
-	o.api = New(Options{
+	o.api = newAPI(Options{
 		Withdrawals: o.b.Withdrawals, DeadLetters: o.b.DeadLetters, Approvals: o.b.Approvals.Above(&above),
 		Sponsors: o.b.Sponsors, Audit: &o.notes, Answers: o.desk, Notifier: o.desk, Operators: people,
 		WakePayer: func() { o.woken++ }, TellWithdrawn: func(id string) { o.ended = append(o.ended, id) },
@@ -63,11 +63,12 @@ func TestTheSecondPersonNeedsTheRight(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, 0)
 	asked := o.call("ann", "POST", "/sponsors/acme/deposits", `{"amount":5,"reference":"r"}`, http.StatusAccepted)
-	a := New(Options{Approvals: o.b.Approvals, Audit: &o.notes, Log: paytest.Quiet})
+	a := newAPI(Options{Approvals: o.b.Approvals, Audit: &o.notes, Log: paytest.Quiet})
 	for need, want := range map[right]bool{paying: false, judging: false, depositing: true} {
 		r := httptest.NewRequest(http.MethodPost, "/", nil)
 		r.SetPathValue("id", asked.Approval)
-		_, err := a.decides(httptest.NewRecorder(), r, caller{name: "eve", rights: []right{approving, need}}, false)
+		q, _ := by(caller{name: "eve", rights: []right{approving, need}}, r)
+		_, err := a.decides(q, false)
 		if (err == nil) != want {
 			t.Errorf("with the right to %s: %v", need, err)
 		}

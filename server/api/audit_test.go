@@ -22,7 +22,7 @@ func TestAuditOverHTTP(t *testing.T) {
 	b := paytest.OnSQLite(t)
 	now := time.Date(2026, 11, 23, 0, 6, 0, 0, time.UTC)
 	roots := chain.NewRoots(b.DB, func() int64 { return now.UnixMilli() }) //nolint:gocritic // now goes on
-	a := New(Options{Roots: roots, Operators: testStaff, Log: paytest.Quiet})
+	a := newAPI(Options{Roots: roots, Operators: testStaff, Log: paytest.Quiet})
 	for _, reference := range []string{"one", "two"} {
 		_, err := b.Deposit(t.Context(), "acme", reference, 7)
 		paytest.Must(t, err)
@@ -95,7 +95,7 @@ func (*auditNotes) ListAudit(context.Context, string, int) ([]ledger.AuditRecord
 // An operator makes a new key, is told its number only, and is put on record; a second at once is refused.
 func TestRotateSeal(t *testing.T) {
 	keys, notes := &seals{number: 3}, &auditNotes{}
-	a := New(Options{Seals: keys, Audit: notes, Operators: testStaff, Log: slog.New(slog.DiscardHandler)})
+	a := newAPI(Options{Seals: keys, Audit: notes, Operators: testStaff, Log: slog.New(slog.DiscardHandler)})
 	wantAnswer(t, ask(a, "admin", "POST", "/seal/rotate", ""), http.StatusOK, `{"key":4}`)
 	keys.quick = true
 	wantAnswer(t, ask(a, "admin", "POST", "/seal/rotate", ""), http.StatusConflict, `"rotated_just_now"`)

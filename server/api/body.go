@@ -27,28 +27,34 @@ const (
 )
 
 // readBody reads the complete body of a request.
-func readBody(w http.ResponseWriter, r *http.Request, who caller) ([]byte, error) {
+func (q *request) readBody() ([]byte, error) {
 	limit := int64(maxBody)
-	if who.user != "" || who.role == "" {
+	if q.user != "" || q.role == "" {
 		limit = maxPlayerBody
 	}
-	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
-	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return nil, refuse(http.StatusRequestEntityTooLarge, "too_large",
-			fmt.Sprintf("a body has at most %d bytes", limit))
-	}
-	if errors.Is(err, os.ErrDeadlineExceeded) { // package sockets sets it
-		return nil, refuse(http.StatusRequestTimeout, "too_slow", "the request body timed out")
-	}
+	data, err := io.ReadAll(http.MaxBytesReader(q.w, q.Body, limit))
 	if err != nil {
-		return nil, refuse(http.StatusBadRequest, "malformed", "the body could not be read")
+		return nil, bodyFault(err, limit)
 	}
 	return data, nil
 }
 
+// bodyFault returns the answer for a body that cannot be read.
+func bodyFault(err error, limit int64) error {
+	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
+	switch {
+	case tooLarge:
+		return refuse(http.StatusRequestEntityTooLarge, "too_large", fmt.Sprintf("a body has at most %d bytes", limit))
+	case errors.Is(err, os.ErrDeadlineExceeded): // package sockets sets it
+		return refuse(http.StatusRequestTimeout, "too_slow", "the request body timed out")
+	default:
+		return refuse(http.StatusBadRequest, "malformed", "the body could not be read")
+	}
+}
+
 // bodyOf reads a request's body, a JSON object, into what already holds the defaults.
-func bodyOf[T any](w http.ResponseWriter, r *http.Request, who caller, in T) (T, error) {
-	body, err := readBody(w, r, who)
+func bodyOf[T any](q *request, in T) (T, error) {
+	body, err := q.readBody()
 	if err == nil {
 		err = decode(body, &in)
 	}
@@ -74,12 +80,12 @@ func decode(data []byte, into any) error {
 		if kind.Field == "" {
 			return refuse(http.StatusBadRequest, "malformed", "the body is not a JSON object")
 		}
-		return rain.Invalid{{Field: jsonPath(kind.Field), Message: "is not " + wanted(kind.Type.Kind().String())}}
+		return invalid(jsonPath(kind.Field), "is not %s", wanted(kind.Type.Kind().String()))
 	}
 	// encoding/json has no type for this error.
 	if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 		name, _ := strconv.Unquote(field)
-		return rain.Invalid{{Field: name, Message: "is not a field of this request"}}
+		return invalid(name, "is not a field of this request")
 	}
 	return refuse(http.StatusBadRequest, "malformed", "the body is not JSON")
 }
@@ -142,71 +148,47 @@ func (f faults) err() error {
 // maxIdempotencyKey is the length limit of an Idempotency-Key, in bytes.
 const maxIdempotencyKey = 200
 
-// creation is a handler of a POST that creates an object. It gets the complete body and the idempotency key ("" without
-// one), and returns the status and the answer.
-type creation func(r *http.Request, who caller, body []byte, key string) (status int, answer any, err error)
-
 // once makes a creation answer the same key with its first answer. Only successes are stored: a failed request may be
-// sent again under its key.
-func (a *API) once(create creation) handler {
-	return func(w http.ResponseWriter, r *http.Request, who caller) error {
-		body, err := readBody(w, r, who)
-		if err != nil {
-			return err
-		}
-		key := r.Header.Get("Idempotency-Key")
-		if len(key) > maxIdempotencyKey {
-			return rain.Invalid{{Field: "Idempotency-Key",
-				Message: fmt.Sprintf("is at most %d bytes", maxIdempotencyKey)}}
-		}
+// sent again under its key. The keys are those of a path and of one player, or of all operators.
+func (a *API) once(create handler) handler {
+	return func(q *request) (any, error) {
+		key := q.Header.Get("Idempotency-Key")
 		if key == "" {
-			status, answer, err := create(r, who, body, "")
-			if err != nil {
-				return err
+			return create(q)
+		}
+		if len(key) > maxIdempotencyKey {
+			return nil, invalid("Idempotency-Key", "is at most %d bytes", maxIdempotencyKey)
+		}
+		body, err := q.readBody()
+		if err != nil {
+			return nil, err
+		}
+		q.Body, q.key = io.NopCloser(bytes.NewReader(body)), digest(q.Method, q.URL.Path, key, q.user)
+		first, err := a.o.Answers.Begin(q.Context(), q.key, bytes.TrimSpace(body))
+		if err != nil {
+			return nil, err
+		}
+		if first != nil {
+			return reply{first.Status, json.RawMessage(first.Body)}, nil
+		}
+		v, failed := create(q)
+		// Detached: even if the client is gone, the answer must be stored or the key freed.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(q.Context()), timeout.Backend)
+		defer cancel()
+		if failed != nil {
+			if err := a.o.Answers.Forget(ctx, q.key); err != nil {
+				a.o.Log.Warn("free an idempotency key; it stays taken for a minute", "path", q.URL.Path, "err", err)
 			}
-			WriteJSON(w, status, answer)
-			return nil
+			return nil, failed
 		}
-		return a.createOnce(w, r, who, body, scope(r, who, key), create)
-	}
-}
-
-func (a *API) createOnce(w http.ResponseWriter, r *http.Request, who caller, body []byte, key string,
-	create creation) error {
-	first, err := a.o.Answers.Begin(r.Context(), key, bytes.TrimSpace(body))
-	if err != nil {
-		return err
-	}
-	if first != nil {
-		writeRaw(w, first.Status, first.Body)
-		return nil
-	}
-	status, answer, failed := create(r, who, body, key)
-	// Detached: even if the client is gone, the answer must be stored or the key freed.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), timeout.Backend)
-	defer cancel()
-	if failed != nil {
-		if err := a.o.Answers.Forget(ctx, key); err != nil {
-			a.o.Log.Warn("free an idempotency key; it stays taken for a minute", "path", r.URL.Path, "err", err)
+		answer := replyOf(v)
+		body = encode(answer.body)
+		if err := a.o.Answers.Finish(ctx, q.key, ledger.Answer{Status: answer.status, Body: body}); err != nil {
+			// The answer is valid all the same; a repeated request finds the object by its id.
+			a.o.Log.Warn("store the answer of an idempotency key", "path", q.URL.Path, "err", err)
 		}
-		return failed
+		return reply{answer.status, json.RawMessage(body)}, nil
 	}
-	encoded := encode(answer)
-	if err := a.o.Answers.Finish(ctx, key, ledger.Answer{Status: status, Body: encoded}); err != nil {
-		// The answer is valid all the same; a repeated request finds the object by its id.
-		a.o.Log.Warn("store the answer of an idempotency key", "path", r.URL.Path, "err", err)
-	}
-	writeRaw(w, status, encoded)
-	return nil
-}
-
-// scope returns the namespace of an idempotency key: a path of one player, or of all operators. All players use the
-// same paths under /me, and may use the same keys.
-func scope(r *http.Request, who caller, key string) string {
-	if who.user == "" {
-		return digest(r.Method, r.URL.Path, key)
-	}
-	return digest(r.Method, r.URL.Path, key, who.user)
 }
 
 // digest returns a fixed-length name for some strings.

@@ -51,7 +51,7 @@ func TestAFullProofTellsHowFarItHasCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ask := func(ctx context.Context, p slowProofs) (w *httptest.ResponseRecorder, cut bool) {
 			mux := http.NewServeMux()
-			New(Options{Proofs: p, Operators: auth.NewOperators("operator", "viewer"), Log: paytest.Quiet}).Mount(mux)
+			newAPI(Options{Proofs: p, Operators: auth.NewOperators("operator", "viewer"), Log: paytest.Quiet}).Mount(mux)
 			r := httptest.NewRequestWithContext(ctx, http.MethodGet, Root+"/reconciliation/full", nil)
 			r.Header.Set("Authorization", "Bearer viewer")
 			w = httptest.NewRecorder()
@@ -90,7 +90,7 @@ func TestStatementsOverHTTP(t *testing.T) {
 		}
 		_, err := b.Deposit(t.Context(), "acme", "bank-7", 500)
 		paytest.Must(t, err)
-		a := New(Options{Statements: paytest.Node(t, b).Statements, Operators: testStaff, Log: paytest.Quiet})
+		a := newAPI(Options{Statements: paytest.Node(t, b).Statements, Operators: testStaff, Log: paytest.Quiet})
 		from, to := b.Clock.Load()-time.Hour.Milliseconds(), b.Clock.Load()+time.Hour.Milliseconds()
 		for _, c := range []struct {
 			asked, file string
@@ -155,10 +155,10 @@ func (a *archive) Audit(_ context.Context, r ledger.AuditRecord) error {
 
 // fetch asks for the export of a campaign.
 func (a *archive) fetch(campaign string) (*httptest.ResponseRecorder, error) {
-	api := New(Options{Campaigns: a, Proofs: a, Exports: a, Audit: a, Log: slog.New(slog.DiscardHandler)})
-	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil)
-	r.SetPathValue("id", campaign)
-	err := api.exportCampaign(w, r, caller{name: "ann", role: "operator"})
+	api := newAPI(Options{Campaigns: a, Proofs: a, Exports: a, Audit: a, Log: slog.New(slog.DiscardHandler)})
+	q, w := by(caller{name: "ann", role: "operator"}, httptest.NewRequest(http.MethodGet, "/", nil))
+	q.SetPathValue("id", campaign)
+	_, err := api.exportCampaign(q)
 	return w, err
 }
 

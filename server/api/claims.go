@@ -12,65 +12,58 @@ import (
 
 	"github.com/elnormous/contenttype"
 
-	"redrain/internal/openapi"
 	"redrain/payout/export"
 	"redrain/payout/ledger"
 	"redrain/rain"
 	"redrain/server/timeout"
 )
 
-func claimViewOf(c ledger.Claim) openapi.Claim {
-	return openapi.Claim{Claim: c.Claim, User: c.User, Packet: strconv.Itoa(c.Packet), Amount: c.Amount, At: c.WonAt,
-		State: string(c.State), Held: c.Held, Ticket: c.Ticket}
-}
-
 // campaignClaims lists a campaign's claims in the order of their packets: those in the ledger, merged with those in
 // flight to it.
-func (a *API) campaignClaims(w http.ResponseWriter, r *http.Request, _ caller) error {
-	ctx, cancel := context.WithTimeout(r.Context(), timeout.Request)
+func (a *API) campaignClaims(q *request) (any, error) {
+	ctx, cancel := context.WithTimeout(q.Context(), timeout.Request)
 	defer cancel()
-	c, err := a.campaignOf(r)
+	c, err := a.campaignOf(q)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	dropped, err := a.o.Claims.DroppedAt(ctx, c.ID)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if dropped != 0 {
-		return export.ErrDropped
+		return nil, export.ErrDropped
 	}
-	only, err := claimFilterOf(r)
+	only, err := claimFilterOf(q)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	granted, err := a.grantedOnly(ctx, c, only)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	w.Header().Add("Vary", "Accept")
-	if prefersCSV(r) {
-		return a.claimsCSV(w, r, c, only, granted)
+	q.w.Header().Add("Vary", "Accept")
+	if prefersCSV(q.Request) {
+		return nil, a.claimsCSV(q, c, only, granted)
 	}
-	p, err := pageOf(r)
+	p, err := pageOf(q)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	settled, next, err := a.o.Claims.ListClaims(ctx, ledger.ClaimQuery{Campaign: c.ID, After: p.cursor,
 		Limit: p.limit, Only: only})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	all, next := mergeClaims(settled, granted, p, next)
-	return answer(w, listOf(all, next, claimViewOf), nil)
+	return listOf(all, next, same), nil
 }
 
 // claimFilterOf parses the filter of a list of claims.
-func claimFilterOf(r *http.Request) (ledger.ClaimFilter, error) {
-	query := r.URL.Query()
-	only := ledger.ClaimFilter{User: query.Get("user"), State: ledger.ClaimState(query.Get("state"))}
+func claimFilterOf(q *request) (ledger.ClaimFilter, error) {
+	only := ledger.ClaimFilter{User: q.query("user"), State: ledger.ClaimState(q.query("state"))}
 	var wrong faults
-	if text := query.Get("packet"); text != "" {
+	if text := q.query("packet"); text != "" {
 		number, err := strconv.Atoi(text)
 		wrong.check(err == nil && strconv.Itoa(number) == text && number >= 0 && number < rain.MaxPackets, "packet",
 			"is a packet's number, as the claims have it")
@@ -103,11 +96,7 @@ func (a *API) grantedOnly(ctx context.Context, c *rain.Campaign, only ledger.Cla
 	if err != nil {
 		return nil, err
 	}
-	known := make(map[claimant]bool, len(inLedger))
-	for _, c := range inLedger {
-		known[claimantOf(c)] = true
-	}
-	return slices.DeleteFunc(granted, func(c ledger.Claim) bool { return known[claimantOf(c)] }), nil
+	return except(granted, inLedger), nil
 }
 
 // shownWaiting is the number of outbox entries of each shard that are read for claims in flight. Each is a batch of
@@ -158,6 +147,15 @@ type claimant struct {
 
 func claimantOf(c ledger.Claim) claimant { return claimant{c.Packet, c.User} }
 
+// except returns the granted claims that are not among those of the ledger.
+func except(granted, inLedger []ledger.Claim) []ledger.Claim {
+	known := make(map[claimant]bool, len(inLedger))
+	for _, c := range inLedger {
+		known[claimantOf(c)] = true
+	}
+	return slices.DeleteFunc(slices.Clone(granted), func(c ledger.Claim) bool { return known[claimantOf(c)] })
+}
+
 // mergeClaims merges granted claims into a page of settled ones. For a claim in both, the ledger's state counts. next
 // is the cursor after the settled page, "" for the last; a cursor is the number of the last listed packet. A claim
 // keeps its position when it is settled, so no page has it twice and none misses it.
@@ -169,13 +167,9 @@ func mergeClaims(settled, granted []ledger.Claim, p page, next string) ([]ledger
 	if next != "" {
 		upTo = settled[len(settled)-1].Packet
 	}
-	known := make(map[claimant]bool, len(settled))
-	for _, c := range settled {
-		known[claimantOf(c)] = true
-	}
 	all := slices.Clone(settled)
-	for _, c := range granted {
-		if c.Packet > after && c.Packet <= upTo && !known[claimantOf(c)] {
+	for _, c := range except(granted, settled) {
+		if c.Packet > after && c.Packet <= upTo {
 			all = append(all, c)
 		}
 	}
@@ -191,52 +185,36 @@ func mergeClaims(settled, granted []ledger.Claim, p page, next string) ([]ledger
 	return all, next
 }
 
-// claimsCSV streams all requested claims row by row, with those in flight at the end. After an error or a panic the
-// header is sent already, so the answer is cut off.
-func (a *API) claimsCSV(w http.ResponseWriter, r *http.Request, c *rain.Campaign, only ledger.ClaimFilter,
-	granted []ledger.Claim) error {
-	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
-	w.Header().Set("Content-Disposition", `attachment; filename="claims-`+c.ID+`.csv"`)
-	ctx, writer, stop := streaming(r.Context(), w)
-	defer stop()
-	err := a.o.Recoverer.Try("http", func() error { return a.writeClaims(ctx, writer, c, only, granted) })
-	if err != nil {
-		a.o.Log.Warn("write a CSV of claims; the answer was cut off", "campaign", c.ID, "err", err)
-		return errCut
-	}
-	return nil
-}
-
-// writeClaims writes the rows of a CSV: those of the ledger, and then the granted ones that the ledger does not have.
-func (a *API) writeClaims(ctx context.Context, to io.Writer, c *rain.Campaign, only ledger.ClaimFilter,
-	granted []ledger.Claim) error {
-	waiting := make(map[claimant]bool, len(granted))
-	for _, g := range granted {
-		waiting[claimantOf(g)] = true
-	}
-	out := csv.NewWriter(to)
-	_ = out.Write([]string{"claim", "user", "packet", "amount", "at", "state"})
-	row := func(c ledger.Claim) error {
-		return out.Write([]string{
-			inert(c.Claim), inert(c.User), strconv.Itoa(c.Packet), strconv.FormatInt(int64(c.Amount), 10),
-			strconv.FormatInt(c.WonAt, 10), string(c.State),
-		})
-	}
-	err := a.o.Claims.EachClaim(ctx, c.ID, only, func(c ledger.Claim) error {
-		delete(waiting, claimantOf(c))
-		return row(c)
-	})
-	for _, g := range granted {
-		if waiting[claimantOf(g)] && err == nil {
-			delete(waiting, claimantOf(g))
-			err = row(g)
+// claimsCSV streams all requested claims row by row: those of the ledger, and then the granted ones that it does not
+// have.
+func (a *API) claimsCSV(q *request, c *rain.Campaign, only ledger.ClaimFilter, granted []ledger.Claim) error {
+	q.attach("claims-" + c.ID + ".csv")
+	write := func(ctx context.Context, to io.Writer) error {
+		waiting := make(map[claimant]bool, len(granted))
+		for _, g := range granted {
+			waiting[claimantOf(g)] = true
 		}
+		out := csv.NewWriter(to)
+		_ = out.Write([]string{"claim", "user", "packet", "amount", "at", "state"})
+		row := func(c ledger.Claim) error {
+			delete(waiting, claimantOf(c))
+			return out.Write([]string{
+				inert(c.Claim), inert(c.User), strconv.Itoa(c.Packet), strconv.FormatInt(int64(c.Amount), 10),
+				strconv.FormatInt(c.WonAt, 10), string(c.State),
+			})
+		}
+		if err := a.o.Claims.EachClaim(ctx, c.ID, only, row); err != nil {
+			return err
+		}
+		for _, g := range granted {
+			if waiting[claimantOf(g)] {
+				_ = row(g) // Error has it
+			}
+		}
+		out.Flush()
+		return out.Error()
 	}
-	out.Flush()
-	if err == nil {
-		err = out.Error()
-	}
-	return err
+	return a.stream(q, "write a CSV of claims", "text/csv; charset=utf-8", write)
 }
 
 // offered lists the media types of a list of claims, the default first.

@@ -190,14 +190,8 @@ func (e *Events) wanted() (all bool, watched map[string]bool) {
 
 // Watched reports whether a campaign has its own feed.
 func (e *Events) Watched(campaign string) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for f := range e.feeds {
-		if f.campaign == campaign {
-			return true
-		}
-	}
-	return false
+	_, watched := e.wanted()
+	return watched[campaign]
 }
 
 // listen begins a feed. After HangUp the feed is closed from the start, because otherwise the process would wait for

@@ -39,7 +39,7 @@ func (r *reader) Write(data []byte) (int, error) {
 // comes after that ends at once, since the process waits for it.
 func TestFeedEnds(t *testing.T) {
 	e := NewEvents(EventsOptions{Campaigns: cluster.NewKnown(), Clock: func() int64 { return 1 }})
-	a := New(Options{Events: e})
+	a := newAPI(Options{Events: e})
 	writes := 0
 	serve := func() {
 		t.Helper()
@@ -56,9 +56,8 @@ func TestFeedEnds(t *testing.T) {
 				e.HangUp()
 			}
 		}
-		if err := a.feed(r, httptest.NewRequest(http.MethodGet, "/api/v1/events", nil), caller{}); err != nil {
-			t.Error(err)
-		}
+		_, err := a.feed(&request{Request: httptest.NewRequest(http.MethodGet, "/api/v1/events", nil), w: r})
+		testenv.Must(t, err)
 	}
 	serve()
 	if writes != 2 || len(e.feeds) != 0 {

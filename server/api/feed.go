@@ -1,28 +1,32 @@
 package api
 
 import (
+	"cmp"
 	"net/http"
+	"slices"
+	"sync"
 	"time"
 
+	"redrain/internal/openapi"
 	"redrain/internal/wire"
 	"redrain/rain"
-	"redrain/server/timeout"
+	"redrain/server/cluster"
 )
 
 // feed is the route of the operators' feed. It listens before it reads the campaign, because a campaign without readers
 // may be dropped from the cache.
-func (a *API) feed(w http.ResponseWriter, r *http.Request, _ caller) error {
-	campaign := r.URL.Query().Get("campaign")
+func (a *API) feed(q *request) (any, error) {
+	campaign := q.query("campaign")
 	f := a.o.Events.listen(campaign)
 	defer a.o.Events.leave(f)
 	if campaign != "" {
-		if _, err := a.o.Campaigns.Get(r.Context(), campaign); err != nil {
-			return err
+		if _, err := a.o.Campaigns.Get(q.Context(), campaign); err != nil {
+			return nil, err
 		}
 	}
 	err := errCut // after a panic: the header is sent
-	a.o.Recoverer.Do("http", func() { err = a.o.Events.serve(w, r, f) })
-	return err
+	a.o.Recoverer.Do("http", func() { err = a.o.Events.serve(q.w, q.Request, f) })
+	return nil, err
 }
 
 // serve writes a feed until it ends or its reader is gone.
@@ -37,7 +41,7 @@ func (e *Events) serve(w http.ResponseWriter, r *http.Request, f *feed) error {
 	quiet := time.NewTicker(keepAlive)
 	defer quiet.Stop()
 	for {
-		if err := write(w, event); err != nil {
+		if _, err := send(w, event); err != nil {
 			return nil // the reader is gone
 		}
 		select {
@@ -54,17 +58,6 @@ func (e *Events) serve(w http.ResponseWriter, r *http.Request, f *feed) error {
 	}
 }
 
-// write sends one event, and waits for a slow reader for a limited time.
-func write(w http.ResponseWriter, event []byte) error {
-	if err := writeWithin(w, timeout.Progress); err != nil {
-		return err
-	}
-	if _, err := w.Write(event); err != nil {
-		return err
-	}
-	return http.NewResponseController(w).Flush()
-}
-
 // open sends the current state to a feed of one campaign. The feed is listening already, so it also gets changes of the
 // meantime, perhaps twice.
 func (e *Events) open(f *feed) {
@@ -78,4 +71,66 @@ func (e *Events) open(f *feed) {
 	if r := c.Current(); r != nil {
 		e.sayTo("rain", wire.RainOf(r, now, c.Status == rain.Paused), this)
 	}
+}
+
+const (
+	// alarmsKept is the time for which an alarm stays open without a repetition.
+	alarmsKept = 24 * time.Hour
+	// mostAlarms is the number of different open alarms; beyond it the oldest are dropped.
+	mostAlarms = 200
+)
+
+// openAlarms holds the alarms that this node has received from any node.
+type openAlarms struct {
+	mu sync.Mutex
+	by map[alarmKey]openapi.OpenAlarm
+}
+
+type alarmKey struct{ code, campaign string }
+
+func (o *openAlarms) raise(n cluster.Alarm, now int64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.by == nil {
+		o.by = map[alarmKey]openapi.OpenAlarm{}
+	}
+	key := alarmKey{n.Code, n.Campaign}
+	v, open := o.by[key]
+	if !open || v.At < now-alarmsKept.Milliseconds() {
+		v = openapi.OpenAlarm{Code: n.Code, Campaign: n.Campaign, FirstAt: now}
+	}
+	v.Message, v.At, v.Times = n.Message, now, v.Times+1
+	o.by[key] = v
+	if len(o.by) > mostAlarms {
+		oldest := key
+		for k, one := range o.by {
+			if one.At < o.by[oldest].At {
+				oldest = k
+			}
+		}
+		delete(o.by, oldest)
+	}
+}
+
+// list returns the open alarms, the newest first.
+func (o *openAlarms) list(now int64) []openapi.OpenAlarm {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	open := []openapi.OpenAlarm{}
+	for key, v := range o.by {
+		if v.At < now-alarmsKept.Milliseconds() {
+			delete(o.by, key)
+			continue
+		}
+		open = append(open, v)
+	}
+	slices.SortFunc(open, func(a, b openapi.OpenAlarm) int {
+		return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Campaign, b.Campaign))
+	})
+	return open
+}
+
+// listAlarms lists the alarms of the last day that this node has received, the newest first.
+func (a *API) listAlarms(*request) (any, error) {
+	return list[openapi.OpenAlarm]{Items: a.o.Events.alarms.list(a.o.Clock())}, nil
 }

@@ -48,114 +48,98 @@ func newCounts(reg prometheus.Registerer, o prometheus.CounterOpts, label string
 	return c
 }
 
-func (a *API) guest(w http.ResponseWriter, r *http.Request, who caller) error {
+var errGuestsOff = refuse(http.StatusForbidden, "guests_off", "guests are off on this server; use a token")
+
+func (a *API) guest(q *request) (any, error) {
 	if !a.o.Guests {
-		return refuse(http.StatusForbidden, "guests_off", "guests are off on this server; use a token")
+		return nil, errGuestsOff
 	}
-	address := clientip.RequestKey(r)
-	if err := a.o.MayPlay(r.Context(), nil, "", address); err != nil {
+	address := clientip.RequestKey(q.Request)
+	if err := a.o.MayPlay(q.Context(), nil, "", address); err != nil {
 		a.guests.WithLabelValues("denied").Inc()
-		return err
+		return nil, err
 	}
 	if a.o.GuestRate > 0 {
-		ok, after, err := a.o.Limits.Allow(r.Context(), "guest", address, a.o.GuestRate,
-			max(1, a.o.GuestRate*clientip.Burst))
-		if err != nil {
-			return err
-		}
-		if !ok {
-			a.guests.WithLabelValues("too_many").Inc()
-			return tooMany(w, after, "too many new guests from this address; try again shortly")
+		if err := a.limit(q, "guest", address, a.o.GuestRate, max(1, a.o.GuestRate*clientip.Burst),
+			a.guests.WithLabelValues("too_many"), "too many new guests from this address; try again shortly"); err != nil {
+			return nil, err
 		}
 	}
 	if a.o.Challenge != nil {
-		if err := a.challenged(w, r, who, address); err != nil {
-			return err
+		if err := a.challenged(q, address); err != nil {
+			return nil, err
 		}
 	}
 	user := auth.GuestName()
-	if err := a.vetGuest(r, risk.Caller{User: user, Address: address}); err != nil {
-		return err // not counted for the address: the guest may come back
+	if err := a.vetGuest(q, risk.Caller{User: user, Address: address}); err != nil {
+		return nil, err // not counted for the address: the guest may come back
 	}
-	if err := a.another(w, r, address); err != nil {
-		return err
+	if day := float64(a.o.GuestsPerDay); day > 0 && !a.o.Unbounded(address) {
+		if err := a.limit(q, "guests", address, day/(24*time.Hour).Seconds(), day,
+			a.guests.WithLabelValues("address_full"),
+			"this address has as many guests as one address may have in a day"); err != nil {
+			return nil, err
+		}
 	}
-	token, expires, err := a.o.Players.Mint(user, guestFor)
-	if err != nil {
-		return err
+	guest, err := a.mint(user)
+	if err == nil {
+		a.guests.WithLabelValues("made").Inc()
 	}
-	a.guests.WithLabelValues("made").Inc()
-	WriteJSON(w, http.StatusCreated, openapi.Guest{User: user, Token: token, ExpiresAt: expires.UnixMilli()})
-	return nil
+	return created(guest), err
 }
 
-// another counts one more guest of an address against the limit of a day.
-func (a *API) another(w http.ResponseWriter, r *http.Request, address string) error {
-	if a.o.GuestsPerDay == 0 || a.o.Unbounded != nil && a.o.Unbounded(address) {
-		return nil
-	}
-	day := float64(a.o.GuestsPerDay)
-	ok, after, err := a.o.Limits.Allow(r.Context(), "guests", address, day/(24*time.Hour).Seconds(), day)
-	if err != nil {
-		return err
-	}
-	if !ok {
-		a.guests.WithLabelValues("address_full").Inc()
-		return tooMany(w, after, "this address has as many guests as one address may have in a day")
-	}
-	return nil
+// mint creates a guest's token.
+func (a *API) mint(user string) (openapi.Guest, error) {
+	token, expires, err := a.o.Players.Mint(auth.Persona{User: user}, guestFor)
+	return openapi.Guest{User: user, Token: token, ExpiresAt: expires.UnixMilli()}, err
 }
 
 // challenged checks the proof of the request. A refusal contains the next challenge, so that a page needs no further
 // request.
-func (a *API) challenged(w http.ResponseWriter, r *http.Request, who caller, address string) error {
-	said, err := bodyOf(w, r, who, openapi.CreateGuestJSONBody{})
+func (a *API) challenged(q *request, address string) error {
+	said, err := bodyOf(q, openapi.CreateGuestJSONBody{})
 	if err != nil {
 		return err
 	}
-	err = a.o.Challenge.Check(r.Context(), address, said.Proof)
-	var p problem
+	err = a.o.Challenge.Check(q.Context(), address, said.Proof)
+	p := problem{Status: http.StatusForbidden, Code: "challenge_required"}
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, login.ErrProofMissing):
-		p = problem{Status: http.StatusForbidden, Code: "challenge_required", Detail: err.Error()}
 	case errors.Is(err, login.ErrProofFailed):
-		p = problem{Status: http.StatusForbidden, Code: "challenge_failed", Detail: err.Error()}
+		p.Code = "challenge_failed"
 	default:
 		a.guests.WithLabelValues("unavailable").Inc()
-		a.o.Log.ErrorContext(r.Context(), "check a guest's challenge", "err", err)
+		a.o.Log.ErrorContext(q.Context(), "check a guest's challenge", "err", err)
 		return refuse(http.StatusServiceUnavailable, "unavailable",
 			"your proof could not be checked; try again shortly")
 	}
 	a.guests.WithLabelValues(p.Code).Inc()
-	offer, err := a.o.Challenge.Offer(r.Context(), address)
+	p.Detail = err.Error()
+	offer, err := a.o.Challenge.Offer(q.Context(), address)
 	if err != nil {
 		return err
 	}
-	p.Challenge = &openapi.Challenge{Kind: offer.Kind, Work: offer.Work, SiteKey: offer.SiteKey, Script: offer.Script}
+	p.Challenge = &offer
 	return &problemError{p}
 }
 
 // renewGuest exchanges a guest's token for a later one, so that a guest stays the same player while the page is used.
 // Other players get their tokens from their platform.
-func (a *API) renewGuest(w http.ResponseWriter, r *http.Request, who caller) error {
+func (a *API) renewGuest(q *request) (any, error) {
 	switch {
 	case !a.o.Guests:
-		return refuse(http.StatusForbidden, "guests_off", "guests are off on this server; use a token")
-	case !rain.IsGuest(who.user):
-		return refuse(http.StatusForbidden, "no_guest",
+		return nil, errGuestsOff
+	case !rain.IsGuest(q.user):
+		return nil, refuse(http.StatusForbidden, "no_guest",
 			"only guests get their tokens here; ask the platform that made yours")
 	}
-	ok, after, err := a.o.Limits.Allow(r.Context(), "renew", who.user, renewRate, renewBurst)
-	if err != nil {
-		return err
+	if err := a.limit(q, "renew", q.user, renewRate, renewBurst, nil,
+		"too many new tokens for this guest; try again shortly"); err != nil {
+		return nil, err
 	}
-	if !ok {
-		return tooMany(w, after, "too many new tokens for this guest; try again shortly")
-	}
-	token, expires, err := a.o.Players.Mint(who.user, guestFor)
-	return answer(w, openapi.Guest{User: who.user, Token: token, ExpiresAt: expires.UnixMilli()}, err)
+	return a.mint(q.user)
 }
 
 // The limit of a guest's new tokens, per second and in a burst. A token lives for minutes at least.

@@ -40,7 +40,7 @@ func (o *oneWord) Check(_ context.Context, address, proof string) error {
 
 func TestAGuestIsChallenged(t *testing.T) {
 	door := &oneWord{}
-	a := New(Options{Guests: true, Challenge: door, Players: minter{}, Log: slog.New(slog.DiscardHandler)})
+	a := newAPI(Options{Guests: true, Challenge: door, Players: minter{}, Log: slog.New(slog.DiscardHandler)})
 	ask := func(body string) (int, problem, openapi.Guest) { // from 192.0.2.1, as all requests of httptest
 		t.Helper()
 		w := ask(a, "", "POST", "/guests", body)
@@ -92,8 +92,8 @@ func (minter) Verify(_ context.Context, token string) (string, error) {
 	return token, nil
 }
 
-func (minter) Mint(user string, ttl time.Duration) (string, time.Time, error) {
-	return "new " + user, time.UnixMilli(ttl.Milliseconds()), nil
+func (minter) Mint(who auth.Persona, ttl time.Duration) (string, time.Time, error) {
+	return "new " + who.User, time.UnixMilli(ttl.Milliseconds()), nil
 }
 
 // A guest gets a new token for a good one; who is no guest does not, nor anybody where guests may not play.
@@ -113,7 +113,7 @@ func TestRenewGuest(t *testing.T) {
 		"nearly a guest's": {true, guest + "0", http.StatusForbidden, `"no_guest"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := New(Options{Guests: c.guests, Players: minter{}, Log: paytest.Quiet})
+			a := newAPI(Options{Guests: c.guests, Players: minter{}, Log: paytest.Quiet})
 			wantAnswer(t, ask(a, c.token, "POST", "/me/token", ""), c.status, c.says)
 		})
 	}

@@ -59,13 +59,15 @@ func TestPageOf(t *testing.T) {
 		"": {limit: 50}, "limit=7&cursor=x": {limit: 7, cursor: "x"}, "limit=1000": {limit: 500},
 		"limit=500": {limit: 500},
 	} {
-		got, err := pageOf(httptest.NewRequest(http.MethodGet, "/?"+query, nil))
+		q, _ := by(caller{}, httptest.NewRequest(http.MethodGet, "/?"+query, nil))
+		got, err := pageOf(q)
 		if err != nil || got != want {
 			t.Errorf("%q: %+v %v", query, got, err)
 		}
 	}
 	for _, query := range []string{"limit=0", "limit=-1", "limit=many", "limit=1e3"} {
-		if _, err := pageOf(httptest.NewRequest(http.MethodGet, "/?"+query, nil)); err == nil {
+		q, _ := by(caller{}, httptest.NewRequest(http.MethodGet, "/?"+query, nil))
+		if _, err := pageOf(q); err == nil {
 			t.Errorf("%q is taken", query)
 		}
 	}
@@ -113,8 +115,8 @@ func TestReadBodyLimits(t *testing.T) {
 		"anyone":      {caller{}, 4 << 10},
 	} {
 		for _, over := range []int64{0, 1} {
-			r := httptest.NewRequest(http.MethodPost, "/", io.LimitReader(zeros{}, c.limit+over))
-			_, err := readBody(httptest.NewRecorder(), r, c.who)
+			q, _ := by(c.who, httptest.NewRequest(http.MethodPost, "/", io.LimitReader(zeros{}, c.limit+over)))
+			_, err := q.readBody()
 			var p *problemError
 			if tooLarge := errors.As(err, &p) && p.Status == http.StatusRequestEntityTooLarge; tooLarge != (over == 1) {
 				t.Errorf("%s, %d bytes over the limit: %v", name, over, err)
@@ -231,7 +233,7 @@ func TestRequireUpgrade(t *testing.T) {
 // for nothing of operators'.
 func TestMethodsAndOrigins(t *testing.T) {
 	mux := http.NewServeMux()
-	New(Options{AllowedOrigins: []string{"https://game.example"}}).Mount(mux)
+	newAPI(Options{AllowedOrigins: []string{"https://game.example"}}).Mount(mux)
 	ask := func(method, path string, header ...string) *httptest.ResponseRecorder {
 		w, r := httptest.NewRecorder(), httptest.NewRequest(method, Root+path, nil)
 		for i := 0; i < len(header); i += 2 {
@@ -273,15 +275,6 @@ func TestOnlyRead(t *testing.T) {
 			w.Header().Get("Content-Type") != "application/problem+json") {
 			t.Errorf("%s: %d %v", method, w.Code, w.Header())
 		}
-	}
-}
-
-// TestAnUnauthorizedAnswer says what to come with.
-func TestAnUnauthorizedAnswer(t *testing.T) {
-	w := httptest.NewRecorder()
-	WriteProblem(w, http.StatusUnauthorized, "unauthorized", "")
-	if got := w.Header().Get("WWW-Authenticate"); got != `Bearer realm="redrain"` {
-		t.Errorf("%q", got)
 	}
 }
 

@@ -1,9 +1,11 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	"redrain/grab/store"
@@ -15,16 +17,16 @@ import (
 
 // lobby describes the campaign that a page should open: the requested one, or else the best one. If there is none, the
 // answer is still 200: a waiting page asks again and again, and a browser logs each error.
-func (a *API) lobby(w http.ResponseWriter, r *http.Request, _ caller) error {
-	id := r.URL.Query().Get("campaign")
-	view := openapi.Lobby{Guests: a.o.Guests, Join: a.joinURL(r)}
+func (a *API) lobby(q *request) (any, error) {
+	id := q.query("campaign")
+	view := openapi.Lobby{Guests: a.o.Guests, Join: a.joinURL(q.Request)}
 	if c := a.wanted(id); c != nil {
 		view.Campaign, view.Name, view.WinsPerUser = c.ID, c.Name, c.WinsPerUser
 		view.StartsInMS = startsIn(c, a.o.Clock())
 	} else if id != "" {
-		return posting.ErrUnknownCampaign
+		return nil, posting.ErrUnknownCampaign
 	}
-	return answer(w, view, nil)
+	return view, nil
 }
 
 // wanted returns the campaign with an id, or for "" the one of frontDoor; nil if there is none. It reads the cache
@@ -45,69 +47,46 @@ func startsIn(c *rain.Campaign, now int64) int64 {
 }
 
 // frontDoor returns the best campaign for a visitor; nil if there is none. The demo rains all the time, so any other
-// campaign comes before it.
+// campaign comes before it. The ids break a tie, so that every node gives the same answer.
 func frontDoor(live []*rain.Campaign, demo string, now int64) *rain.Campaign {
-	var best *rain.Campaign
-	var bestRank lobbyRank
-	for _, c := range live {
-		rank, ok := lobbyRankOf(c, c.ID == demo, now)
-		if ok && (best == nil || rank.before(bestRank, c.ID, best.ID)) {
-			best, bestRank = c, rank
-		}
+	open := slices.DeleteFunc(slices.Clone(live), func(c *rain.Campaign) bool {
+		return now >= c.ExpiresAt || c.Status != rain.Open && c.Status != rain.Paused
+	})
+	if len(open) == 0 {
+		return nil
 	}
-	return best
-}
-
-// lobbyRank orders the campaigns for a visitor.
-type lobbyRank struct {
-	class lobbyClass
-	order int64 // within the class, ascending
+	return slices.MinFunc(open, func(x, y *rain.Campaign) int {
+		xClass, xOrder := lobbyRankOf(x, x.ID == demo, now)
+		yClass, yOrder := lobbyRankOf(y, y.ID == demo, now)
+		return cmp.Or(cmp.Compare(xClass, yClass), cmp.Compare(xOrder, yOrder), cmp.Compare(x.ID, y.ID))
+	})
 }
 
 // lobbyClass is the first criterion of the order, ascending.
 type lobbyClass int
 
 const (
-	rainFalls  lobbyClass = iota
-	rainSoon              // the soonest first
-	rainMay               // ready; the newest first
-	rainsHere             // the demo
-	rainPaused            // may go on
+	rainFalls  lobbyClass = iota // the newest first, as in all classes but rainSoon
+	rainSoon                     // the soonest first
+	rainMay                      // ready
+	rainsHere                    // the demo
+	rainPaused                   // may go on
 )
 
-// lobbyRankOf ranks a campaign; ok is false if it cannot be played yet, or any more.
-func lobbyRankOf(c *rain.Campaign, demo bool, now int64) (rank lobbyRank, ok bool) {
-	switch {
-	case now >= c.ExpiresAt:
-		return rank, false
+// lobbyRankOf ranks an open or paused campaign. order is the second criterion, ascending.
+func lobbyRankOf(c *rain.Campaign, demo bool, now int64) (class lobbyClass, order int64) {
+	switch r := c.Current(); {
 	case c.Status == rain.Paused:
-		return lobbyRank{rainPaused, -c.CreatedAt}, true
-	case c.Status != rain.Open:
-		return rank, false
+		return rainPaused, -c.CreatedAt
 	case demo:
-		return lobbyRank{rainsHere, -c.CreatedAt}, true
+		return rainsHere, -c.CreatedAt
+	case r == nil:
+	case r.Phase(now, false) == rain.PhaseFalling:
+		return rainFalls, -r.StartsAt
+	case r.Phase(now, false) == rain.PhaseCountdown:
+		return rainSoon, r.StartsAt
 	}
-	if r := c.Current(); r != nil {
-		switch r.Phase(now, false) {
-		case rain.PhaseFalling:
-			return lobbyRank{rainFalls, -r.StartsAt}, true
-		case rain.PhaseCountdown:
-			return lobbyRank{rainSoon, r.StartsAt}, true
-		}
-	}
-	return lobbyRank{rainMay, -c.CreatedAt}, true
-}
-
-// before breaks a tie by the ids, so that every node gives the same answer.
-func (r lobbyRank) before(other lobbyRank, id, otherID string) bool {
-	switch {
-	case r.class != other.class:
-		return r.class < other.class
-	case r.order != other.order:
-		return r.order < other.order
-	default:
-		return id < otherID
-	}
+	return rainMay, -c.CreatedAt
 }
 
 // joinURL returns the address of the player's page for a phone on the same network, for a big screen that was opened as
@@ -126,12 +105,7 @@ func (a *API) joinURL(r *http.Request) string {
 
 // passedOn reports whether the headers show a forwarded request.
 func passedOn(h http.Header) bool {
-	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Real-Ip", "Via"} {
-		if h.Get(name) != "" {
-			return true
-		}
-	}
-	return false
+	return cmp.Or(h.Get("Forwarded"), h.Get("X-Forwarded-For"), h.Get("X-Real-Ip"), h.Get("Via")) != ""
 }
 
 // isLoopback reports whether an address, with or without a port, is a loopback address.
@@ -158,30 +132,26 @@ const hangUpAfter = 2 * time.Second
 
 // admission admits a player to a campaign's room, or answers with the queue position. The position is kept while the
 // player asks in time.
-func (a *API) admission(w http.ResponseWriter, r *http.Request, who caller) error {
-	id := r.URL.Query().Get("campaign")
+func (a *API) admission(q *request) (any, error) {
+	id := q.query("campaign")
 	if id == "" {
-		return rain.Invalid{{Field: "campaign", Message: "is required"}}
+		return nil, invalid("campaign", "is required")
 	}
-	c, err := a.o.Campaigns.Get(r.Context(), id)
+	c, err := a.o.Campaigns.Get(q.Context(), id)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := a.o.MayPlay(r.Context(), c, who.user, clientip.RequestKey(r)); err != nil {
-		return err
+	if err := a.o.MayPlay(q.Context(), c, q.user, clientip.RequestKey(q.Request)); err != nil {
+		return nil, err
 	}
-	turn, err := a.o.Door.Ask(r.Context(), c, who.user)
-	if err != nil {
-		return err
+	turn, err := a.o.Door.Ask(q.Context(), c, q.user)
+	if err != nil || turn.Admitted {
+		return openapi.Admission{Admitted: true}, err
 	}
-	view := openapi.Admission{Admitted: turn.Admitted}
-	if !turn.Admitted {
-		view.Position, view.RetryAfterMS = turn.Position, turn.Retry.Milliseconds()
-		view.WaitMS = max(0, turn.Wait.Milliseconds())
-		w.Header().Set("Retry-After", retryAfter(turn.Retry))
-		if turn.Retry >= hangUpAfter {
-			w.Header().Set("Connection", "close")
-		}
+	q.w.Header().Set("Retry-After", retryAfter(turn.Retry))
+	if turn.Retry >= hangUpAfter {
+		q.w.Header().Set("Connection", "close")
 	}
-	return answer(w, view, nil)
+	return openapi.Admission{Position: turn.Position, RetryAfterMS: turn.Retry.Milliseconds(),
+		WaitMS: max(0, turn.Wait.Milliseconds())}, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -80,7 +79,7 @@ func TestJoinURL(t *testing.T) {
 		{"the page has an address that phones know", "127.0.0.1:50000", "rain.example.com", lan, ""},
 		{"somebody else who says localhost", "192.168.1.7:50000", "localhost:8080", lan, ""},
 	} {
-		a := New(Options{JoinURL: func() string { return c.lan }})
+		a := newAPI(Options{JoinURL: func() string { return c.lan }})
 		testenv.Equal(t, a.joinURL(&http.Request{RemoteAddr: c.remote, Host: c.host}), c.want, "%s", c.name)
 		for _, header := range []string{"Forwarded", "X-Forwarded-For", "X-Real-IP", "Via"} {
 			passed := http.Header{}
@@ -133,11 +132,8 @@ func TestAdmission(t *testing.T) {
 		"of none": {turns{}, "", 422, `"campaign"`, "", ""},
 		"a fault": {turns{err: context.DeadlineExceeded}, "?campaign=c1", 503, `"unavailable"`, "1", ""},
 	} {
-		a := New(Options{Campaigns: oneCampaign{}, Door: c.door, Log: paytest.Quiet})
-		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/admission"+c.query, nil)
-		if err := a.admission(w, r, caller{user: "u"}); err != nil {
-			fail(w, r, paytest.Quiet, err)
-		}
+		a := newAPI(Options{Campaigns: oneCampaign{}, Door: c.door, Players: minter{}, Log: paytest.Quiet})
+		w := ask(a, "u", "GET", "/admission"+c.query, "")
 		if w.Code != c.status || !strings.Contains(w.Body.String(), c.body) ||
 			w.Header().Get("Retry-After") != c.retry ||
 			w.Header().Get("Connection") != c.end {

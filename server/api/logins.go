@@ -38,46 +38,43 @@ func newLoginCounts(reg prometheus.Registerer) *prometheus.CounterVec {
 }
 
 // makeLoginCode creates a code that signs a player in: the caller, or a player whom an operator names.
-func (a *API) makeLoginCode(w http.ResponseWriter, r *http.Request, who caller) error {
-	wish, err := bodyOf(w, r, who, openapi.LoginCodeRequest{})
+func (a *API) makeLoginCode(q *request) (any, error) {
+	wish, err := bodyOf(q, openapi.LoginCodeRequest{})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var pass login.Pass
-	if who.user != "" {
-		pass, err = a.passOfPlayer(w, r, who, wish)
-	} else {
-		pass, err = a.passByOperator(wish)
+	passOf := a.passByOperator
+	if q.user != "" {
+		passOf = a.passOfPlayer
 	}
+	pass, err := passOf(q, wish)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if a.banned(pass.User) {
+	if a.o.Banned(pass.User) {
 		a.logins.WithLabelValues("banned").Inc()
-		return errBannedLogin
+		return nil, errBannedLogin
 	}
 	now := a.o.Clock()
 	life := min(login.Life, time.Duration(pass.Until-now)*time.Millisecond)
 	if life <= 0 { // a token is accepted for moments after its expiry
-		return errUnauthorized
+		return nil, errUnauthorized
 	}
-	if who.user == "" { // each sign-in as another player is in the audit log
-		record := auditRecord(r, who, "login.code", pass.User,
-			map[string]any{"name": wish.Name, "token_until": pass.Until})
-		if err := a.o.Audit.Audit(r.Context(), record); err != nil {
-			return err
+	if q.user == "" { // each sign-in as another player is in the audit log
+		record := q.record("login.code", pass.User, detail{"name": wish.Name, "token_until": pass.Until})
+		if err := a.o.Audit.Audit(q.Context(), record); err != nil {
+			return nil, err
 		}
 	}
-	code, err := a.o.Logins.Make(r.Context(), pass, life)
+	code, err := a.o.Logins.Make(q.Context(), pass, life)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	a.logins.WithLabelValues("made").Inc()
-	a.o.Log.Info("a login code was made", "user", pass.User, "by", who.name, "role", who.role, "addr",
-		clientip.RequestKey(r))
-	WriteJSON(w, http.StatusCreated, openapi.LoginCode{Code: code, ExpiresAt: now + life.Milliseconds(),
-		Link: linkOf(code, wish.Campaign)})
-	return nil
+	a.o.Log.Info("a login code was made", "user", pass.User, "by", q.name, "role", q.role, "addr",
+		clientip.RequestKey(q.Request))
+	return created(openapi.LoginCode{Code: code, ExpiresAt: now + life.Milliseconds(),
+		Link: linkOf(code, wish.Campaign)}), nil
 }
 
 // linkOf returns the path of a code's link. A browser does not send the part after #.
@@ -90,30 +87,22 @@ func linkOf(code, campaign string) string {
 }
 
 // passOfPlayer returns a pass with the player's own token, with the same claims and expiry.
-func (a *API) passOfPlayer(w http.ResponseWriter, r *http.Request, who caller,
-	wish openapi.LoginCodeRequest) (login.Pass, error) {
-	if wish.User != "" && wish.User != who.user || wish.Name != "" || wish.TTLMS != 0 {
+func (a *API) passOfPlayer(q *request, wish openapi.LoginCodeRequest) (login.Pass, error) {
+	if wish.User != "" && wish.User != q.user || wish.Name != "" || wish.TTLMS != 0 {
 		return login.Pass{}, refuse(http.StatusForbidden, "forbidden",
 			"a player's token makes codes for that player and with that token; leave out user, name and ttl_ms")
 	}
-	ok, after, err := a.o.Limits.Allow(r.Context(), "logincode", who.user, codeRate, codeBurst)
-	if err != nil {
+	if err := a.limit(q, "logincode", q.user, codeRate, codeBurst, a.logins.WithLabelValues("too_many"),
+		"too many login codes for this player; try again shortly"); err != nil {
 		return login.Pass{}, err
 	}
-	if !ok {
-		a.logins.WithLabelValues("too_many").Inc()
-		return login.Pass{}, tooMany(w, after, "too many login codes for this player; try again shortly")
-	}
-	token := auth.Bearer(r)
-	grant, err := a.o.Players.Grant(r.Context(), token)
-	if err != nil {
-		return login.Pass{}, err // it was valid a moment ago
-	}
-	return login.Pass{User: grant.User, Token: token, Until: grant.Until}, nil
+	token := auth.Bearer(q.Request)
+	grant, err := a.o.Players.Grant(q.Context(), token)
+	return login.Pass{User: grant.User, Token: token, Until: grant.Until}, err
 }
 
 // passByOperator returns a pass with a new token for a player.
-func (a *API) passByOperator(wish openapi.LoginCodeRequest) (login.Pass, error) {
+func (a *API) passByOperator(_ *request, wish openapi.LoginCodeRequest) (login.Pass, error) {
 	ttl, least, most := cmp.Or(wish.TTLMS, loginFor.Milliseconds()), login.Life.Milliseconds(), guestFor.Milliseconds()
 	var wrong faults
 	wrong.checkErr(rain.CheckUser(wish.User), "user", "is required: ")
@@ -124,61 +113,55 @@ func (a *API) passByOperator(wish openapi.LoginCodeRequest) (login.Pass, error) 
 	if err := wrong.err(); err != nil {
 		return login.Pass{}, err
 	}
-	token, expires, err := a.o.Players.MintFor(auth.Persona{User: wish.User, Name: wish.Name},
+	token, expires, err := a.o.Players.Mint(auth.Persona{User: wish.User, Name: wish.Name},
 		time.Duration(ttl)*time.Millisecond)
 	if errors.Is(err, auth.ErrNoSecret) {
 		return login.Pass{}, refuse(http.StatusConflict, "no_secret",
 			"this server signs no players' tokens (it has no --jwt-secret): ask with the player's own token")
 	}
-	if err != nil {
-		return login.Pass{}, err
-	}
-	return login.Pass{User: wish.User, Token: token, Until: expires.UnixMilli()}, nil
+	return login.Pass{User: wish.User, Token: token, Until: expires.UnixMilli()}, err
 }
 
 // login exchanges a code for its token.
-func (a *API) login(w http.ResponseWriter, r *http.Request, who caller) error {
-	said, err := bodyOf(w, r, who, openapi.LoginJSONBody{})
+func (a *API) login(q *request) (any, error) {
+	said, err := bodyOf(q, openapi.LoginJSONBody{})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if said.Code == "" {
-		return rain.Invalid{{Field: "code", Message: "is required: what a link has behind #code="}}
+		return nil, invalid("code", "is required: what a link has behind #code=")
 	}
-	pass, err := a.o.Logins.Take(r.Context(), said.Code)
-	if err == nil && pass.Until <= a.o.Clock() {
-		err = login.ErrNoCode
-	}
+	pass, err := a.o.Logins.Take(q.Context(), said.Code)
 	switch {
-	case errors.Is(err, login.ErrNoCode):
-		return a.refuseCode(w, r)
+	case errors.Is(err, login.ErrNoCode), err == nil && pass.Until <= a.o.Clock():
+		return nil, a.refuseCode(q)
 	case err != nil:
-		return err
-	case a.banned(pass.User):
+		return nil, err
+	case a.o.Banned(pass.User):
 		a.logins.WithLabelValues("banned").Inc()
-		return errBannedLogin
+		return nil, errBannedLogin
 	}
 	a.logins.WithLabelValues("used").Inc()
-	a.o.Log.Info("a login code was used", "user", pass.User, "addr", clientip.RequestKey(r))
-	return answer(w, openapi.Guest{User: pass.User, Token: pass.Token, ExpiresAt: pass.Until}, nil)
+	a.o.Log.Info("a login code was used", "user", pass.User, "addr", clientip.RequestKey(q.Request))
+	return openapi.Guest{User: pass.User, Token: pass.Token, ExpiresAt: pass.Until}, nil
 }
 
 // refuseCode answers a request with an invalid code. Only those are limited: all players of a hall may sign in by links
 // at once.
-func (a *API) refuseCode(w http.ResponseWriter, r *http.Request) error {
-	if ok, after := a.allowed(r.Context(), "wrong-code", clientip.RequestKey(r), wrongCodesAMinute); !ok && after > 0 {
+func (a *API) refuseCode(q *request) error {
+	address := clientip.RequestKey(q.Request)
+	ok, after := a.allowed(q.Context(), "wrong-code", address, wrongCodesAMinute)
+	if !ok && after > 0 {
 		a.logins.WithLabelValues("too_many").Inc()
-		return tooMany(w, after, "too many codes from this address that were used or have expired; try again shortly")
+		return q.tooMany(after, "too many codes from this address that were used or have expired; try again shortly")
 	}
 	a.logins.WithLabelValues("refused").Inc()
-	a.o.Log.Info("refuse a login code: it was used before, has expired, or never existed", "addr",
-		clientip.RequestKey(r))
+	if ok {
+		a.o.Log.Info("refuse a login code: it was used before, has expired, or never existed", "addr", address)
+	}
 	return refuse(http.StatusGone, "code_used_or_expired",
 		"this code was used before or has expired; a code works once, within two minutes: ask for a new link")
 }
-
-// banned reports whether this node has a ban of a player.
-func (a *API) banned(user string) bool { return a.o.Banned != nil && a.o.Banned(user) }
 
 var errBannedLogin = refuse(http.StatusForbidden, "banned", "this player is banned, and cannot sign in")
 
@@ -191,7 +174,7 @@ type SignIn struct {
 // signInScope is the scope that a console requests.
 const signInScope = "openid profile email"
 
-func (a *API) signIn(w http.ResponseWriter, _ *http.Request, _ caller) error {
+func (a *API) signIn(*request) (any, error) {
 	var view openapi.SignInConfig
 	if s := a.o.SignIn; s != nil {
 		view.OIDC = &openapi.IdentityProvider{Issuer: s.Issuer, ClientID: s.ClientID, Scope: signInScope}
@@ -199,16 +182,12 @@ func (a *API) signIn(w http.ResponseWriter, _ *http.Request, _ caller) error {
 			view.OIDC.AuthorizationEndpoint, view.OIDC.TokenEndpoint = d.AuthorizationEndpoint, d.TokenEndpoint
 		}
 	}
-	return answer(w, view, nil)
+	return view, nil
 }
 
-func (a *API) whoami(w http.ResponseWriter, _ *http.Request, who caller) error {
-	rights := make([]string, len(who.rights))
-	for i, r := range who.rights {
-		rights[i] = string(r)
-	}
-	return answer(w, openapi.WhoAmI{
-		Name: who.name, Role: who.role, Rights: rights, Shared: who.operator.Shared, Version: a.o.Version,
+func (a *API) whoami(q *request) (any, error) {
+	return openapi.WhoAmI{
+		Name: q.name, Role: q.role, Rights: q.rights, Shared: q.operator.Shared, Version: a.o.Version,
 		ServerTime: a.o.Clock(), InProcess: a.o.InProcess, Guests: a.o.Guests,
-	}, nil)
+	}, nil
 }

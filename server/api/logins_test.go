@@ -46,7 +46,7 @@ func newDoor(t *testing.T, secret string) *door {
 	testenv.Must(t, err)
 	players, err := auth.NewPlayers(auth.PlayersOptions{Secret: secret, Clock: clock})
 	testenv.Must(t, err)
-	d.api = New(Options{
+	d.api = newAPI(Options{
 		Operators: testStaff, Players: players, Logins: login.NewCodes(d.store), Limits: d.limits, Audit: d.audit,
 		Banned: func(user string) bool { return slices.Contains(d.banned, user) },
 		Clock:  func() int64 { return d.now.UnixMilli() }, Log: slog.New(slog.DiscardHandler),
@@ -58,7 +58,7 @@ func newDoor(t *testing.T, secret string) *door {
 // token is a player's token that is good for so long.
 func (d *door) token(user string, good time.Duration) string {
 	d.t.Helper()
-	token, _, err := d.tokens.Mint(user, good)
+	token, _, err := d.tokens.Mint(auth.Persona{User: user}, good)
 	testenv.Must(d.t, err)
 	return token
 }
@@ -118,17 +118,6 @@ func (s *drawer) Take(_ context.Context, name string) ([]byte, error) {
 	value := s.kept[name]
 	delete(s.kept, name)
 	return value, nil
-}
-
-// tallies allows so much of each limit, and what has no number without end.
-type tallies struct{ most map[string]int }
-
-func (l *tallies) Allow(_ context.Context, name, _ string, _, _ float64) (bool, time.Duration, error) {
-	most, limited := l.most[name]
-	if limited {
-		l.most[name]--
-	}
-	return !limited || most > 0, time.Second, nil
 }
 
 // TestAPlayersCode: what comes out is the player's own token with its own end, once.

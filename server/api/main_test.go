@@ -1,15 +1,46 @@
 package api
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"redrain/internal/testenv"
+	"redrain/rain"
 )
 
 func TestMain(m *testing.M) { testenv.Main(m) }
+
+// newAPI returns an API without limits and bans.
+func newAPI(o Options) *API {
+	if o.Limits == nil {
+		o.Limits = &tallies{}
+	}
+	if o.MayPlay == nil {
+		o.MayPlay = func(context.Context, *rain.Campaign, string, string) error { return nil }
+	}
+	return New(o)
+}
+
+// tallies allows so much of each limit, and what has no number without end.
+type tallies struct{ most map[string]int }
+
+func (l *tallies) Allow(_ context.Context, name, _ string, _, _ float64) (bool, time.Duration, error) {
+	most, limited := l.most[name]
+	if limited {
+		l.most[name]--
+	}
+	return !limited || most > 0, time.Second, nil
+}
+
+// by returns a request of a caller to a handler, and its answer.
+func by(who caller, r *http.Request) (*request, *httptest.ResponseRecorder) {
+	w := httptest.NewRecorder()
+	return &request{Request: r, caller: who, w: w}, w
+}
 
 // ask sends a request with a token to an API, after change.
 func ask(a *API, token, method, path, body string, change ...func(*http.Request)) *httptest.ResponseRecorder {

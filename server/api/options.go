@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/semaphore"
+	"golang.org/x/time/rate"
 
 	"redrain/grab/confirm"
 	"redrain/internal/auth"
@@ -55,8 +57,7 @@ type Outbox interface {
 type Players interface {
 	Verify(ctx context.Context, token string) (user string, err error)
 	Grant(ctx context.Context, token string) (auth.Grant, error)
-	MintFor(who auth.Persona, ttl time.Duration) (token string, expires time.Time, err error)
-	Mint(user string, ttl time.Duration) (token string, expires time.Time, err error)
+	Mint(who auth.Persona, ttl time.Duration) (token string, expires time.Time, err error)
 }
 
 // Wins reads a player's wins of a campaign.
@@ -145,12 +146,10 @@ type Known interface {
 type API struct {
 	o Options
 
-	previews previews
-	refusals refusals
-	overflow overflow
-	local    localLimits
-	guests   *prometheus.CounterVec
-	logins   *prometheus.CounterVec
+	previews *semaphore.Weighted
+	spare    *rate.Limiter // in place of Limits while Redis does not answer
+
+	refusals, guests, logins *prometheus.CounterVec
 
 	importing sync.Mutex // allows one import at a time, which is held in memory
 }
@@ -191,7 +190,7 @@ type Options struct {
 
 	Wins      Wins
 	Outbox    Outbox
-	Limits    Limits // nil: no limits
+	Limits    Limits
 	Campaigns Campaigns
 	Stats     Stats
 	Figures   *history.Table
@@ -201,7 +200,7 @@ type Options struct {
 	Operators Operators
 	// Logins are the codes that sign players in.
 	Logins *login.Codes
-	// Banned reports whether this node has a ban of a player; nil: no player is banned.
+	// Banned reports whether this node has a ban of a player.
 	Banned func(user string) bool
 	// Name returns a player's name, or "" if it is unknown; nil: players have no names.
 	Name   func(ctx context.Context, user string) string
@@ -217,11 +216,11 @@ type Options struct {
 	// holds for all later wins.
 	TellLists func(ctx context.Context, changedAt int64)
 	// MayPlay returns nil if a player may take part in a campaign, else standing.ErrNotInvited, standing.ErrDenied, or
-	// the error of the check. A nil campaign means any, and an empty user a new guest. Nil: all players may.
+	// the error of the check. A nil campaign means any, and an empty user a new guest.
 	MayPlay func(ctx context.Context, c *rain.Campaign, user, address string) error
 	// RiskSystem is asked about guests and withdrawals. Nil: no checks.
 	RiskSystem RiskSystem
-	// Judged is called after each new verdict about a player. May be nil.
+	// Judged is called after each new verdict about a player.
 	Judged func()
 	// TellWithdrawn notifies the player of a withdrawal's state.
 	TellWithdrawn func(id string)
@@ -234,22 +233,15 @@ type Options struct {
 	Challenge Challenge
 	// AllowedOrigins are the web origins whose pages may read the routes for players and for all clients; "*": all.
 	AllowedOrigins []string
-	Payout         openapi.Payout // the destination of withdrawals as players see it
-	GuestRate      float64        // new guests per second and address; 0: no limit
-	GuestsPerDay   int            // per day and address; 0: no limit
-	// reports addresses without these limits; nil: none
-	Unbounded func(address string) bool
-	Recoverer *loop.Recoverer // nil: panics are logged only
-	Clock     rain.Clock
-	Log       *slog.Logger
+	Payout         openapi.Payout            // the destination of withdrawals as players see it
+	GuestRate      float64                   // new guests per second and address; 0: no limit
+	GuestsPerDay   int                       // per day and address; 0: no limit
+	Unbounded      func(address string) bool // reports addresses without these limits
+	Recoverer      *loop.Recoverer           // nil: panics are logged only
+	Clock          rain.Clock
+	Log            *slog.Logger
 	// Registerer takes the metrics; nil: they stay unregistered.
 	Registerer prometheus.Registerer
-}
-
-type noLimits struct{}
-
-func (noLimits) Allow(context.Context, string, string, float64, float64) (bool, time.Duration, error) {
-	return true, 0, nil
 }
 
 // New returns the API. It starts no goroutines.
@@ -257,15 +249,10 @@ func New(o Options) *API {
 	if o.Demo == nil {
 		o.Demo = func() string { return "" }
 	}
-	if o.MayPlay == nil {
-		o.MayPlay = func(context.Context, *rain.Campaign, string, string) error { return nil }
+	if o.Name == nil {
+		o.Name = func(context.Context, string) string { return "" }
 	}
-	if o.Judged == nil {
-		o.Judged = func() {}
-	}
-	if o.Limits == nil {
-		o.Limits = noLimits{}
-	}
-	return &API{o: o, previews: newPreviews(), refusals: newRefusals(o.Registerer),
+	return &API{o: o, previews: semaphore.NewWeighted(1), refusals: newRefusals(o.Registerer),
+		spare:  rate.NewLimiter(wrongTokensAMinute/60.0, wrongTokensAMinute),
 		guests: newGuestCounts(o.Registerer), logins: newLoginCounts(o.Registerer)}
 }

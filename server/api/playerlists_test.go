@@ -24,7 +24,7 @@ type library struct {
 func newLibrary(t *testing.T) *library {
 	t.Helper()
 	l, b := &library{T: t}, paytest.OnSQLite(t)
-	l.api = New(Options{Lists: paytest.Node(t, b).Lists,
+	l.api = newAPI(Options{Lists: paytest.Node(t, b).Lists,
 		Operators: testStaff, Players: onePlayer{}, Clock: b.Clock.Now, Log: paytest.Quiet,
 		Answers: &desk{answered: map[string]*ledger.Answer{}}, Audit: &auditNotes{},
 		TellLists: func(context.Context, int64) { l.told++ }})

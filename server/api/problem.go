@@ -7,6 +7,10 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"redrain/grab/store"
 	"redrain/internal/auth"
@@ -32,6 +36,7 @@ func writeProblem(w http.ResponseWriter, p problem) {
 	if p.Title == "" {
 		p.Title = http.StatusText(p.Status)
 	}
+	w.Header().Del("Content-Disposition")
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.Header().Set("Cache-Control", "no-store")
 	if p.Status == http.StatusUnauthorized {
@@ -107,9 +112,12 @@ const busyAfter = "3"
 
 // fail answers a request with an error. An error outside the table is "internal": its cause is logged and never sent.
 func fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
-	if invalid, ok := errors.AsType[rain.Invalid](err); ok {
+	if errors.Is(err, ledger.ErrBadCursor) {
+		err = invalid("cursor", "is not one that this list has given")
+	}
+	if wrong, ok := errors.AsType[rain.Invalid](err); ok {
 		writeProblem(w, problem{Status: http.StatusUnprocessableEntity, Code: "invalid",
-			Detail: "invalid request", Errors: invalid})
+			Detail: "invalid request", Errors: wrong})
 		return
 	}
 	if p, ok := errors.AsType[*problemError](err); ok {
@@ -118,10 +126,6 @@ func fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 	}
 	if limit, ok := errors.AsType[*ledger.LimitError](err); ok {
 		overLimit(w, limit)
-		return
-	}
-	if errors.Is(err, ledger.ErrBadCursor) {
-		fail(w, r, log, errCursor)
 		return
 	}
 	for _, known := range problemOf {
@@ -166,13 +170,34 @@ func unavailable(err error) bool {
 		sqldb.IsUnavailable(err) || store.IsUnavailable(err) || cluster.IsUnavailable(err)
 }
 
-var errCursor = rain.Invalid{{Field: "cursor", Message: "is not one that this list has given"}}
-
 // problemError is an error that is already an answer.
 type problemError struct{ problem }
 
 // Error returns the detail.
 func (p *problemError) Error() string { return p.Detail }
+
+// tooMany refuses a request above a limit that allows one more after some time.
+func (q *request) tooMany(after time.Duration, detail string) error {
+	q.w.Header().Set("Retry-After", retryAfter(after))
+	return refuse(http.StatusTooManyRequests, "too_many_requests", detail)
+}
+
+// retryAfter returns a duration for the Retry-After header: whole seconds, at least one.
+func retryAfter(d time.Duration) string {
+	return strconv.Itoa(max(1, int((d+time.Second-1)/time.Second)))
+}
+
+// limit refuses a request if a limit does not allow one more of a key. full counts that, and may be nil.
+func (a *API) limit(q *request, name, key string, rate, burst float64, full prometheus.Counter, detail string) error {
+	ok, after, err := a.o.Limits.Allow(q.Context(), name, key, rate, burst)
+	if err != nil || ok {
+		return err
+	}
+	if full != nil {
+		full.Inc()
+	}
+	return q.tooMany(after, detail)
+}
 
 func refuse(status int, code, detail string) error {
 	return &problemError{problem{Status: status, Code: code, Detail: detail}}

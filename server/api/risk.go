@@ -1,9 +1,11 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -25,36 +27,32 @@ func heldViewOf(h ledger.Held) openapi.HeldWin {
 }
 
 // heldWins lists wins that are or were held, the oldest first.
-func (a *API) heldWins(w http.ResponseWriter, r *http.Request, _ caller) error {
-	query := r.URL.Query()
-	state, user, campaign := ledger.HeldState(query.Get("state")), query.Get("user"), query.Get("campaign")
-	if user != "" && campaign != "" || !utf8.ValidString(user+campaign) {
-		return rain.Invalid{{Field: "user", Message: "give a player or a campaign, or neither"}}
+func (a *API) heldWins(q *request) (any, error) {
+	query := ledger.HeldQuery{State: cmp.Or(ledger.HeldState(q.query("state")), ledger.HeldOpen),
+		User: q.query("user"), Campaign: q.query("campaign")}
+	if query.User != "" && query.Campaign != "" || !utf8.ValidString(query.User+query.Campaign) {
+		return nil, invalid("user", "give a player or a campaign, or neither")
 	}
-	switch state {
-	case "":
-		state = ledger.HeldOpen
-	case ledger.HeldOpen, ledger.HeldReleased, ledger.HeldConfirmed:
-	default:
-		return rain.Invalid{{Field: "state", Message: "is held, released or confirmed"}}
+	if !slices.Contains([]ledger.HeldState{ledger.HeldOpen, ledger.HeldReleased, ledger.HeldConfirmed}, query.State) {
+		return nil, invalid("state", "is held, released or confirmed")
 	}
-	return answerList(w, r, func(ctx context.Context, cursor string, limit int) ([]ledger.Held, string, error) {
-		return a.o.Held.ListHeld(ctx, ledger.HeldQuery{State: state, User: user, Campaign: campaign, After: cursor,
-			Limit: limit})
+	return listed(q, func(ctx context.Context, cursor string, limit int) ([]ledger.Held, string, error) {
+		query.After, query.Limit = cursor, limit
+		return a.o.Held.ListHeld(ctx, query)
 	}, heldViewOf)
 }
 
-func (a *API) riskSummary(w http.ResponseWriter, r *http.Request, _ caller) error {
-	n, amount, err := a.o.Held.CountHeld(r.Context())
-	return answer(w, openapi.HeldSum{Wins: n, Amount: amount}, err)
+func (a *API) riskSummary(q *request) (any, error) {
+	n, amount, err := a.o.Held.CountHeld(q.Context())
+	return openapi.HeldSum{Wins: n, Amount: amount}, err
 }
 
 // decideHeld releases or confirms held wins, and answers their states.
 func (a *API) decideHeld(action string) handler {
-	return func(w http.ResponseWriter, r *http.Request, who caller) error {
-		in, err := bodyOf(w, r, who, openapi.HeldDecision{})
+	return func(q *request) (any, error) {
+		in, err := bodyOf(q, openapi.HeldDecision{})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		var wrong faults
 		wrong.check(len(in.Users) <= ledger.MaxDecided && (len(in.Users) == 0 || action == "release"), "users",
@@ -64,22 +62,22 @@ func (a *API) decideHeld(action string) handler {
 		wrong.check(strings.TrimSpace(in.Reason) != "" && len(in.Reason) <= maxReason, "reason",
 			"is required: 1 to %d bytes", maxReason)
 		if err := wrong.err(); err != nil {
-			return err
+			return nil, err
 		}
 		decide := a.o.Held.Release
 		if action == "confirm" {
 			decide = a.o.Held.Confirm
 		}
-		ctx := a.audited(r, who, "risk."+action, map[string]any{"reason": in.Reason})
+		ctx, by := q.audited("risk."+action, detail{"reason": in.Reason}), q.person(in.Reason)
 		defer a.o.Judged()
 		if len(in.Users) > 0 {
-			if err := a.o.Held.Trust(ctx, in.Users, personOf(who, in.Reason)); err != nil {
-				return err
+			if err := a.o.Held.Trust(ctx, in.Users, by); err != nil {
+				return nil, err
 			}
 		}
-		done, err := decide(ctx, in.Claims, personOf(who, in.Reason))
-		a.o.Notifier.Retried(r.Context(), done.Released) // also those released before an error
-		return answer(w, listOf(done.Wins, "", heldViewOf), err)
+		done, err := decide(ctx, in.Claims, by)
+		a.o.Notifier.Retried(q.Context(), done.Released) // also those released before an error
+		return listOf(done.Wins, "", heldViewOf), err
 	}
 }
 
@@ -98,11 +96,11 @@ func unchecked(err error) error {
 }
 
 // vetGuest asks the system about a guest before the creation.
-func (a *API) vetGuest(r *http.Request, who risk.Caller) error {
+func (a *API) vetGuest(q *request, who risk.Caller) error {
 	if a.o.RiskSystem == nil {
 		return nil
 	}
-	err := a.o.RiskSystem.Guest(r.Context(), who)
+	err := a.o.RiskSystem.Guest(q.Context(), who)
 	switch {
 	case errors.Is(err, standing.ErrDenied):
 		a.guests.WithLabelValues("denied").Inc()
@@ -114,22 +112,22 @@ func (a *API) vetGuest(r *http.Request, who risk.Caller) error {
 
 // vetWithdrawal asks the system about a withdrawal, and returns the reason to hold it, or "". It does not ask about a
 // repeated withdrawal, nor about one above the balance.
-func (a *API) vetWithdrawal(r *http.Request, id, user string, amount rain.Money) (hold string, err error) {
+func (a *API) vetWithdrawal(q *request, id string, amount rain.Money) (hold string, err error) {
 	if a.o.RiskSystem == nil {
 		return "", nil
 	}
-	_, err = a.o.Withdrawals.Withdrawal(r.Context(), id)
+	_, err = a.o.Withdrawals.Withdrawal(q.Context(), id)
 	if err == nil || !errors.Is(err, ledger.ErrUnknownWithdrawal) {
 		return "", err
 	}
-	balance, err := a.o.Claims.UserBalance(r.Context(), user)
+	balance, err := a.o.Claims.UserBalance(q.Context(), q.user)
 	switch {
 	case err != nil:
 		return "", err
 	case balance < amount: // later income does not matter
 		return "", booking.ErrInsufficientFunds
 	}
-	hold, err = a.o.RiskSystem.Withdrawal(r.Context(), risk.Caller{User: user, Address: clientip.RequestKey(r)},
+	hold, err = a.o.RiskSystem.Withdrawal(q.Context(), risk.Caller{User: q.user, Address: clientip.RequestKey(q.Request)},
 		risk.Money{Withdrawal: id, Amount: amount})
 	return hold, unchecked(err)
 }

@@ -64,7 +64,7 @@ func TestHeldWinsOverHTTP(t *testing.T) {
 func riskDesk(t *testing.T, b *paytest.Books, l *ledger.Ledger, log *slog.Logger, judged func()) func(who, method, path,
 	body string, status int, want ...string) {
 	t.Helper()
-	a := New(Options{Held: l.Risk, Sanctions: l.Sanctions, Claims: l.Claims, Operators: testStaff, Players: onePlayer{},
+	a := newAPI(Options{Held: l.Risk, Sanctions: l.Sanctions, Claims: l.Claims, Operators: testStaff, Players: onePlayer{},
 		Connections: noConnections{},
 		Audit:       &auditNotes{}, Notifier: &desk{}, Clock: b.Clock.Now, Log: log,
 		Name:   func(_ context.Context, user string) string { return "Name of " + user },
@@ -111,7 +111,7 @@ func TestNoMoneyLeavesUnasked(t *testing.T) {
 	}
 	win(0)
 	l, packet, system := paytest.Node(t, b), 0, &denying{}
-	a := New(Options{
+	a := newAPI(Options{
 		Withdrawals: b.Withdrawals, Approvals: b.Approvals, Answers: &desk{}, Players: onePlayer{},
 		Audit: &auditNotes{}, Claims: settlingClaims{l.Claims, func() { packet++; win(packet) }},
 		MayPlay:    func(context.Context, *rain.Campaign, string, string) error { return nil },

@@ -12,7 +12,9 @@ import (
 	"redrain/docs"
 	"redrain/internal/testenv"
 	"redrain/internal/wire"
+	"redrain/payout/ledger"
 	"redrain/payout/ledger/chain"
+	"redrain/payout/ledger/standing"
 	"redrain/payout/reconcile"
 	"redrain/payout/statement"
 	"redrain/rain"
@@ -34,7 +36,9 @@ func TestDomainTypesHaveTheFieldsOfTheirSchemas(t *testing.T) {
 		"Rain": wire.Rain{}, "Withdrawal": wire.Withdrawal{}, "WithdrawalAction": wire.Action{},
 		"Stats": live.Stats{}, "Alarm": cluster.Alarm{}, "Rebuilt": campaigns.Rebuilt{}, "AuditRoot": chain.Root{},
 		"Reconciliation": reconcile.Reconciliation{}, "Books": reconcile.Books{}, "ProofProgress": reconcile.Progress{},
-		"StatementReport": statement.Report{},
+		"StatementReport": statement.Report{}, "Claim": ledger.Claim{}, "AuditRecord": ledger.AuditRecord{},
+		"Sponsor": ledger.Sponsor{}, "FoundPlayer": ledger.Player{}, "PlayerList": standing.List{},
+		"ListMember": ledger.ListMember{},
 	} {
 		want, s := []string{}, doc.Components.Schemas[schema]
 		for _, part := range append(s.Value.AllOf, s) {
@@ -42,7 +46,7 @@ func TestDomainTypesHaveTheFieldsOfTheirSchemas(t *testing.T) {
 		}
 		got := []string{}
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(value)) {
-			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); !f.Anonymous && name != "-" {
+			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); !f.Anonymous && name != "-" && f.IsExported() {
 				got = append(got, name)
 			}
 		}

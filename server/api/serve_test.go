@@ -25,15 +25,14 @@ func TestAHandlerThatPanics(t *testing.T) {
 	logger := slog.New(slog.NewTextHandler(&log, nil))
 	recoverer, err := loop.NewRecoverer(nil, logger, nil)
 	testenv.Must(t, err)
-	a := New(Options{Recoverer: recoverer, Log: logger})
+	a := newAPI(Options{Recoverer: recoverer, Log: logger})
 	broken := true
 	rt := route{method: http.MethodGet, path: "/x", need: anyone,
-		handle: func(w http.ResponseWriter, _ *http.Request, _ caller) error {
+		handle: func(*request) (any, error) {
 			if broken {
 				panic("a torn handler")
 			}
-			WriteJSON(w, http.StatusOK, "ok")
-			return nil
+			return "ok", nil
 		}}
 	for _, want := range []int{http.StatusInternalServerError, http.StatusOK} {
 		w := httptest.NewRecorder()
@@ -50,15 +49,15 @@ func TestAHandlerThatPanics(t *testing.T) {
 
 // TestEveryRouteHasADeadline, or is one that streams.
 func TestEveryRouteHasADeadline(t *testing.T) {
-	a := New(Options{})
+	a := newAPI(Options{})
 	for _, rt := range a.routes() {
 		var within time.Duration
 		rt.need = anyone
-		rt.handle = func(_ http.ResponseWriter, r *http.Request, _ caller) error {
-			if until, ok := r.Context().Deadline(); ok {
+		rt.handle = func(q *request) (any, error) {
+			if until, ok := q.Context().Deadline(); ok {
 				within = time.Until(until)
 			}
-			return nil
+			return "ok", nil
 		}
 		a.serve(httptest.NewRecorder(), httptest.NewRequest(rt.method, "/", nil), rt)
 		streams := slices.Contains([]string{"/events", "/campaigns/{id}/claims", "/campaigns/{id}/export",
@@ -87,10 +86,10 @@ func (tornLedger) EachClaim(_ context.Context, _ string, _ ledger.ClaimFilter, y
 
 // TestAPanicCutsAnAnswerThatHasBegun: a reader of half a list must not take it for a whole one.
 func TestAPanicCutsAnAnswerThatHasBegun(t *testing.T) {
-	a := New(Options{Claims: tornLedger{}, Log: slog.New(slog.DiscardHandler)})
+	a := newAPI(Options{Claims: tornLedger{}, Log: slog.New(slog.DiscardHandler)})
 	rt := route{method: http.MethodGet, path: "/x", need: anyone, within: unlimited,
-		handle: func(w http.ResponseWriter, r *http.Request, _ caller) error {
-			return a.claimsCSV(w, r, &rain.Campaign{ID: "c1"}, ledger.ClaimFilter{}, nil)
+		handle: func(q *request) (any, error) {
+			return nil, a.claimsCSV(q, &rain.Campaign{ID: "c1"}, ledger.ClaimFilter{}, nil)
 		}}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.serve(w, r, rt) }))
 	defer server.Close()

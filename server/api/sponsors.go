@@ -1,7 +1,6 @@
 package api
 
 import (
-	"net/http"
 	"slices"
 
 	"redrain/internal/openapi"
@@ -13,51 +12,43 @@ import (
 // maxReference is the length limit of a deposit's reference, in bytes.
 const maxReference = 128
 
-func (a *API) deposit(r *http.Request, who caller, body []byte, _ string) (int, any, error) {
-	var in openapi.Deposit
-	if err := decode(body, &in); err != nil {
-		return 0, nil, err
+func (a *API) deposit(q *request) (any, error) {
+	in, err := bodyOf(q, openapi.Deposit{})
+	if err != nil {
+		return nil, err
 	}
-	id := r.PathValue("id")
+	id := q.id()
 	var wrong faults
 	wrong.checkErr(rain.CheckSponsor(id), "sponsor", "")
 	wrong.checkAmount(in.Amount)
 	wrong.check(in.Reference != "" && len(in.Reference) <= maxReference, "reference",
 		"is required: 1 to %d bytes that identify this deposit", maxReference)
 	if err := wrong.err(); err != nil {
-		return 0, nil, err
+		return nil, err
 	}
-	done, err := a.o.Approvals.Do(a.audited(r, who, "deposit",
-		map[string]any{"amount": in.Amount, "reference": in.Reference}),
-		ledger.Deed{Act: ledger.ActDeposit, Target: id, Reference: in.Reference, Amount: in.Amount}, personOf(who, ""))
-	if err != nil {
-		return 0, nil, err
+	done, err := a.o.Approvals.Do(q.audited("deposit", detail{"amount": in.Amount, "reference": in.Reference}),
+		ledger.Deed{Act: ledger.ActDeposit, Target: id, Reference: in.Reference, Amount: in.Amount}, q.person(""))
+	if err != nil || done.Pending != nil {
+		return pending(done), err
 	}
-	if done.Pending != nil {
-		return http.StatusAccepted, approvalViewOf(*done.Pending), nil
-	}
-	return http.StatusCreated, openapi.Sponsor{Sponsor: id, Balance: done.Balance}, nil
+	return created(openapi.Sponsor{Sponsor: id, Balance: done.Balance}), nil
 }
 
-func (a *API) sponsors(w http.ResponseWriter, r *http.Request, _ caller) error {
-	return answerList(w, r, a.o.Sponsors.ListSponsors, func(s ledger.Sponsor) openapi.Sponsor {
-		return openapi.Sponsor{Sponsor: s.ID, Balance: s.Balance}
-	})
-}
+func (a *API) sponsors(q *request) (any, error) { return listed(q, a.o.Sponsors.ListSponsors, same) }
 
-func (a *API) sponsor(w http.ResponseWriter, r *http.Request, _ caller) error {
-	balance, err := a.o.Sponsors.SponsorBalance(r.Context(), r.PathValue("id"))
-	return answer(w, openapi.Sponsor{Sponsor: r.PathValue("id"), Balance: balance}, err)
+func (a *API) sponsor(q *request) (any, error) {
+	balance, err := a.o.Sponsors.SponsorBalance(q.Context(), q.id())
+	return openapi.Sponsor{Sponsor: q.id(), Balance: balance}, err
 }
 
 // ourCurrency is the currency of the ledger.
 const ourCurrency = "CNY"
 
 // matchStatement compares the statement of a provider or a bank with the ledger. It changes nothing.
-func (a *API) matchStatement(w http.ResponseWriter, r *http.Request, who caller) error {
-	asked, err := bodyOf(w, r, who, openapi.MatchStatementJSONBody{Currency: ourCurrency})
+func (a *API) matchStatement(q *request) (any, error) {
+	asked, err := bodyOf(q, openapi.MatchStatementJSONBody{Currency: ourCurrency})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	compare := statement.Deposits
 	if asked.Of == "withdrawals" {
@@ -74,23 +65,23 @@ func (a *API) matchStatement(w http.ResponseWriter, r *http.Request, who caller)
 		}
 	}
 	if err := wrong.err(); err != nil {
-		return err
+		return nil, err
 	}
 	lines, err := statement.Read(asked.File, statement.Format{Columns: asked.Columns, Minor: asked.Minor,
 		End: asked.End})
 	if err != nil {
-		return rain.Invalid{{Field: "file", Message: err.Error()}}
+		return nil, invalid("file", "%s", err)
 	}
-	report, err := compare(r.Context(), a.o.Statements, lines, statement.Period{From: asked.From, To: asked.To,
+	report, err := compare(q.Context(), a.o.Statements, lines, statement.Period{From: asked.From, To: asked.To,
 		Currency: asked.Currency, Receiver: asked.Receiver})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if report.Differences > 0 {
-		a.o.Log.WarnContext(r.Context(), "a statement differs from the ledger", "of", asked.Of, "lines", report.Lines,
+		a.o.Log.WarnContext(q.Context(), "a statement differs from the ledger", "of", asked.Of, "lines", report.Lines,
 			"differences", report.Differences)
 	}
-	return answer(w, report, nil)
+	return report, nil
 }
 
 // maxTime is the end of the year 9999, Unix ms.

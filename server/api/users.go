@@ -4,10 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"net/http"
 	"slices"
-	"strconv"
-	"time"
 	"unicode/utf8"
 
 	"redrain/grab/store"
@@ -23,24 +20,22 @@ type Connections interface {
 }
 
 // users lists the players whose ids have a prefix, in the order of their ids.
-func (a *API) users(w http.ResponseWriter, r *http.Request, _ caller) error {
-	prefix := r.URL.Query().Get("prefix")
+func (a *API) users(q *request) (any, error) {
+	prefix := q.query("prefix")
 	if len(prefix) > rain.MaxUserLen || !utf8.ValidString(prefix) {
-		return rain.Invalid{{Field: "prefix", Message: "is the beginning of a player's id"}}
+		return nil, invalid("prefix", "is the beginning of a player's id")
 	}
-	return answerList(w, r, func(ctx context.Context, cursor string, limit int) ([]ledger.Player, string, error) {
+	return listed(q, func(ctx context.Context, cursor string, limit int) ([]ledger.Player, string, error) {
 		if !utf8.ValidString(cursor) {
 			return nil, "", ledger.ErrBadCursor
 		}
 		return a.o.PlayerList.ListPlayers(ctx, prefix, cursor, limit)
-	}, func(p ledger.Player) openapi.FoundPlayer {
-		return openapi.FoundPlayer{User: p.User, Balance: p.Balance, Banned: p.Banned}
-	})
+	}, same)
 }
 
 // bans lists the banned players, the newest first.
-func (a *API) bans(w http.ResponseWriter, r *http.Request, _ caller) error {
-	return answerList(w, r, a.o.Sanctions.Bans, func(s standing.Sanction) openapi.Banned {
+func (a *API) bans(q *request) (any, error) {
+	return listed(q, a.o.Sanctions.Bans, func(s standing.Sanction) openapi.Banned {
 		return openapi.Banned{User: s.User, Reason: s.Reason, By: s.By, At: s.At}
 	})
 }
@@ -75,97 +70,85 @@ func reasonsOf(text string) []openapi.RiskReason {
 	return reasons
 }
 
-func (a *API) user(w http.ResponseWriter, r *http.Request, _ caller) error {
-	return a.showPlayer(w, r)
-}
-
-func (a *API) showPlayer(w http.ResponseWriter, r *http.Request) error {
-	user := r.PathValue("id")
-	balance, err := a.o.Claims.UserBalance(r.Context(), user)
+func (a *API) user(q *request) (any, error) {
+	user := q.id()
+	balance, err := a.o.Claims.UserBalance(q.Context(), user)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	given, err := a.o.Sanctions.Of(r.Context(), user)
+	given, err := a.o.Sanctions.Of(q.Context(), user)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	verdicts, err := a.o.Held.VerdictsOf(r.Context(), user)
+	verdicts, err := a.o.Held.VerdictsOf(q.Context(), user)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	p := openapi.Player{User: user, Balance: balance, Sanctions: []openapi.Sanction{},
-		Verdicts: listOf(verdicts, "", verdictViewOf).Items, Connections: a.connectionsOf(r.Context(), user)}
-	if a.o.Name != nil {
-		p.Name = a.o.Name(r.Context(), user)
-	}
-	for i := range given {
-		s := given[len(given)-1-i] // the oldest first, so that the newest decides
+	p := openapi.Player{User: user, Name: a.o.Name(q.Context(), user), Balance: balance,
+		Sanctions: []openapi.Sanction{}, Verdicts: listOf(verdicts, "", verdictViewOf).Items,
+		Connections: a.connectionsOf(q.Context(), user)}
+	for _, s := range slices.Backward(given) { // the oldest first, so that the newest decides
 		if s.Act != standing.Disconnect {
 			p.Banned = s.Act == standing.Ban
 		}
-		p.Sanctions = append(p.Sanctions, openapi.Sanction{Act: string(given[i].Act), Reason: given[i].Reason,
-			By: given[i].By, At: given[i].At})
 	}
-	return answer(w, p, nil)
+	for _, s := range given {
+		p.Sanctions = append(p.Sanctions, openapi.Sanction{Act: string(s.Act), Reason: s.Reason, By: s.By, At: s.At})
+	}
+	return p, nil
 }
 
 // sanction disconnects, bans or unbans a player. When it answers, the ledger has the sanction. No later win of a banned
 // player is paid, not even one on a node without the ban. The player's connections to this node have ended; those to
 // others end when they receive the sanction.
 func (a *API) sanction(act standing.SanctionAct) handler {
-	return func(w http.ResponseWriter, r *http.Request, who caller) error {
-		reason, _, err := readReason(w, r, who, true)
+	return func(q *request) (any, error) {
+		reason, _, err := readReason(q, true)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		ctx := a.audited(r, who, "user."+string(act), map[string]any{"reason": reason})
-		given, err := a.o.Sanctions.Give(ctx, r.PathValue("id"), act, personOf(who, reason))
+		ctx := q.audited("user."+string(act), detail{"reason": reason})
+		given, err := a.o.Sanctions.Give(ctx, q.id(), act, q.person(reason))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		a.o.TellSanction(r.Context(), given)
-		return a.showPlayer(w, r)
+		a.o.TellSanction(q.Context(), given)
+		return a.user(q)
 	}
 }
 
-func (a *API) me(w http.ResponseWriter, r *http.Request, who caller) error {
-	balance, err := a.o.Claims.UserBalance(r.Context(), who.user)
-	return answer(w, openapi.Balance{User: who.user, Balance: balance, Payout: &a.o.Payout}, err)
+func (a *API) me(q *request) (any, error) {
+	balance, err := a.o.Claims.UserBalance(q.Context(), q.user)
+	return openapi.Balance{User: q.user, Balance: balance, Payout: &a.o.Payout}, err
 }
 
-func (a *API) myClaims(w http.ResponseWriter, r *http.Request, who caller) error {
-	return a.claimsOf(w, r, who.user)
-}
-
-func (a *API) userClaims(w http.ResponseWriter, r *http.Request, _ caller) error {
-	return a.claimsOf(w, r, r.PathValue("id"))
-}
-
-// claimsOf lists a player's claims, newest first. The first page begins with those in flight to the ledger.
-func (a *API) claimsOf(w http.ResponseWriter, r *http.Request, user string) error {
-	p, err := pageOf(r)
+// claimsOf lists the claims of the caller, or of the player whom an operator names, newest first. The first page begins
+// with those in flight to the ledger.
+func (a *API) claimsOf(q *request) (any, error) {
+	user := cmp.Or(q.user, q.id())
+	p, err := pageOf(q)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var granted []ledger.Claim
 	if p.cursor == "" {
 		// Before the ledger is read: a claim settled in between is then in both, and never in neither.
-		if granted, err = a.grantedTo(r.Context(), user); err != nil {
-			return err
+		if granted, err = a.grantedTo(q.Context(), user); err != nil {
+			return nil, err
 		}
 	}
 	// Only the newest: more than a page of unsettled claims is a temporary fault, and the page must have claims of the
 	// ledger.
 	granted = granted[:min(len(granted), p.limit-1)]
-	claims, next, err := a.o.Claims.ListClaims(r.Context(), ledger.ClaimQuery{User: user, After: p.cursor,
+	claims, next, err := a.o.Claims.ListClaims(q.Context(), ledger.ClaimQuery{User: user, After: p.cursor,
 		Limit: p.limit - len(granted)})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	granted = slices.DeleteFunc(granted, func(g ledger.Claim) bool {
 		return slices.ContainsFunc(claims, func(c ledger.Claim) bool { return c.Claim == g.Claim })
 	})
-	return answer(w, listOf(append(granted, claims...), next, claimViewOf), nil)
+	return listOf(append(granted, claims...), next, same), nil
 }
 
 // recentMS is the time after a rain's end within which its wins are settled unless there is an outage.
@@ -206,8 +189,7 @@ func (a *API) grantedTo(ctx context.Context, user string) ([]ledger.Claim, error
 	}
 	// The ledger's list has the others.
 	granted = slices.DeleteFunc(granted, func(c ledger.Claim) bool {
-		return c.State != ledger.StateGranted &&
-			c.State != ledger.StateFailed
+		return c.State != ledger.StateGranted && c.State != ledger.StateFailed
 	})
 	slices.SortFunc(granted, func(x, y ledger.Claim) int { return cmp.Compare(y.WonAt, x.WonAt) })
 	return granted, nil
@@ -221,14 +203,4 @@ func waveAt(c *rain.Campaign, n int64) int64 {
 		}
 	}
 	return 0
-}
-
-func tooMany(w http.ResponseWriter, after time.Duration, detail string) error {
-	w.Header().Set("Retry-After", retryAfter(after))
-	return refuse(http.StatusTooManyRequests, "too_many_requests", detail)
-}
-
-// retryAfter returns a duration for the Retry-After header: whole seconds, at least one.
-func retryAfter(d time.Duration) string {
-	return strconv.Itoa(max(1, int((d+time.Second-1)/time.Second)))
 }

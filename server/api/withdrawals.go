@@ -1,13 +1,11 @@
 package api
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"redrain/internal/openapi"
 	"redrain/payout/ledger"
@@ -33,160 +31,139 @@ func withdrawalRecordOf(w ledger.Withdrawal, orders map[string]ledger.Approval) 
 }
 
 // withdrawal answers with one withdrawal as operators see it, with its history.
-func (a *API) withdrawal(w http.ResponseWriter, r *http.Request, _ caller) error {
-	return a.showWithdrawal(w, r)
-}
-
-func (a *API) showWithdrawal(w http.ResponseWriter, r *http.Request) error {
-	found, err := a.o.Withdrawals.Withdrawal(r.Context(), r.PathValue("id"))
+func (a *API) withdrawal(q *request) (any, error) {
+	found, err := a.o.Withdrawals.Withdrawal(q.Context(), q.id())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	history, err := a.o.Withdrawals.WithdrawalHistory(r.Context(), found.ID)
+	history, err := a.o.Withdrawals.WithdrawalHistory(q.Context(), found.ID)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	orders, err := a.o.Withdrawals.PendingOrders(r.Context(), found)
-	if err != nil {
-		return err
-	}
+	orders, err := a.o.Withdrawals.PendingOrders(q.Context(), found)
 	record := withdrawalRecordOf(found, orders)
 	for _, e := range history {
-		record.History = append(record.History, openapi.WithdrawalEvent{
-			At: e.At, Stage: string(e.State), Actor: e.Actor,
-			Reason: e.Reason})
+		record.History = append(record.History, openapi.WithdrawalEvent{At: e.At, Stage: string(e.State),
+			Actor: e.Actor, Reason: e.Reason})
 	}
-	return answer(w, record, nil)
+	return record, err
 }
 
 // withdraw takes money out of the caller's account. The id follows from the player and the key (see once). So a
 // repeated request finds the withdrawal of the interrupted one at any later time.
-func (a *API) withdraw(r *http.Request, who caller, body []byte, key string) (int, any, error) {
-	var in openapi.NewWithdrawal
-	if err := decode(body, &in); err != nil {
-		return 0, nil, err
+func (a *API) withdraw(q *request) (any, error) {
+	in, err := bodyOf(q, openapi.NewWithdrawal{})
+	if err != nil {
+		return nil, err
 	}
 	var wrong faults
 	if wrong.checkAmount(in.Amount); len(wrong) > 0 {
-		return 0, nil, wrong.err()
+		return nil, wrong.err()
 	}
-	if err := a.o.MayPlay(r.Context(), nil, who.user, clientip.RequestKey(r)); err != nil {
-		return 0, nil, err
+	if err := a.o.MayPlay(q.Context(), nil, q.user, clientip.RequestKey(q.Request)); err != nil {
+		return nil, err
 	}
-	id := campaigns.NewID("w", key)
-	hold, err := a.vetWithdrawal(r, id, who.user, in.Amount)
+	id := campaigns.NewID("w", q.key)
+	hold, err := a.vetWithdrawal(q, id, in.Amount)
 	if err != nil {
-		return 0, nil, err
+		return nil, err
 	}
 	var w ledger.Withdrawal
 	var balance rain.Money
 	if hold != "" {
-		w, balance, err = a.o.Withdrawals.WithdrawHeld(r.Context(), id, who.user, in.Amount, hold)
+		w, balance, err = a.o.Withdrawals.WithdrawHeld(q.Context(), id, q.user, in.Amount, hold)
 	} else {
-		w, balance, err = a.o.Withdrawals.Withdraw(r.Context(), id, who.user, in.Amount)
+		w, balance, err = a.o.Withdrawals.Withdraw(q.Context(), id, q.user, in.Amount)
 	}
 	if err != nil {
-		return 0, nil, err
+		return nil, err
 	}
 	a.o.WakePayer()
-	return http.StatusCreated, openapi.Withdrawn{Withdrawal: cluster.WithdrawalView(w), Balance: balance}, nil
+	return created(openapi.Withdrawn{Withdrawal: cluster.WithdrawalView(w), Balance: balance}), nil
 }
 
-func (a *API) myWithdrawals(w http.ResponseWriter, r *http.Request, who caller) error {
-	return listWithdrawals(w, r, ledger.WithdrawalStates(), ledger.WithdrawalQuery{User: who.user},
-		a.o.Withdrawals.ListWithdrawals, cluster.WithdrawalView)
+func (a *API) myWithdrawals(q *request) (any, error) {
+	return listWithdrawals(q, ledger.WithdrawalStates(), a.o.Withdrawals.ListWithdrawals, cluster.WithdrawalView)
 }
 
 // myWithdrawal answers with one of the caller's withdrawals; that of another player is unknown.
-func (a *API) myWithdrawal(w http.ResponseWriter, r *http.Request, who caller) error {
-	found, err := a.o.Withdrawals.Withdrawal(r.Context(), r.PathValue("id"))
-	if err == nil && found.User != who.user {
+func (a *API) myWithdrawal(q *request) (any, error) {
+	found, err := a.o.Withdrawals.Withdrawal(q.Context(), q.id())
+	if err == nil && found.User != q.user {
 		err = ledger.ErrUnknownWithdrawal
 	}
-	return answerAs(w, found, err, cluster.WithdrawalView)
+	return cluster.WithdrawalView(found), err
 }
 
-func (a *API) userWithdrawals(w http.ResponseWriter, r *http.Request, _ caller) error {
-	return a.listRecords(w, r, ledger.WithdrawalQuery{User: r.PathValue("id")})
-}
-
-func (a *API) withdrawals(w http.ResponseWriter, r *http.Request, _ caller) error {
-	return a.listRecords(w, r, ledger.WithdrawalQuery{})
-}
-
-// listRecords lists withdrawals as operators see them, with the orders that are pending.
-func (a *API) listRecords(w http.ResponseWriter, r *http.Request, q ledger.WithdrawalQuery) error {
+// withdrawals lists withdrawals as operators see them, with the orders that are pending: all, or those of a player.
+func (a *API) withdrawals(q *request) (any, error) {
 	var orders map[string]ledger.Approval
-	read := func(ctx context.Context, q ledger.WithdrawalQuery) (list []ledger.Withdrawal, next string, err error) {
-		if list, next, err = a.o.Withdrawals.ListWithdrawals(ctx, q); err == nil {
+	read := func(ctx context.Context, query ledger.WithdrawalQuery) ([]ledger.Withdrawal, string, error) {
+		list, next, err := a.o.Withdrawals.ListWithdrawals(ctx, query)
+		if err == nil {
 			orders, err = a.o.Withdrawals.PendingOrders(ctx, list...)
 		}
 		return list, next, err
 	}
-	return listWithdrawals(w, r, append(ledger.WithdrawalStates(), ledger.WithdrawalDead), q, read,
+	return listWithdrawals(q, append(ledger.WithdrawalStates(), ledger.WithdrawalDead), read,
 		func(w ledger.Withdrawal) openapi.WithdrawalRecord { return withdrawalRecordOf(w, orders) })
 }
 
-// listWithdrawals lists withdrawals, newest first: all, or those in the requested state.
-func listWithdrawals[V any](w http.ResponseWriter, r *http.Request, states []ledger.WithdrawalState,
-	q ledger.WithdrawalQuery,
+// listWithdrawals lists the withdrawals of the caller or of the player in the path, newest first: all, or those in the
+// requested state.
+func listWithdrawals[V any](q *request, states []ledger.WithdrawalState,
 	read func(context.Context, ledger.WithdrawalQuery) ([]ledger.Withdrawal, string, error),
-	view func(ledger.Withdrawal) V) error {
-	q.State = ledger.WithdrawalState(r.URL.Query().Get("state"))
-	if q.State != "" && !slices.Contains(states, q.State) {
-		return rain.Invalid{{Field: "state", Message: fmt.Sprintf("is one of %s", states)}}
+	view func(ledger.Withdrawal) V) (any, error) {
+	query := ledger.WithdrawalQuery{User: cmp.Or(q.user, q.id()), State: ledger.WithdrawalState(q.query("state"))}
+	if query.State != "" && !slices.Contains(states, query.State) {
+		return nil, invalid("state", "is one of %s", states)
 	}
-	return answerList(w, r, func(ctx context.Context, cursor string, limit int) ([]ledger.Withdrawal, string, error) {
-		q.After, q.Limit = cursor, limit
-		return read(ctx, q)
+	return listed(q, func(ctx context.Context, cursor string, limit int) ([]ledger.Withdrawal, string, error) {
+		query.After, query.Limit = cursor, limit
+		return read(ctx, query)
 	}, view)
 }
 
 // holdWithdrawal stops a withdrawal before a payment is requested.
-func (a *API) holdWithdrawal(w http.ResponseWriter, r *http.Request, who caller) error {
-	return a.orderWithdrawal(w, r, who, "withdrawal.hold", a.o.Withdrawals.Hold)
+func (a *API) holdWithdrawal(q *request) (any, error) {
+	return a.orderWithdrawal(q, "withdrawal.hold", a.o.Withdrawals.Hold)
 }
 
 // releaseWithdrawal releases a held withdrawal for payment.
-func (a *API) releaseWithdrawal(w http.ResponseWriter, r *http.Request, who caller) error {
+func (a *API) releaseWithdrawal(q *request) (any, error) {
 	defer a.o.WakePayer()
-	return a.orderWithdrawal(w, r, who, "withdrawal.release", a.o.Withdrawals.Release)
+	return a.orderWithdrawal(q, "withdrawal.release", a.o.Withdrawals.Release)
 }
 
 // orderWithdrawal executes an act that one person may do alone.
-func (a *API) orderWithdrawal(w http.ResponseWriter, r *http.Request, who caller, action string,
-	do func(ctx context.Context, id string, by ledger.Person) error) error {
-	reason, _, err := readReason(w, r, who, true)
+func (a *API) orderWithdrawal(q *request, action string,
+	do func(ctx context.Context, id string, by ledger.Person) error) (any, error) {
+	reason, _, err := readReason(q, true)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	ctx := a.audited(r, who, action, map[string]any{"reason": reason})
-	if err := do(ctx, r.PathValue("id"), personOf(who, reason)); err != nil {
-		return err
+	if err := do(q.audited(action, detail{"reason": reason}), q.id(), q.person(reason)); err != nil {
+		return nil, err
 	}
-	return a.showWithdrawal(w, r)
+	return a.withdrawal(q)
 }
 
 // endWithdrawal ends a withdrawal that waits for operators. If that needs two people, it is ordered, and the answer is
 // 202.
 func (a *API) endWithdrawal(what ledger.Act) handler {
-	return func(w http.ResponseWriter, r *http.Request, who caller) error {
-		reason, reference, err := readReason(w, r, who, true)
+	return func(q *request) (any, error) {
+		reason, reference, err := readReason(q, true)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		d := ledger.Deed{Act: what, Target: r.PathValue("id"), Reference: reference}
-		done, err := a.o.Approvals.Do(a.audited(r, who, string(what), map[string]any{"reason": reason,
-			"reference": reference}), d, personOf(who, reason))
-		switch {
-		case err != nil:
-			return err
-		case done.Pending != nil:
-			asks(w, done.Pending)
-			return nil
+		d := ledger.Deed{Act: what, Target: q.id(), Reference: reference}
+		done, err := a.o.Approvals.Do(q.audited(string(what), detail{"reason": reason, "reference": reference}), d,
+			q.person(reason))
+		if err != nil || done.Pending != nil {
+			return pending(done), err
 		}
-		a.notify(r.Context(), d, done)
-		return a.showWithdrawal(w, r)
+		a.notify(q.Context(), d, done)
+		return a.withdrawal(q)
 	}
 }
 
@@ -200,7 +177,7 @@ func overLimit(w http.ResponseWriter, l *ledger.LimitError) {
 		p.Status, p.Code = http.StatusConflict, "daily_limit"
 	case ledger.LimitHour:
 		p.Status, p.Code = http.StatusTooManyRequests, "hourly_limit"
-		w.Header().Set("Retry-After", strconv.Itoa(int((l.After+time.Second-1)/time.Second)))
+		w.Header().Set("Retry-After", retryAfter(l.After))
 	}
 	writeProblem(w, p)
 }

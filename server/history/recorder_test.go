@@ -1,4 +1,4 @@
-package history_test
+package history
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 	"redrain/payout/ledger"
 	"redrain/payout/paytest"
 	"redrain/rain"
-	"redrain/server/history"
 	"redrain/server/live"
 )
 
@@ -43,7 +42,7 @@ func campaignWith(id string, startsAt int64) *rain.Campaign {
 func TestASecondIsWritten(t *testing.T) {
 	t.Parallel()
 	db := paytest.Fresh(t, sqldb.SQLite)
-	table := history.NewTable(db)
+	table := NewTable(db)
 	p50, p99 := 1.25, 8.0004
 	now := int64(1_000_000_000_500)
 	clock := func() int64 { return now }
@@ -57,19 +56,19 @@ func TestASecondIsWritten(t *testing.T) {
 	for i := range 40 { // and nobody waits for those that hang
 		campaigns = append(campaigns, campaignWith(fmt.Sprint("quiet-", i), now+3_000))
 	}
-	r := history.NewRecorder(history.RecorderOptions{Table: table, Stats: stats, Node: "n", Clock: clock,
+	r := NewRecorder(RecorderOptions{Table: table, Stats: stats, Node: "n", Clock: clock,
 		Leases: ledger.New(db, clock, rain.NewAmountsCache()).Leases, Log: slog.New(slog.DiscardHandler),
 		Live: func() []*rain.Campaign { return campaigns }})
-	if err := r.Second(t.Context()); err == nil {
+	if err := r.second(t.Context()); err == nil {
 		t.Error("nothing is said of the campaigns without figures")
 	}
-	read := func(id string) []history.Row {
+	read := func(id string) []Row {
 		t.Helper()
 		rows, err := table.Read(t.Context(), id, 0, 2*now, 0)
 		paytest.Must(t, err)
 		return rows
 	}
-	want := history.Row{Campaign: "c",
+	want := Row{Campaign: "c",
 		At: 1_000_000_000_000, SpanMS: 1_000, Online: 3, Waiting: 2, Grabs: 7, P50: 1_250, P99: 8_000,
 		Taps: 70, Won: 5, Paid: 4, Stock: 15, Empty: 60, Late: 5}
 	if rows := read("c"); len(rows) != 1 || rows[0] != want {
@@ -87,15 +86,17 @@ func TestASecondIsWritten(t *testing.T) {
 	}
 	for _, age := range []struct{ ms, span int64 }{{2 * 3_600_000, 10_000}, {2 * 86_400_000, 60_000}} {
 		now += age.ms
-		paytest.Must(t, r.Thin(t.Context()))
+		paytest.Must(t, r.thin(t.Context()))
 		if rows := read("c"); len(rows) != 1 || rows[0].SpanMS != age.span || rows[0].Taps != 70 {
 			t.Errorf("later: %+v", rows)
 		}
 	}
 	now += 401 * 86_400_000
-	paytest.Must(t, r.Thin(t.Context()))
-	if rows := read("c"); len(rows) > 0 {
-		t.Errorf("after 400 days: %+v", rows)
+	paytest.Must(t, r.thin(t.Context()))
+	for _, id := range []string{"c", "quiet-3"} {
+		if rows := read(id); len(rows) > 0 {
+			t.Errorf("%s after 400 days: %+v", id, rows)
+		}
 	}
 }
 
@@ -103,10 +104,10 @@ func TestASecondIsWritten(t *testing.T) {
 func TestAMinuteOfRainTakesLittle(t *testing.T) {
 	t.Parallel()
 	db := paytest.Fresh(t, sqldb.MySQL)
-	table := history.NewTable(db)
+	table := NewTable(db)
 	const rains, seconds = 50, 3 + 60 + 4 + 10 // countdown, rain, the last drop's fall, what comes after
 	for at := range int64(seconds) {
-		rows := map[string]history.Row{}
+		rows := map[string]Row{}
 		for i := range rains {
 			r := second(1_700_000_000+at, 1<<30)
 			r.P50, r.Waiting, r.Empty, r.Late = 1<<30, 1<<30, 1<<30, 1<<30

@@ -1,4 +1,4 @@
-package history_test
+package history
 
 import (
 	"testing"
@@ -6,12 +6,11 @@ import (
 	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
 	"redrain/payout/paytest"
-	"redrain/server/history"
 )
 
 // second is a row of one second, with figures that tell it from others.
-func second(at, n int64) history.Row {
-	return history.Row{Campaign: "c",
+func second(at, n int64) Row {
+	return Row{Campaign: "c",
 		At: at * 1_000, SpanMS: 1_000, Online: n, Grabs: 10 * n, P99: 100 * n, Taps: at, Won: at / 2,
 		Stock: 10_000 - at}
 }
@@ -22,21 +21,21 @@ func TestOldRowsBecomeFewer(t *testing.T) {
 	t.Parallel()
 	for name, dialect := range map[string]sqldb.Dialect{"sqlite": sqldb.SQLite, "mysql": sqldb.MySQL} {
 		t.Run(name, func(t *testing.T) {
-			table := history.NewTable(paytest.Fresh(t, dialect))
+			table := NewTable(paytest.Fresh(t, dialect))
 			ctx := t.Context()
 			const seconds = 4_005                    // more than one step takes out
 			for at := int64(3); at < seconds; at++ { // so that a step ends within a span
-				rows := map[string]history.Row{"c": second(at, at%7)}
+				rows := map[string]Row{"c": second(at, at%7)}
 				if at >= 3_990 {
 					rows["other"] = second(at, 1)
 				}
 				paytest.Must(t, table.Add(ctx, rows))
 				if at == 5 {
 					// another node was first
-					paytest.Must(t, table.Add(ctx, map[string]history.Row{"c": second(at, 99)}))
+					paytest.Must(t, table.Add(ctx, map[string]Row{"c": second(at, 99)}))
 				}
 			}
-			read := func(spanMS int64) []history.Row {
+			read := func(spanMS int64) []Row {
 				t.Helper()
 				rows, err := table.Read(ctx, "c", 0, 1e9, spanMS)
 				paytest.Must(t, err)
@@ -56,7 +55,7 @@ func TestOldRowsBecomeFewer(t *testing.T) {
 				t.Fatalf("%d spans of ten seconds, %d rows after %d steps", len(before), len(after), steps)
 			}
 			for i, r := range after[:400] {
-				want := history.Row{Campaign: "c",
+				want := Row{Campaign: "c",
 					At: int64(i) * 10_000, SpanMS: 10_000, Online: 6, Grabs: 60, P99: 600,
 					Taps: int64(i)*10 + 9, Won: (int64(i)*10 + 9) / 2, Stock: 10_000 - int64(i)*10 - 9}
 				if r != want || before[i] != want {
@@ -69,33 +68,5 @@ func TestOldRowsBecomeFewer(t *testing.T) {
 				t.Errorf("%d rows of the other campaign, %v", len(others), err)
 			}
 		})
-	}
-}
-
-// TestTheOldestRowsGo removes what is older than anybody looks at.
-func TestTheOldestRowsGo(t *testing.T) {
-	t.Parallel()
-	table := history.NewTable(paytest.Fresh(t, sqldb.SQLite))
-	ctx := t.Context()
-	for at := range int64(120) {
-		paytest.Must(t, table.Add(ctx, map[string]history.Row{"c": second(at, 1), "d": second(at, 1)}))
-	}
-	for _, wider := range []int64{10_000, 60_000} {
-		for more := true; more; {
-			var err error
-			more, err = table.Thin(ctx, wider/map[int64]int64{10_000: 10, 60_000: 6}[wider], wider, 120_000)
-			paytest.Must(t, err)
-		}
-	}
-	for more := true; more; {
-		var err error
-		more, err = table.Forget(ctx, 60_000)
-		paytest.Must(t, err)
-	}
-	for _, c := range []string{"c", "d"} {
-		rows, err := table.Read(ctx, c, 0, 1e9, 0)
-		if err != nil || len(rows) != 1 || rows[0].At != 60_000 || rows[0].Taps != 119 {
-			t.Errorf("%s: %+v, %v", c, rows, err)
-		}
 	}
 }

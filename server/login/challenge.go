@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/altcha-org/altcha-lib-go"
+
+	"redrain/internal/openapi"
 )
 
 // Errors of Check. Any other error comes from a back end, and nothing was decided.
@@ -36,16 +38,7 @@ const (
 )
 
 // Challenge is a challenge in the form that is sent to the client.
-type Challenge struct {
-	Kind string `json:"kind"` // one of the constants above
-	// Work is a challenge of ALTCHA's proof of work, version 1 (https://altcha.org/docs/proof-of-work). The client
-	// finds the number from 0 to maxNumber for which the salt and the decimal number hash to the challenge. The proof
-	// is the widget's payload: base64 of {algorithm, challenge, number, salt, signature}.
-	Work *altcha.Challenge `json:"work,omitempty"`
-	// SiteKey and Script are the parameters of the widget of Turnstile or hCaptcha; the proof is its response.
-	SiteKey string `json:"site_key,omitempty"`
-	Script  string `json:"script,omitempty"`
-}
+type Challenge = openapi.Challenge
 
 const (
 	siteverifyWithin = 5 * time.Second
@@ -99,10 +92,8 @@ func (s *Siteverify) Offer(context.Context, string) (Challenge, error) {
 	return Challenge{Kind: s.service.Kind, SiteKey: s.siteKey, Script: s.service.Script}, nil
 }
 
-// errSiteverify means that the answer does not decide about the proof. The cause may be a wrong secret.
-var errSiteverify = errors.New("the challenge's service did not answer as it should")
-
-// Check verifies the proof of an address with the service.
+// Check verifies the proof of an address with the service. If the answer does not decide about the proof, the cause may
+// be a wrong secret.
 func (s *Siteverify) Check(ctx context.Context, address, proof string) error {
 	switch {
 	case proof == "":
@@ -114,16 +105,14 @@ func (s *Siteverify) Check(ctx context.Context, address, proof string) error {
 	if !strings.HasSuffix(address, "::") { // the /64 of an IPv6 client is not an address
 		form.Set("remoteip", address)
 	}
-	ctx, cancel := context.WithTimeout(ctx, siteverifyWithin)
-	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.service.Endpoint, strings.NewReader(form.Encode()))
 	if err != nil {
-		return fmt.Errorf("%w: %w", errSiteverify, err)
+		return fmt.Errorf("verify a proof: %w", err)
 	}
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	answer, err := s.client.Do(r)
 	if err != nil {
-		return fmt.Errorf("%w: %w", errSiteverify, err)
+		return fmt.Errorf("verify a proof: %w", err)
 	}
 	defer func() { _ = answer.Body.Close() }()
 	var said struct {
@@ -132,15 +121,15 @@ func (s *Siteverify) Check(ctx context.Context, address, proof string) error {
 	}
 	// Turnstile refuses a proof with 200, hCaptcha a bad request with 400; both give the reason.
 	if err := json.NewDecoder(io.LimitReader(answer.Body, mostSiteverify)).Decode(&said); err != nil {
-		return fmt.Errorf("%w: status %d: %w", errSiteverify, answer.StatusCode, err)
+		return fmt.Errorf("verify a proof: status %d: %w", answer.StatusCode, err)
 	}
 	switch {
 	case said.Success == nil:
-		return fmt.Errorf("%w: status %d without a word about success", errSiteverify, answer.StatusCode)
+		return fmt.Errorf("verify a proof: status %d without a word about success", answer.StatusCode)
 	case *said.Success:
 		return nil
 	case ours(said.Codes):
-		return fmt.Errorf("%w: %s", errSiteverify, strings.Join(said.Codes, ", "))
+		return fmt.Errorf("verify a proof: %s", strings.Join(said.Codes, ", "))
 	default:
 		return ErrProofFailed
 	}

@@ -90,22 +90,15 @@ func (c *Codes) Take(ctx context.Context, code string) (Pass, error) {
 // unfold derives from a code the name of its pass in the store, and the cipher of the pass. Neither discloses the
 // other, or the code.
 func unfold(code string) (name string, box cipher.AEAD, err error) {
-	const keyLen, nameLen = 32, 16
-	key, err := hkdf.Key(sha256.New, []byte(code), nil, "redrain: key of a login code", keyLen)
+	const nameLen, keyLen = 16, 32
+	both, err := hkdf.Key(sha256.New, []byte(code), nil, "redrain: name and key of a login code", nameLen+keyLen)
 	if err != nil {
 		return "", nil, fmt.Errorf("derive a key: %w", err)
 	}
-	id, err := hkdf.Key(sha256.New, []byte(code), nil, "redrain: name of a login code", nameLen)
-	if err != nil {
-		return "", nil, fmt.Errorf("derive a name: %w", err)
-	}
-	block, err := aes.NewCipher(key)
+	block, err := aes.NewCipher(both[nameLen:])
 	if err != nil {
 		return "", nil, fmt.Errorf("make a cipher: %w", err)
 	}
 	box, err = cipher.NewGCMWithRandomNonce(block)
-	if err != nil {
-		return "", nil, fmt.Errorf("make a cipher: %w", err)
-	}
-	return hex.EncodeToString(id), box, nil
+	return hex.EncodeToString(both[:nameLen]), box, err
 }

@@ -125,20 +125,3 @@ func TestWhatIsKeptTellsNothing(t *testing.T) {
 		t.Errorf("forged: %+v, %v", p, err)
 	}
 }
-
-// TestTheStoreIsAway: nothing is said of the code then.
-func TestTheStoreIsAway(t *testing.T) {
-	gone := errors.New("no connection")
-	codes := login.NewCodes(away{gone})
-	testenv.WantErr(t, testenv.Err(codes.Make(t.Context(), pass, time.Minute)), gone, "make")
-	_, err := codes.Take(t.Context(), strings.Repeat("A", 26))
-	if !errors.Is(err, gone) || errors.Is(err, login.ErrNoCode) {
-		t.Errorf("take: %v", err)
-	}
-}
-
-type away struct{ err error }
-
-func (a away) Keep(context.Context, string, []byte, time.Duration) error { return a.err }
-
-func (a away) Take(context.Context, string) ([]byte, error) { return nil, a.err }

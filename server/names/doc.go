@@ -6,6 +6,5 @@
 // its own players. So taps, wins and arrivals cost nothing, and only shown names are stored.
 //
 //	book.go    Book: publishes and reads profiles
-//	clean.go   the characters of a name
-//	hosts.go   the hosts of avatars
+//	clean.go   the characters of a name, and the hosts of avatars
 package names

@@ -38,15 +38,15 @@ const (
 
 // List is a list of players or of addresses, without its members.
 type List struct {
-	Name      string
-	Kind      ListKind
-	Purpose   ListPurpose
-	Members   int64
-	Revision  int64
-	BusyUntil int64 // while an import is in flight: its deadline, Unix ms
-	CreatedAt int64 // Unix ms
-	ChangedAt int64 // Unix ms
-	ChangedBy string
+	Name      string      `json:"list"`
+	Kind      ListKind    `json:"of"`
+	Purpose   ListPurpose `json:"purpose"`
+	Members   int64       `json:"members"`
+	Revision  int64       `json:"-"`
+	BusyUntil int64       `json:"-"`          // while an import is in flight: its deadline, Unix ms
+	CreatedAt int64       `json:"created_at"` // Unix ms
+	ChangedAt int64       `json:"changed_at"` // Unix ms
+	ChangedBy string      `json:"changed_by"`
 }
 
 // ListTable maps the rows of the table.
