@@ -18,19 +18,18 @@ import (
 // parameters of a prepared one.
 type Row struct {
 	dialect Dialect
-	text    []byte // MySQL: the statement so far
-	args    []any  // the arguments so far; MySQL: of long values only
+	text    []byte // the statement so far
+	args    []any  // the parameters so far; MySQL: long values only
 	values  int    // of this row so far
 
 	key  int      // which value is the key; -1 for none
-	keys [][2]int // MySQL: where the keys are in text
+	keys [][2]int // the keys' places in text
 }
 
 // Int puts an integer.
 func (r *Row) Int(n int64) {
 	if r.dialect == SQLite {
-		r.args = append(r.args, n)
-		r.values++
+		r.argument(n)
 		return
 	}
 	start := r.next()
@@ -40,11 +39,6 @@ func (r *Row) Int(n int64) {
 
 // Text puts a text, given in one or several parts.
 func (r *Row) Text(parts ...string) {
-	if r.dialect == SQLite {
-		r.args = append(r.args, strings.Join(parts, ""))
-		r.values++
-		return
-	}
 	size := 0
 	for _, part := range parts {
 		size += len(part)
@@ -71,11 +65,6 @@ func (r *Row) Made(parts ...string) {
 
 // Bytes puts a blob.
 func (r *Row) Bytes(b []byte) {
-	if r.dialect == SQLite {
-		r.args = append(r.args, b)
-		r.values++
-		return
-	}
 	if r.isLong(len(b)) {
 		r.argument(b)
 		return
@@ -89,8 +78,7 @@ func (r *Row) Bytes(b []byte) {
 
 func (r *Row) null() {
 	if r.dialect == SQLite {
-		r.args = append(r.args, nil)
-		r.values++
+		r.argument(nil)
 		return
 	}
 	start := r.next()
@@ -101,9 +89,11 @@ func (r *Row) null() {
 // longValue is the size in bytes from which a text or a blob counts as long.
 const longValue = 4 << 10
 
-// isLong reports whether a value of so many bytes becomes an argument on MySQL. A key never does, because
+// isLong reports whether a value of so many bytes becomes a parameter. On MySQL a key never does, because
 // InsertReading needs its text.
-func (r *Row) isLong(size int) bool { return size >= longValue && r.values != r.key }
+func (r *Row) isLong(size int) bool {
+	return r.dialect == SQLite || size >= longValue && r.values != r.key
+}
 
 // argument puts a value that becomes a parameter: see textConn.
 func (r *Row) argument(value any) {
