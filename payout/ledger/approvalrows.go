@@ -34,27 +34,18 @@ func (s *Approvals) Approval(ctx context.Context, id string) (Approval, error) {
 // next is "" on the last page.
 func (s *Approvals) ListApprovals(ctx context.Context, state ApprovalState, cursor string,
 	limit int) (list []Approval, next string, err error) {
-	where, args := "WHERE asked_at >= ?", []any{int64(0)}
 	lasting := s.clock() - approvalLasts.Milliseconds() // later orders have not expired
+	var where sqldb.Where
 	switch state {
 	case "":
 	case ApprovalPending:
-		where, args = "WHERE state = 'pending' AND asked_at > ?", []any{lasting}
+		where.And("state = 'pending' AND asked_at > ?", lasting)
 	case ApprovalExpired:
-		where, args = "WHERE state = 'pending' AND asked_at <= ?", []any{lasting}
+		where.And("state = 'pending' AND asked_at <= ?", lasting)
 	default:
-		where, args = "WHERE state = ?", []any{string(state)}
+		where.And("state = ?", string(state))
 	}
-	if cursor != "" {
-		at, id, ok := cutCursor(cursor)
-		if !ok {
-			return nil, "", ErrBadCursor
-		}
-		where, args = where+" AND (asked_at < ? OR asked_at = ? AND id < ?)", append(args, at, at, id)
-	}
-	list, next, err = approvalTable.ListPage(ctx, s.db, limit, func(last Approval) string {
-		return joinCursor(last.AskedAt, last.ID)
-	}, where+" ORDER BY asked_at DESC, id DESC", args...)
+	list, next, err = approvalTable.ListPage(ctx, s.db, where, "asked_at DESC, id DESC", cursor, limit)
 	for i := range list {
 		list[i] = list[i].isAt(s.clock())
 	}

@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math"
-	"strconv"
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/chain"
@@ -131,23 +129,19 @@ func writeAudit(ctx context.Context, tx *sqldb.Tx, now int64, r AuditRecord) err
 
 // ListAudit lists the records, the newest first. "" is the first cursor. next is "" on the last page.
 func (a *AuditLog) ListAudit(ctx context.Context, cursor string, limit int) ([]AuditRecord, string, error) {
-	return a.list(ctx, "id < ?", nil, cursor, limit)
+	return a.list(ctx, sqldb.Where{}, cursor, limit)
 }
 
 // ListAuditOf is ListAudit for one target.
 func (a *AuditLog) ListAuditOf(ctx context.Context, target, cursor string,
 	limit int) (list []AuditRecord, next string, err error) {
-	return a.list(ctx, "target = ? AND id < ?", []any{sqldb.Storable(target, 200)}, cursor, limit)
+	var where sqldb.Where
+	where.And("target = ?", sqldb.Storable(target, 200))
+	return a.list(ctx, where, cursor, limit)
 }
 
-func (a *AuditLog) list(ctx context.Context, where string, args []any, cursor string,
+func (a *AuditLog) list(ctx context.Context, where sqldb.Where, cursor string,
 	limit int) (list []AuditRecord, next string, err error) {
-	before, err := numberCursor(cursor, math.MaxInt64)
-	if err != nil {
-		return nil, "", err
-	}
-	list, next, err = auditTable.ListPage(ctx, a.db, limit, func(r AuditRecord) string {
-		return strconv.FormatInt(r.id, 10)
-	}, "WHERE "+where+" ORDER BY id DESC", append(args, before)...)
+	list, next, err = auditTable.ListPage(ctx, a.db, where, "id DESC", cursor, limit)
 	return list, next, sqldb.Wrap(err, "list the audit")
 }

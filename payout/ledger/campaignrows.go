@@ -114,6 +114,12 @@ func (r *campaignRows) read(ctx context.Context, q sqldb.Querier, where string,
 	if err != nil {
 		return nil, fmt.Errorf("reading campaigns: %w", err)
 	}
+	return r.complete(ctx, q, list)
+}
+
+// complete adds rains and given amounts to campaigns.
+func (r *campaignRows) complete(ctx context.Context, q sqldb.Querier,
+	list []rain.Campaign) (_ []*rain.Campaign, err error) {
 	found, byID := make([]*rain.Campaign, len(list)), map[string]*rain.Campaign{}
 	for i := range list {
 		found[i], byID[list[i].ID] = &list[i], &list[i]

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/booking"
@@ -105,9 +106,12 @@ var listedClaims = []struct {
 }{{StateSettled, payoutClaim}, {StateGranted, heldClaim}, {StateDead, confirmedClaim}, {StateDead, deadClaim}}
 
 func (s *Claims) campaignClaims(ctx context.Context, q ClaimQuery) ([]Claim, string, error) {
-	after, err := numberCursor(q.After, -1)
-	if err != nil {
-		return nil, "", err
+	after := int64(-1)
+	if q.After != "" {
+		var err error
+		if after, err = strconv.ParseInt(q.After, 10, 64); err != nil {
+			return nil, "", ErrBadCursor
+		}
 	}
 	list := []Claim{}
 	for _, table := range listedClaims {
@@ -176,9 +180,10 @@ func (s *Claims) userClaims(ctx context.Context, q ClaimQuery) ([]Claim, string,
 		args = append(args, q.Campaign)
 	}
 	if q.After != "" {
-		at, claim, ok := cutCursor(q.After)
-		campaign, packet, err := rain.ParseClaimID(claim)
-		if !ok || err != nil {
+		head, claim, _ := strings.Cut(q.After, "-")
+		at, err := strconv.ParseInt(head, 10, 64)
+		campaign, packet, err2 := rain.ParseClaimID(claim)
+		if err != nil || err2 != nil {
 			return nil, "", ErrBadCursor
 		}
 		where += "AND won_at <= ? AND (won_at < ? OR campaign_id < ? OR (campaign_id = ? AND packet < ?)) "
@@ -199,7 +204,7 @@ func (s *Claims) userClaims(ctx context.Context, q ClaimQuery) ([]Claim, string,
 	if n == len(list) {
 		return list, "", nil
 	}
-	return list[:n], joinCursor(list[n-1].WonAt, list[n-1].Claim), nil
+	return list[:n], fmt.Sprintf("%d-%s", list[n-1].WonAt, list[n-1].Claim), nil
 }
 
 // newestFirst has the database's order of a player's claims.

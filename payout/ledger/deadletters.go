@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -34,13 +33,9 @@ func (s *DeadLetters) Register(r prometheus.Registerer) error { return r.Registe
 // ListDeadLetters lists the open dead letters, the oldest first. "" is the first cursor. next is "" on the last page.
 func (s *DeadLetters) ListDeadLetters(ctx context.Context, cursor string,
 	limit int) (list []posting.DeadLetter, next string, err error) {
-	after, err := numberCursor(cursor, 0)
-	if err != nil {
-		return nil, "", err
-	}
-	list, next, err = posting.LetterTable.ListPage(ctx, s.db, limit, func(d posting.DeadLetter) string {
-		return strconv.FormatInt(d.ID, 10)
-	}, "WHERE resolved_at = 0 AND id > ? ORDER BY id", after)
+	var where sqldb.Where
+	where.And("resolved_at = 0")
+	list, next, err = posting.LetterTable.ListPage(ctx, s.db, where, "id", cursor, limit)
 	return list, next, sqldb.Wrap(err, "list dead letters")
 }
 

@@ -75,8 +75,7 @@ func readList(ctx context.Context, q sqldb.Querier, name, lock string) (standing
 // ListLists lists all lists in the order of their names. "" is the first cursor. next is "" on the last page.
 func (s *Lists) ListLists(ctx context.Context, after string, limit int) (list []standing.List, next string,
 	err error) {
-	list, next, err = standing.ListTable.ListPage(ctx, s.db, limit, func(l standing.List) string { return l.Name },
-		"WHERE name > ? ORDER BY name", after)
+	list, next, err = standing.ListTable.ListPage(ctx, s.db, sqldb.Where{}, "name", after, limit)
 	return list, next, sqldb.Wrap(err, "list the lists of players")
 }
 
@@ -99,8 +98,9 @@ var memberTable = sqldb.NewTable("list_member", func(m *ListMember) []any {
 // Members lists the members of a list, in the order of their ids.
 func (s *Lists) Members(ctx context.Context, name, after string, limit int) (list []ListMember, next string,
 	err error) {
-	list, next, err = memberTable.ListPage(ctx, s.db, limit, func(m ListMember) string { return m.Who },
-		"WHERE list_name = ? AND who > ? AND removed_at = 0 ORDER BY who", name, after)
+	var where sqldb.Where
+	where.And("list_name = ? AND removed_at = 0", name)
+	list, next, err = memberTable.ListPage(ctx, s.db, where, "who", after, limit)
 	return list, next, listError(name, err)
 }
 

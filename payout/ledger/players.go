@@ -32,7 +32,9 @@ func (s *Players) ListPlayers(ctx context.Context, prefix, after string,
 	if err != nil {
 		return nil, "", fmt.Errorf("list players: %w", err)
 	}
-	users, next = page(users, limit, func(last string) string { return last })
+	if len(users) > limit {
+		users, next = users[:limit], users[limit-1]
+	}
 	balances, err := booking.UserBalances(ctx, s.db, users)
 	if err != nil {
 		return nil, "", err

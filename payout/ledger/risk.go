@@ -148,24 +148,15 @@ type HeldQuery struct {
 
 // ListHeld lists held wins. next is "" on the last page.
 func (s *Risk) ListHeld(ctx context.Context, q HeldQuery) (list []Held, next string, err error) {
-	where, args := "WHERE state = ? ", []any{string(q.State)}
+	var where sqldb.Where
+	where.And("state = ?", string(q.State))
 	switch {
 	case q.User != "":
-		where, args = where+"AND user_id = ? ", append(args, q.User)
+		where.And("user_id = ?", q.User)
 	case q.Campaign != "":
-		where, args = where+"AND campaign_id = ? ", append(args, q.Campaign)
+		where.And("campaign_id = ?", q.Campaign)
 	}
-	if q.After != "" {
-		at, claim, ok := cutCursor(q.After)
-		if !ok {
-			return nil, "", ErrBadCursor
-		}
-		where += "AND held_at >= ? AND (held_at > ? OR claim > ?) "
-		args = append(args, at, at, claim)
-	}
-	list, next, err = heldTable.ListPage(ctx, s.db, q.Limit, func(h Held) string {
-		return joinCursor(h.HeldAt, h.Claim)
-	}, where+"ORDER BY held_at, claim", args...)
+	list, next, err = heldTable.ListPage(ctx, s.db, where, "held_at, claim", q.After, q.Limit)
 	return list, next, sqldb.Wrap(err, "list held wins")
 }
 
