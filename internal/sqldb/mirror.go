@@ -33,7 +33,6 @@ func (m *Mirror[R]) Rows(key string) []R {
 	return m.rows[key]
 }
 
-// mirroredAtOnce is the number of rows that one query reads.
 const mirroredAtOnce = 1000
 
 // Refresh reads the new rows, and returns them in their order; with an error it may return some of them. If the
