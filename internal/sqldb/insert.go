@@ -17,17 +17,6 @@ type Into struct {
 	Table   string
 	Columns []string // a row has a value for each, in this order
 	Merge   Merge    // for a row whose key exists
-	// Made are more columns, which MySQL computes from the others by their DEFAULT. SQLite cannot, and gets them last
-	// in the row, by [Row.Made].
-	Made []string
-}
-
-// columns returns the columns that the statement names.
-func (into Into) columns(d Dialect) []string {
-	if d == SQLite {
-		return slices.Concat(into.Columns, into.Made)
-	}
-	return into.Columns
 }
 
 // Insert inserts rows, each with a value for every column.
@@ -120,11 +109,11 @@ func (tx *Tx) insert(ctx context.Context, into Into, n, key int, put func(int, *
 	if n == 0 {
 		return ctx.Err()
 	}
-	most, columns := Chunk, into.columns(tx.dialect)
+	most := Chunk
 	if tx.dialect == SQLite {
-		most = max(sqliteParameters/len(columns), 1)
+		most = max(sqliteParameters/len(into.Columns), 1)
 	}
-	head := "INSERT INTO " + into.Table + " (" + strings.Join(columns, ", ") + ") VALUES "
+	head := "INSERT INTO " + into.Table + " (" + strings.Join(into.Columns, ", ") + ") VALUES "
 	tail := into.Merge.tail(tx.dialect, into.Table) + end
 	r := takeRow(tx.dialect, key)
 	defer r.giveBack()
@@ -136,7 +125,7 @@ func (tx *Tx) insert(ctx context.Context, into Into, n, key int, put func(int, *
 			if i > first {
 				r.text = append(r.text, ',')
 			}
-			if err := r.add(i, len(columns), put); err != nil {
+			if err := r.add(i, len(into.Columns), put); err != nil {
 				return fmt.Errorf("insert into %s: %w", into.Table, err)
 			}
 		}
@@ -158,7 +147,6 @@ func (tx *Tx) insert(ctx context.Context, into Into, n, key int, put func(int, *
 	return nil
 }
 
-// add puts one row.
 func (r *Row) add(i, columns int, put func(int, *Row)) error {
 	r.values = 0
 	r.text = append(r.text, '(')

@@ -11,11 +11,9 @@ import (
 
 // Row takes the values of one row of [Tx.InsertEach], in the order of the columns.
 //
-// For MySQL, Row writes the values into the statement itself. If the driver did so from a list of arguments, a batch
-// of payouts would make more garbage than the rest of its settlement. Text is written in hexadecimal, x'61'. These
-// are the same bytes in every SQL mode and character set, and need no escapes. The server reads them faster than a
-// quoted string. They are twice as long, though, and servers limit the size of a statement. So long values become
-// parameters of a prepared one.
+// For MySQL, Row writes the values into the statement itself, because a list of arguments makes more garbage. Text is
+// written in hexadecimal, x'61': it needs no escapes, and the server reads it faster than a quoted string. It is twice
+// as long, though, and servers limit the size of a statement. So the driver quotes long values.
 type Row struct {
 	dialect Dialect
 	text    []byte // the statement so far
@@ -56,13 +54,6 @@ func (r *Row) Text(parts ...string) {
 	r.put(start)
 }
 
-// Made puts a text that MySQL computes itself: see Into.Made.
-func (r *Row) Made(parts ...string) {
-	if r.dialect == SQLite {
-		r.Text(parts...)
-	}
-}
-
 // Bytes puts a blob.
 func (r *Row) Bytes(b []byte) {
 	if r.isLong(len(b)) {
@@ -95,7 +86,6 @@ func (r *Row) isLong(size int) bool {
 	return r.dialect == SQLite || size >= longValue && r.values != r.key
 }
 
-// argument puts a value that becomes a parameter: see textConn.
 func (r *Row) argument(value any) {
 	start := r.next()
 	r.text = append(r.text, '?')
@@ -117,7 +107,6 @@ func (r *Row) put(start int) {
 	r.values++
 }
 
-// any puts a value of a kind that database/sql supports.
 func (r *Row) any(value any) error {
 	value, err := driver.DefaultParameterConverter.ConvertValue(value)
 	if err != nil {
@@ -165,7 +154,6 @@ func takeRow(d Dialect, key int) *Row {
 	return r
 }
 
-// reset begins a statement.
 func (r *Row) reset() {
 	r.text, r.args, r.keys = r.text[:0], r.args[:0], r.keys[:0]
 }
