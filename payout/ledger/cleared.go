@@ -65,19 +65,11 @@ func (s *Campaigns) ofUnknownAmount(ctx context.Context, tx *sqldb.Tx, campaign 
 	return sum, nil
 }
 
-// Paid returns the number of a campaign's paid packets, and their amount. Both are 0 for an unknown campaign.
-func (s *Campaigns) Paid(ctx context.Context, campaign string) (packets int64, amount rain.Money, err error) {
-	_, err = s.db.First(ctx, []any{&packets, (*int64)(&amount)},
-		"SELECT paid, amount_paid FROM campaign_tally WHERE campaign_id = ?", campaign)
-	return packets, amount, sqldb.Wrap(err, "read the payouts of campaign %s", campaign)
-}
-
-// GivenBack returns the number of packets that a campaign returned to its sponsor, and their amount. Both are 0 for
-// an unknown campaign.
-func (s *Campaigns) GivenBack(ctx context.Context, campaign string) (packets int64, amount rain.Money, err error) {
-	_, err = s.db.First(ctx, []any{&packets, (*int64)(&amount)},
-		"SELECT reclaimed, amount_reclaimed FROM campaign_tally WHERE campaign_id = ?", campaign)
-	return packets, amount, sqldb.Wrap(err, "read the reclaims of campaign %s", campaign)
+// Totals returns a campaign's paid and returned packets and amounts; they are 0 for an unknown campaign.
+func (s *Campaigns) Totals(ctx context.Context, campaign string) (t posting.Totals, err error) {
+	_, err = s.db.First(ctx, []any{&t.Paid, &t.AmountPaid, &t.Reclaimed, &t.AmountReclaimed},
+		"SELECT paid, amount_paid, reclaimed, amount_reclaimed FROM campaign_tally WHERE campaign_id = ?", campaign)
+	return t, sqldb.Wrap(err, "read the totals of campaign %s", campaign)
 }
 
 // DueCampaign is a campaign that the reclaimer must end: it is expired and not closed, or closed and not drained.
