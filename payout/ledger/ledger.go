@@ -38,7 +38,7 @@ type Ledger struct {
 // New makes a ledger of a migrated database. clock gives the times that are written to it. amounts caches campaigns'
 // amounts, shared with the rest of the process. Load the seals before the first posting.
 func New(db *sqldb.DB, clock rain.Clock, amounts *rain.AmountsCache) *Ledger {
-	rows := &campaignRows{amounts: map[string][]rain.Money{}}
+	rows := &campaignRows{}
 	seals := posting.NewSeals(db, clock)
 	poster := posting.NewPoster(db, clock, rows, amounts, seals)
 	withdrawals := &Withdrawals{db: db, clock: clock}
