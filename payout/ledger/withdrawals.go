@@ -78,17 +78,6 @@ type entering struct {
 	why  string // the reason why it is held
 }
 
-// enter writes the first events of a new withdrawal.
-func enter(ctx context.Context, tx *sqldb.Tx, now int64, id, user string, how entering) error {
-	err := writeEvent(ctx, tx, now, id, WithdrawalEvent{State: WithdrawalRequested, Actor: "player:" + user})
-	if err != nil || !how.held {
-		return err
-	}
-	return writeEvent(ctx, tx, now, id, WithdrawalEvent{State: WithdrawalHeld, Actor: ByService,
-		Reason: "held: " + how.why})
-}
-
-// withdraw implements Withdraw and WithdrawHeld.
 func (s *Withdrawals) withdraw(ctx context.Context, id, user string, amount rain.Money,
 	how entering) (w Withdrawal, balance rain.Money, err error) {
 	if err := rain.CheckUser(user); err != nil {
@@ -118,7 +107,12 @@ func (s *Withdrawals) withdraw(ctx context.Context, id, user string, amount rain
 					return err
 				}
 			}
-			return enter(ctx, tx, now, id, user, how)
+			err := writeEvent(ctx, tx, now, id, WithdrawalEvent{State: WithdrawalRequested, Actor: "player:" + user})
+			if err != nil || !how.held {
+				return err
+			}
+			return writeEvent(ctx, tx, now, id, WithdrawalEvent{State: WithdrawalHeld, Actor: ByService,
+				Reason: "held: " + how.why})
 		})
 		if errors.Is(err, booking.ErrKeyReused) {
 			return ErrIdempotencyUnequal
