@@ -58,7 +58,6 @@ func (s *Campaigns) ListCampaigns(ctx context.Context, q CampaignQuery) (list []
 	return list, next, err
 }
 
-// where returns the conditions of a query, without its cursor.
 func (q CampaignQuery) where() (w sqldb.Where) {
 	if q.Sponsor != "" {
 		w.And("sponsor = ?", q.Sponsor)
@@ -85,5 +84,4 @@ func (q CampaignQuery) where() (w sqldb.Where) {
 	return w
 }
 
-// likely escapes the wildcards of LIKE.
 var likely = strings.NewReplacer("!", "!!", "%", "!%", "_", "!_")

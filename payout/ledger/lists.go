@@ -56,7 +56,6 @@ func (s *Lists) Create(ctx context.Context, name string, kind standing.ListKind,
 
 func listError(name string, err error) error { return sqldb.Wrap(err, "the list %q", name) }
 
-// listState is a list as the audit records it.
 func listState(l standing.List) change {
 	return change{"list:" + l.Name, map[string]any{"kind": l.Kind, "purpose": l.Purpose, "members": l.Members,
 		"revision": l.Revision}}
@@ -174,24 +173,20 @@ func putMembers(ctx context.Context, tx *sqldb.Tx, l *standing.List, who []strin
 	if err != nil {
 		return err
 	}
-	var fresh, known [][]any
-	for _, one := range who {
-		values := []any{l.Name, one, now, 0, l.Revision}
-		if _, is := on[one]; is {
-			known = append(known, values)
-		} else {
-			fresh = append(fresh, values)
+	rows := make([][]any, len(who))
+	for i, one := range who {
+		added, is := on[one]
+		if !is {
+			added = now
+			l.Members++
 		}
+		rows[i] = []any{l.Name, one, added, 0, l.Revision}
 	}
-	columns, key := []string{"list_name", "who", "added_at", "removed_at", "mark"}, []string{"list_name", "who"}
-	err = tx.Insert(ctx, "list_member", columns, fresh, sqldb.Merge{Key: key, Set: columns[2:]})
+	columns := []string{"list_name", "who", "added_at", "removed_at", "mark"}
+	err = tx.Insert(ctx, "list_member", columns, rows, sqldb.Merge{Key: columns[:2], Set: columns[2:]})
 	if err != nil {
 		return err
 	}
-	if err := tx.Insert(ctx, "list_member", columns, known, sqldb.Merge{Key: key, Set: columns[4:]}); err != nil {
-		return err
-	}
-	l.Members += int64(len(fresh))
 	if l.Kind == standing.KindAddresses && l.Members > MaxNetworks {
 		return rain.Invalid{{Field: "members", Message: fmt.Sprintf("a list has at most %d networks", MaxNetworks)}}
 	}

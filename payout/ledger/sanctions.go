@@ -57,7 +57,6 @@ func banned(ctx context.Context, tx *sqldb.Tx, user string) (bool, error) {
 	return act == standing.Ban, err
 }
 
-// mostSanctions is the number of listed acts about one player.
 const mostSanctions = 100
 
 // Of returns a player's newest acts, the newest first.

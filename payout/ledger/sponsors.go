@@ -73,7 +73,6 @@ func (s *Sponsors) Deposit(ctx context.Context, sponsor, reference string,
 	return balance, err
 }
 
-// balanceState is a sponsor's balance as the audit records it.
 func balanceState(sponsor string, balance rain.Money) change {
 	return change{target: "sponsor:" + sponsor, state: map[string]any{"balance": balance}}
 }
