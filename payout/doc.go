@@ -48,15 +48,8 @@
 // loss. So does an invalid message, and a withdrawal without a clear answer.
 //
 // Money leaves through a withdraw.Provider. Withdrawals.Withdraw debits the player's account at once. The
-// withdraw.Payer then uses the table of withdrawals as its queue. All tries of a withdrawal have one idempotency key:
-//
-//	requested ──first try──▶ sent ──paid──▶ paid
-//	                          │ ├───the player must confirm──▶ action_required ──▶ paid, or refused
-//	                          │ └───refused──▶ refused, and the money returned in the same transaction
-//	                          └──no clear answer, too often──▶ a dead letter ──Retry──▶ tried again
-//	                                                                └──two operators──▶ paid, or returned
-//
-// The first try binds a withdrawal to its receiver. No other receiver is ever asked to pay it.
+// withdraw.Payer then uses the table of withdrawals as its queue: see ledger.WithdrawalState. All tries of a withdrawal
+// have one idempotency key, and the first binds it to its receiver. No other receiver is ever asked to pay it.
 //
 // reconcile.Reconciler proves, for one campaign or all, that every cent is in exactly one place.
 package payout

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -58,8 +59,9 @@ func (n *NATSServer) start(storeDir string, lasting bool) error {
 	var words fatalLog
 	s.SetLogger(&words, false, false)
 	s.Start()
-	err = words.reason()
-	if err == nil && !s.ReadyForConnections(readyWithin) {
+	if reason := words.Load(); reason != nil {
+		err = errors.New(*reason)
+	} else if !s.ReadyForConnections(readyWithin) {
 		err = fmt.Errorf("not ready within %v", readyWithin)
 	}
 	if err != nil {
@@ -90,3 +92,24 @@ func (n *NATSServer) removeTemp() error {
 	}
 	return os.RemoveAll(n.temp)
 }
+
+// fatalLog is a logger for the NATS server that keeps only the reason of a fatal error.
+type fatalLog struct{ atomic.Pointer[string] }
+
+// Fatalf records the reason. The server's own logger would end the process.
+func (l *fatalLog) Fatalf(format string, v ...any) { l.Store(new(fmt.Sprintf(format, v...))) }
+
+// Noticef does nothing.
+func (*fatalLog) Noticef(string, ...any) {}
+
+// Warnf does nothing.
+func (*fatalLog) Warnf(string, ...any) {}
+
+// Errorf does nothing.
+func (*fatalLog) Errorf(string, ...any) {}
+
+// Debugf does nothing.
+func (*fatalLog) Debugf(string, ...any) {}
+
+// Tracef does nothing.
+func (*fatalLog) Tracef(string, ...any) {}

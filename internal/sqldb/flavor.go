@@ -20,9 +20,8 @@ const (
 )
 
 // lockWait is the limit of a statement's wait for a row that another transaction holds, or for a table that is being
-// altered. The other limit, idleLimit, is for transactions that keep rows locked while their node is silent. The
-// server rolls them back then. It is the shorter one, so that waiters for a frozen or lost node get the row and no
-// error.
+// altered. After idleLimit the server rolls back a transaction whose node is silent. It is the shorter one, so that
+// waiters for a frozen or lost node get the row and no error.
 const (
 	lockWait  = 4 * time.Second
 	idleLimit = 3 * time.Second
@@ -41,7 +40,6 @@ const stalledLimit = 8 * time.Second
 // migrateWait is DDL's limit for waiting for a table.
 const migrateWait = time.Minute
 
-// server is the kind of a server.
 type server struct {
 	mariaDB   bool
 	returning bool          // it has INSERT … RETURNING

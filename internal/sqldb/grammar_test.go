@@ -1,7 +1,6 @@
 package sqldb_test
 
 import (
-	"database/sql/driver"
 	"errors"
 	"regexp"
 	"strings"
@@ -47,9 +46,7 @@ func TestMySQLKnowsTheGrammar(t *testing.T) {
 		statements = append(statements, "INSERT INTO t (a, b, c, d) VALUES "+sqldb.MySQLRow()+","+sqldb.MySQLRow()+
 			merge.MySQLTail())
 	}
-	inlined, _ := sqldb.Inline("SELECT ? = ? OR ? IN (?, ?)", []driver.NamedValue{{Value: "a"}, {Value: "\xff"},
-		{Value: int64(-1)}, {Value: nil}, {Value: []byte{1}}})
-	for _, statement := range append(statements, inlined) {
+	for _, statement := range statements {
 		_, _, err := grammar.Parse(statement, "", "")
 		if err == nil && beyond.MatchString(statement) {
 			err = errors.New("the parser is TiDB's, which knows this too")

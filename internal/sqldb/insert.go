@@ -17,17 +17,6 @@ type Into struct {
 	Table   string
 	Columns []string // a row has a value for each, in this order
 	Merge   Merge    // for a row whose key exists
-	// Made are more columns, which MySQL computes from the others by their DEFAULT. SQLite cannot, and gets them last
-	// in the row, by [Row.Made].
-	Made []string
-}
-
-// columns returns the columns that the statement names.
-func (into Into) columns(d Dialect) []string {
-	if d == SQLite {
-		return slices.Concat(into.Columns, into.Made)
-	}
-	return into.Columns
 }
 
 // Insert inserts rows, each with a value for every column.
@@ -120,13 +109,12 @@ func (tx *Tx) insert(ctx context.Context, into Into, n, key int, put func(int, *
 	if n == 0 {
 		return ctx.Err()
 	}
-	most, columns := Chunk, into.columns(tx.dialect)
+	most := Chunk
 	if tx.dialect == SQLite {
-		most = max(sqliteParameters/len(columns), 1)
+		most = max(sqliteParameters/len(into.Columns), 1)
 	}
-	head := "INSERT INTO " + into.Table + " (" + strings.Join(columns, ", ") + ") VALUES "
+	head := "INSERT INTO " + into.Table + " (" + strings.Join(into.Columns, ", ") + ") VALUES "
 	tail := into.Merge.tail(tx.dialect, into.Table) + end
-	marks := Marks(len(columns))
 	r := takeRow(tx.dialect, key)
 	defer r.giveBack()
 	var again *sql.Stmt // the statement of so many rows; it ends with the transaction
@@ -137,7 +125,7 @@ func (tx *Tx) insert(ctx context.Context, into Into, n, key int, put func(int, *
 			if i > first {
 				r.text = append(r.text, ',')
 			}
-			if err := r.add(i, marks, len(columns), put); err != nil {
+			if err := r.add(i, len(into.Columns), put); err != nil {
 				return fmt.Errorf("insert into %s: %w", into.Table, err)
 			}
 		}
@@ -159,17 +147,11 @@ func (tx *Tx) insert(ctx context.Context, into Into, n, key int, put func(int, *
 	return nil
 }
 
-// add puts one row.
-func (r *Row) add(i int, marks string, columns int, put func(int, *Row)) error {
+func (r *Row) add(i, columns int, put func(int, *Row)) error {
 	r.values = 0
-	if r.dialect == SQLite {
-		r.text = append(r.text, marks...)
-		put(i, r)
-	} else {
-		r.text = append(r.text, '(')
-		put(i, r)
-		r.text = append(r.text, ')')
-	}
+	r.text = append(r.text, '(')
+	put(i, r)
+	r.text = append(r.text, ')')
 	if r.values != columns {
 		return fmt.Errorf("write a row: %d values for %d columns", r.values, columns)
 	}
@@ -191,43 +173,28 @@ func (m Merge) tail(d Dialect, table string) string {
 	if len(m.Key) == 0 {
 		return ""
 	}
-	var sets []string
-	if d == SQLite {
-		for _, c := range m.Add {
-			sets = append(sets, fmt.Sprintf("%[1]s = %[2]s.%[1]s + excluded.%[1]s", c, table))
-		}
-		for _, c := range m.Set {
-			sets = append(sets, fmt.Sprintf("%[1]s = excluded.%[1]s", c))
-		}
-		for _, c := range m.Larger {
-			sets = append(sets, fmt.Sprintf("%[1]s = CASE WHEN (%[2]s) > (%[3]s) THEN excluded.%[1]s ELSE "+
-				"%[4]s.%[1]s END", c,
-				list("excluded.", m.Larger), list(table+".", m.Larger), table))
-		}
-		conflict := " ON CONFLICT (" + strings.Join(m.Key, ", ") + ") DO "
-		if len(sets) == 0 {
-			return conflict + "NOTHING"
-		}
-		return conflict + "UPDATE SET " + strings.Join(sets, ", ")
-	}
 	// MariaDB does not support MySQL 8's "AS new"; both support VALUES(column).
+	clause, start, end := " ON DUPLICATE KEY UPDATE ", "VALUES(", ")"
+	if d == SQLite {
+		clause, start, end = " ON CONFLICT ("+strings.Join(m.Key, ", ")+") DO UPDATE SET ", "excluded.", ""
+	}
+	list := func(start string, columns []string, end string) string {
+		return start + strings.Join(columns, end+", "+start) + end
+	}
+	var sets []string
 	for _, c := range m.Add {
-		sets = append(sets, fmt.Sprintf("%[1]s = %[1]s + VALUES(%[1]s)", c))
+		sets = append(sets, c+" = "+table+"."+c+" + "+start+c+end)
 	}
 	for _, c := range m.Set {
-		sets = append(sets, fmt.Sprintf("%[1]s = VALUES(%[1]s)", c))
+		sets = append(sets, c+" = "+start+c+end)
 	}
 	// MySQL sets one column after the other and sees those it has set: the most significant one comes last.
 	for _, c := range slices.Backward(m.Larger) {
-		sets = append(sets, fmt.Sprintf("%[1]s = IF((%[2]s) > (%[3]s), VALUES(%[1]s), %[1]s)", c, values(m.Larger),
-			strings.Join(m.Larger, ", ")))
+		sets = append(sets, fmt.Sprintf("%s = CASE WHEN (%s) > (%s) THEN %s ELSE %s END", c,
+			list(start, m.Larger, end), list(table+".", m.Larger, ""), start+c+end, table+"."+c))
 	}
 	if len(sets) == 0 {
-		sets = []string{m.Key[0] + " = " + m.Key[0]} // INSERT IGNORE would hide other faults too
+		sets = []string{m.Key[0] + " = " + table + "." + m.Key[0]} // INSERT IGNORE would hide other faults too
 	}
-	return " ON DUPLICATE KEY UPDATE " + strings.Join(sets, ", ")
+	return clause + strings.Join(sets, ", ")
 }
-
-func list(prefix string, columns []string) string { return prefix + strings.Join(columns, ", "+prefix) }
-
-func values(columns []string) string { return "VALUES(" + strings.Join(columns, "), VALUES(") + ")" }

@@ -234,31 +234,3 @@ func TestReadingBackWhere(t *testing.T) {
 		}
 	})
 }
-
-// TestWhatMySQLMakes: a column that follows from others is the same on each database, whoever makes it.
-func TestWhatMySQLMakes(t *testing.T) {
-	onEach(t, func(t *testing.T, db *sqldb.DB) {
-		into := sqldb.Into{Table: "payout", Columns: []string{"campaign_id", "packet", "user_id", "amount", "drop_id",
-			"shard", "won_at", "entry_seq", "settled_at", "txn_id"}, Made: []string{"claim"}}
-		const rows = 40 // several statements on SQLite
-		err := db.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
-			return tx.InsertEach(ctx, into, rows, func(i int, r *sqldb.Row) {
-				r.Text("c-é")
-				r.Int(int64(i))
-				r.Text("u")
-				r.Int(1)
-				r.Text(fmt.Sprint("0.", i))
-				for range 5 {
-					r.Int(7)
-				}
-				r.Made("c-é", fmt.Sprint("-", i))
-			})
-		})
-		testenv.Must(t, err)
-		var n int
-		if _, err := db.First(t.Context(), []any{&n}, "SELECT COUNT(*) FROM payout WHERE state = 'settled' "+
-			"AND claim = CONCAT('c-é-', packet)"); n != rows || err != nil {
-			t.Errorf("%d of %d rows are right, %v", n, rows, err)
-		}
-	})
-}

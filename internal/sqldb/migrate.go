@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/database"
@@ -35,11 +36,7 @@ var ErrMayNotMigrate = errors.New("the tables belong to another version, and thi
 
 // Pending names the migrations that are not done yet, in their order. It changes nothing.
 func (db *DB) Pending(ctx context.Context) (names []string, err error) {
-	folder, dialect := "migrations/mysql", database.DialectMySQL
-	if db.dialect == SQLite {
-		folder, dialect = "migrations/sqlite", database.DialectSQLite3
-	}
-	store, err := database.NewStore(dialect, goose.DefaultTablename)
+	store, err := database.NewStore(db.gooseDialect(), goose.DefaultTablename)
 	if err != nil {
 		return nil, err
 	}
@@ -51,17 +48,13 @@ func (db *DB) Pending(ctx context.Context) (names []string, err error) {
 	for _, m := range known {
 		done[m.Version] = done[m.Version] || m.IsApplied
 	}
-	files, err := fs.ReadDir(migrations, folder)
+	provider, err := db.provider(db.reader)
 	if err != nil {
 		return nil, err
 	}
-	for _, file := range files {
-		version, err := goose.NumericComponent(file.Name())
-		if err != nil {
-			return nil, err
-		}
-		if !done[version] {
-			names = append(names, file.Name())
+	for _, source := range provider.ListSources() {
+		if !done[source.Version] {
+			names = append(names, path.Base(source.Path))
 		}
 	}
 	return names, nil
@@ -69,7 +62,7 @@ func (db *DB) Pending(ctx context.Context) (names []string, err error) {
 
 func (db *DB) migrate(ctx context.Context) error {
 	if db.dialect == SQLite {
-		return up(ctx, goose.DialectSQLite3, db.writer, "migrations/sqlite")
+		return db.up(ctx, db.writer)
 	}
 	pool := db.migrator()
 	defer func() { _ = pool.Close() }()
@@ -82,38 +75,31 @@ func (db *DB) migrate(ctx context.Context) error {
 	if err := lock(ctx, conn); err != nil {
 		return err
 	}
-	return errors.Join(
-		repairVersions(ctx, conn),
-		up(ctx, goose.DialectMySQL, pool, "migrations/mysql"),
-		unlock(context.WithoutCancel(ctx), conn),
-	)
+	return errors.Join(db.up(ctx, pool), unlock(context.WithoutCancel(ctx), conn))
 }
 
-func up(ctx context.Context, dialect goose.Dialect, pool *sql.DB, folder string) error {
+func (db *DB) gooseDialect() goose.Dialect {
+	if db.dialect == SQLite {
+		return goose.DialectSQLite3
+	}
+	return goose.DialectMySQL
+}
+
+func (db *DB) provider(pool *sql.DB) (*goose.Provider, error) {
+	folder := map[Dialect]string{MySQL: "migrations/mysql", SQLite: "migrations/sqlite"}[db.dialect]
 	files, err := fs.Sub(migrations, folder)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	provider, err := goose.NewProvider(dialect, pool, files, goose.WithDisableGlobalRegistry(true))
-	if err != nil {
-		return err
-	}
-	_, err = provider.Up(ctx)
-	return err
+	return goose.NewProvider(db.gooseDialect(), pool, files, goose.WithDisableGlobalRegistry(true))
 }
 
-// repairVersions writes the first row of goose's table if a node has died right after it created the table. Goose
-// does both in one transaction, but MySQL commits at each CREATE TABLE, and goose does not accept its table without
-// the row.
-func repairVersions(ctx context.Context, conn *sql.Conn) error {
-	store, err := database.NewStore(database.DialectMySQL, goose.DefaultTablename)
-	if err != nil {
-		return err
+func (db *DB) up(ctx context.Context, pool *sql.DB) error {
+	provider, err := db.provider(pool)
+	if err == nil {
+		_, err = provider.Up(ctx)
 	}
-	if known, err := store.ListMigrations(ctx, conn); err != nil || len(known) > 0 {
-		return nil //nolint:nilerr // there is no table yet; any other error goose will meet and report
-	}
-	return store.Insert(ctx, conn, database.InsertRequest{Version: 0})
+	return err
 }
 
 // lockName names the lock between nodes. Names are shared by all databases of a server.

@@ -38,16 +38,10 @@ func (g *growing) Each(_ context.Context, row func(sqldb.Scan) error, _ string, 
 
 // A mirror reads what is new, in order and once; everything again from a database that was put back.
 func TestMirror(t *testing.T) {
-	var copied []int64
 	g := &growing{}
 	table := sqldb.NewTable("t", func(n *int64) []any { return []any{"number", n} })
-	m := sqldb.NewMirror(table, func(n int64) int64 { return n }, func(rows []int64, isAll bool) {
-		if isAll {
-			copied = nil
-		}
-		copied = append(copied, rows...)
-	})
-	var all []int64
+	m := sqldb.NewMirror(table, func(n int64) (int64, string) { return n, "all" },
+		func(old []int64, n int64) []int64 { return append(old, n) })
 	for _, step := range []struct {
 		newest int64
 		away   error
@@ -64,10 +58,11 @@ func TestMirror(t *testing.T) {
 		if step.away != nil {
 			continue
 		}
-		all = all[:0]
+		var all []int64
 		for n := range step.newest {
 			all = append(all, n+1)
 		}
+		copied := m.Rows("all")
 		testenv.Equal(t, copied, all, "up to %d: the copy has %d rows", step.newest, len(copied))
 	}
 }

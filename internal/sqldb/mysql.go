@@ -1,11 +1,15 @@
 package sqldb
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -22,23 +26,17 @@ const (
 
 // OpenMySQL opens a MySQL or MariaDB database from a DSN of go-sql-driver. It does not connect yet: see [DB.Ping].
 //
-// The defaults of the DSN's options are such that a dead server is an error within seconds (dial 3 s, reads 30 s).
-// Always set are rows counted when found and not when changed, and the session of server.session. It sets its
-// character set, its SQL mode and READ COMMITTED, and limits with which no node stops the others. Options that would
-// change the meaning of statements are refused with an [OptionError].
+// By the defaults of the DSN's options a dead server is an error within seconds (dial 3 s, reads 30 s). See
+// server.session for the session. An option that would change the meaning of statements is an [OptionError].
 func OpenMySQL(dsn string) (*DB, error) {
 	cfg, err := parseDSN(dsn)
 	if err != nil {
 		return nil, fmt.Errorf("parse the MySQL data source name: %w", err)
 	}
-	prepareConfig(cfg)
 	single, err := mysql.NewConnector(cfg)
-	if err != nil {
-		return nil, fmt.Errorf("parse the MySQL data source name: %w", err)
-	}
 	cfg.MultiStatements = true // only in migrations: each of their files is sent in one piece
-	multiple, err := mysql.NewConnector(cfg)
-	if err != nil {
+	multiple, err2 := mysql.NewConnector(cfg)
+	if err := errors.Join(err, err2); err != nil {
 		return nil, fmt.Errorf("parse the MySQL data source name: %w", err)
 	}
 	db := &DB{dialect: MySQL, patience: lockWait}
@@ -71,18 +69,23 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	session, ok := conn.(mysqlConn)
+	session, ok := conn.(session)
 	if !ok {
-		return nil, errors.Join(errors.New("sqldb: the driver cannot execute statements"), conn.Close())
+		err = errors.New("sqldb: the driver cannot execute statements")
+	} else if err = c.prepare(ctx, session); err == nil {
+		return conn, nil
 	}
-	if err := c.prepare(ctx, session); err != nil {
-		return nil, errors.Join(err, conn.Close())
-	}
-	return textConn{session}, nil
+	return nil, errors.Join(err, conn.Close())
+}
+
+// session is a connection of the MySQL driver.
+type session interface {
+	driver.ExecerContext
+	driver.QueryerContext
 }
 
 // prepare finds the kind of the server, and sets the session's variables.
-func (c *connector) prepare(ctx context.Context, session mysqlConn) error {
+func (c *connector) prepare(ctx context.Context, session session) error {
 	version, err := ask(ctx, session, "SELECT VERSION()")
 	if err != nil {
 		return err
@@ -106,8 +109,7 @@ func (c *connector) prepare(ctx context.Context, session mysqlConn) error {
 	return nil
 }
 
-// ask returns the only text that a query finds.
-func ask(ctx context.Context, session mysqlConn, query string) (string, error) {
+func ask(ctx context.Context, session session, query string) (string, error) {
 	rows, err := session.QueryContext(ctx, query, nil)
 	if err != nil {
 		return "", err
@@ -117,4 +119,71 @@ func ask(ctx context.Context, session mysqlConn, query string) (string, error) {
 		return "", err
 	}
 	return fmt.Sprintf("%s", found[0]), nil
+}
+
+// ErrNoDatabase is returned for a DSN that names no database.
+var ErrNoDatabase = errors.New("it names no database")
+
+// An OptionError is an option of a DSN that would change the meaning of statements. It has no value, because there
+// may be a secret in it.
+type OptionError struct{ Option string }
+
+// Error returns the remedy.
+func (e *OptionError) Error() string {
+	return fmt.Sprintf("leave out %s: redrain speaks utf8mb4 with every server, sends one statement at once, and sets "+
+		"the variables of its connections itself; a DSN may set %s", e.Option, strings.Join(freeVariables, ", "))
+}
+
+// CheckMySQL returns an error for a DSN that OpenMySQL refuses: ErrNoDatabase, an *OptionError, or a syntax error.
+func CheckMySQL(dsn string) error {
+	_, err := parseDSN(dsn)
+	return err
+}
+
+func parseDSN(dsn string) (*mysql.Config, error) {
+	cfg, err := mysql.ParseDSN(dsn)
+	if err == nil && cfg.DBName == "" {
+		err = ErrNoDatabase
+	}
+	if err != nil {
+		return nil, err
+	}
+	refused := map[string]bool{
+		"charset":         !utf8Only(dsn),
+		"collation":       cfg.Collation != "" && !strings.HasPrefix(cfg.Collation, "utf8mb4_"),
+		"multiStatements": cfg.MultiStatements, "columnsWithAlias": cfg.ColumnsWithAlias,
+		"allowAllFiles": cfg.AllowAllFiles, // it lets the server read this machine's files
+	}
+	for name := range cfg.Params {
+		refused[name] = !slices.Contains(freeVariables, name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(refused)) {
+		if refused[name] {
+			return nil, &OptionError{name}
+		}
+	}
+	cfg.InterpolateParams = true // a prepared statement would cost another round trip
+	cfg.ClientFoundRows = true
+	cfg.Logger = &mysql.NopLogger{} // the errors say the same
+	cfg.Timeout = cmp.Or(cfg.Timeout, 3*time.Second)
+	cfg.ReadTimeout = cmp.Or(cfg.ReadTimeout, 30*time.Second) // contexts limit shorter statements
+	cfg.WriteTimeout = cmp.Or(cfg.WriteTimeout, 5*time.Second)
+	return cfg, nil
+}
+
+// freeVariables are the server's variables that a DSN may set, because they limit statements and do not change their
+// meaning. The others are set by redrain (see server.session) or not supported.
+var freeVariables = []string{
+	"innodb_lock_wait_timeout", "max_execution_time", "max_statement_time", "wsrep_sync_wait",
+}
+
+// utf8Only checks the DSN's charsets, which the driver's Config hides.
+func utf8Only(dsn string) bool {
+	_, options, _ := strings.Cut(dsn[strings.LastIndexByte(dsn, '/')+1:], "?")
+	for option := range strings.SplitSeq(options, "&") {
+		if name, value, _ := strings.Cut(option, "="); name == "charset" && value != "utf8mb4" {
+			return false
+		}
+	}
+	return true
 }

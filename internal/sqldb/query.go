@@ -4,8 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Scan copies the columns of a row to the arguments, as sql.Rows.Scan does.
@@ -64,28 +66,20 @@ func (tx *Tx) Exec(ctx context.Context, statement string, args ...any) (rows int
 
 // ForUpdate is the clause with which a SELECT locks its rows until the end of the transaction. On SQLite it is empty: a
 // transaction that writes locks the whole database.
-func (tx *Tx) ForUpdate() string {
-	if tx.dialect == SQLite {
-		return ""
-	}
-	return " FOR UPDATE"
-}
+func (tx *Tx) ForUpdate() string { return tx.onMySQL(" FOR UPDATE") }
 
 // ForShare is the clause with which a SELECT keeps others from changing its rows until the end of the transaction.
 // They may read with ForShare. MySQL 8 and MariaDB have the older of its two names in common.
-func (tx *Tx) ForShare() string {
-	if tx.dialect == SQLite {
-		return ""
-	}
-	return " LOCK IN SHARE MODE"
-}
+func (tx *Tx) ForShare() string { return tx.onMySQL(" LOCK IN SHARE MODE") }
 
 // SkipLocked is ForUpdate for interchangeable rows: locked ones are left out, so the statement does not wait.
-func (tx *Tx) SkipLocked() string {
+func (tx *Tx) SkipLocked() string { return tx.onMySQL(" FOR UPDATE SKIP LOCKED") }
+
+func (tx *Tx) onMySQL(clause string) string {
 	if tx.dialect == SQLite {
 		return ""
 	}
-	return " FOR UPDATE SKIP LOCKED"
+	return clause
 }
 
 type queryer interface {
@@ -191,3 +185,26 @@ func Args[T any](values []T) []any {
 // Chunk is the largest number of values of an IN, and of rows of one INSERT on MySQL. It keeps
 // statements below the limits of both databases (SQLite: 32,766 parameters; MySQL: max_allowed_packet).
 const Chunk = 1000
+
+// Storable converts any text of another system, such as a payment's, to readable text for a column of n bytes or
+// characters in every database. Bytes of invalid UTF-8, such as lone surrogates, and a NUL are written as \xff and
+// \x00. A text that is too long is cut between two characters. Any other text is unchanged.
+func Storable(s string, n int) string {
+	if len(s) <= n && utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for len(s) > 0 {
+		r, size := utf8.DecodeRuneInString(s)
+		piece := s[:size]
+		if r == 0 || r == utf8.RuneError && size == 1 {
+			piece = fmt.Sprintf(`\x%02x`, s[0])
+		}
+		if b.Len()+len(piece) > n {
+			break
+		}
+		b.WriteString(piece)
+		s = s[size:]
+	}
+	return b.String()
+}

@@ -11,26 +11,23 @@ import (
 
 // Row takes the values of one row of [Tx.InsertEach], in the order of the columns.
 //
-// For MySQL, Row writes the values into the statement itself. If the driver did so from a list of arguments, a batch
-// of payouts would make more garbage than the rest of its settlement. Text is written in hexadecimal, x'61'. These
-// are the same bytes in every SQL mode and character set, and need no escapes. The server reads them faster than a
-// quoted string. They are twice as long, though, and servers limit the size of a statement. So long values become
-// parameters of a prepared one.
+// For MySQL, Row writes the values into the statement itself, because a list of arguments makes more garbage. Text is
+// written in hexadecimal, x'61': it needs no escapes, and the server reads it faster than a quoted string. It is twice
+// as long, though, and servers limit the size of a statement. So the driver quotes long values.
 type Row struct {
 	dialect Dialect
-	text    []byte // MySQL: the statement so far
-	args    []any  // the arguments so far; MySQL: of long values only
+	text    []byte // the statement so far
+	args    []any  // the parameters so far; MySQL: long values only
 	values  int    // of this row so far
 
 	key  int      // which value is the key; -1 for none
-	keys [][2]int // MySQL: where the keys are in text
+	keys [][2]int // the keys' places in text
 }
 
 // Int puts an integer.
 func (r *Row) Int(n int64) {
 	if r.dialect == SQLite {
-		r.args = append(r.args, n)
-		r.values++
+		r.argument(n)
 		return
 	}
 	start := r.next()
@@ -40,11 +37,6 @@ func (r *Row) Int(n int64) {
 
 // Text puts a text, given in one or several parts.
 func (r *Row) Text(parts ...string) {
-	if r.dialect == SQLite {
-		r.args = append(r.args, strings.Join(parts, ""))
-		r.values++
-		return
-	}
 	size := 0
 	for _, part := range parts {
 		size += len(part)
@@ -62,20 +54,8 @@ func (r *Row) Text(parts ...string) {
 	r.put(start)
 }
 
-// Made puts a text that MySQL computes itself: see Into.Made.
-func (r *Row) Made(parts ...string) {
-	if r.dialect == SQLite {
-		r.Text(parts...)
-	}
-}
-
 // Bytes puts a blob.
 func (r *Row) Bytes(b []byte) {
-	if r.dialect == SQLite {
-		r.args = append(r.args, b)
-		r.values++
-		return
-	}
 	if r.isLong(len(b)) {
 		r.argument(b)
 		return
@@ -89,8 +69,7 @@ func (r *Row) Bytes(b []byte) {
 
 func (r *Row) null() {
 	if r.dialect == SQLite {
-		r.args = append(r.args, nil)
-		r.values++
+		r.argument(nil)
 		return
 	}
 	start := r.next()
@@ -101,11 +80,12 @@ func (r *Row) null() {
 // longValue is the size in bytes from which a text or a blob counts as long.
 const longValue = 4 << 10
 
-// isLong reports whether a value of so many bytes becomes an argument on MySQL. A key never does, because
+// isLong reports whether a value of so many bytes becomes a parameter. On MySQL a key never does, because
 // InsertReading needs its text.
-func (r *Row) isLong(size int) bool { return size >= longValue && r.values != r.key }
+func (r *Row) isLong(size int) bool {
+	return r.dialect == SQLite || size >= longValue && r.values != r.key
+}
 
-// argument puts a value that becomes a parameter: see textConn.
 func (r *Row) argument(value any) {
 	start := r.next()
 	r.text = append(r.text, '?')
@@ -127,7 +107,6 @@ func (r *Row) put(start int) {
 	r.values++
 }
 
-// any puts a value of a kind that database/sql supports.
 func (r *Row) any(value any) error {
 	value, err := driver.DefaultParameterConverter.ConvertValue(value)
 	if err != nil {
@@ -175,7 +154,6 @@ func takeRow(d Dialect, key int) *Row {
 	return r
 }
 
-// reset begins a statement.
 func (r *Row) reset() {
 	r.text, r.args, r.keys = r.text[:0], r.args[:0], r.keys[:0]
 }

@@ -2,7 +2,6 @@ package sqldb_test
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 	"strings"
 	"testing"
@@ -42,15 +41,14 @@ var hostile = []string{
 	"\xe4", "_utf8mb4 x'61'", "é", "",
 }
 
-// TestTextsStayTextsInEverySession: with whatever character set and SQL mode the session is, by a server's or a proxy's
-// fault, no text becomes SQL, and each is found again byte by byte.
+// TestTextsStayTextsInEverySession: whatever the session's SQL mode, no text becomes SQL, and each is found again byte
+// by byte.
 func TestTextsStayTextsInEverySession(t *testing.T) {
 	t.Parallel()
 	db := testenv.Got(sqldb.OpenMySQL(testenv.MySQL(t))).Must(t)
 	t.Cleanup(func() { _ = db.Close() })
 	testenv.Must(t, db.Migrate(t.Context()))
-	for _, session := range []string{"SET NAMES utf8mb4", "SET NAMES gbk", "SET NAMES big5", "SET NAMES sjis",
-		"SET NAMES latin1", "SET sql_mode = 'NO_BACKSLASH_ESCAPES,ANSI_QUOTES'"} {
+	for _, session := range []string{"DO 0", "SET sql_mode = 'NO_BACKSLASH_ESCAPES,ANSI_QUOTES'"} {
 		err := db.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
 			if _, err := tx.Exec(ctx, session); err != nil {
 				return err
@@ -70,45 +68,10 @@ func TestTextsStayTextsInEverySession(t *testing.T) {
 				}
 			}
 			_, err := tx.Exec(ctx, "DELETE FROM balance WHERE account_id <> 'world'")
-			_, names := tx.Exec(ctx, "SET NAMES utf8mb4") // the connection goes back to the pool
-			return errors.Join(err, names)
+			return err
 		})
 		if err != nil {
 			t.Errorf("%s: %v", session, err)
-		}
-	}
-}
-
-// TestNoTextIsQuoted: what is not written in hexadecimal is a parameter.
-func TestNoTextIsQuoted(t *testing.T) {
-	t.Parallel()
-	args := func(values ...any) (list []driver.NamedValue) {
-		for i, v := range values {
-			list = append(list, driver.NamedValue{Ordinal: i + 1, Value: v})
-		}
-		return list
-	}
-	long := strings.Repeat("x", 1<<20)
-	for _, c := range []struct {
-		query string
-		args  []driver.NamedValue
-		want  string // "" = prepared
-	}{
-		{"SELECT ?, ?", args("a'", int64(-7)), "SELECT _utf8mb4 x'6127', -7"},
-		{"SELECT ?", args("\xbf'"), "SELECT x'bf27'"},
-		{"SELECT ?", args([]byte("a'")), "SELECT x'6127'"},
-		{"SELECT ?, ?", args([]byte(nil), nil), "SELECT NULL, NULL"},
-		{"SELECT ?, ?", args(true, uint64(1<<63)), "SELECT 1, 9223372036854775808"},
-		{"SELECT '?'", nil, "SELECT '?'"},
-		{"SELECT ?", args(long), ""},
-		{"SELECT ?", args([]byte(long)), ""},
-		{"SELECT ?", args(1.5), ""},
-		{"SELECT ?", args("a", "b"), ""},
-		{"SELECT ?, ?", args("a"), ""},
-	} {
-		got, ok := sqldb.Inline(c.query, c.args)
-		if got != c.want || ok != (c.want != "") {
-			t.Errorf("%s becomes %q, %v; want %q", c.query, got, ok, c.want)
 		}
 	}
 }

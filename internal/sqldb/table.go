@@ -5,9 +5,12 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -98,15 +101,90 @@ func (t *Table[T]) Get(ctx context.Context, q Querier, unknown error, end string
 	return row, err
 }
 
-// ListPage returns up to limit rows of a query that ends with end, an ORDER BY. The function cursor makes the cursor of
-// the next page from the last row; next is empty on the last page.
-func (t *Table[T]) ListPage(ctx context.Context, q Querier, limit int, cursor func(last T) string, end string,
-	args ...any) (list []T, next string, err error) {
-	list, err = t.List(ctx, q, end+" LIMIT ?", append(slices.Clone(args), limit+1)...)
+// Where is the condition of a query: all of its parts hold. The zero value holds for every row.
+type Where struct {
+	parts []string
+	args  []any
+}
+
+// And adds a part.
+func (w *Where) And(part string, args ...any) {
+	w.parts, w.args = append(w.parts, part), append(w.args, args...)
+}
+
+// ErrBadCursor is the error of a cursor that no list has returned.
+var ErrBadCursor = errors.New("the cursor is not one that a list has given")
+
+// ListPage returns up to limit rows, in an order such as "at DESC, id DESC". It has one or two columns of integers or
+// texts, which are unique together. after is the cursor, "" at first. next is "" on the last page.
+func (t *Table[T]) ListPage(ctx context.Context, q Querier, w Where, order, after string,
+	limit int) (list []T, next string, err error) {
+	columns, beyond := strings.Split(strings.ReplaceAll(order, " DESC", ""), ", "), " >"
+	if strings.HasSuffix(order, " DESC") {
+		beyond = " <"
+	}
+	if after != "" {
+		key, err := t.cutCursor(columns, after)
+		if err != nil {
+			return nil, "", err
+		}
+		if first := columns[0] + beyond; len(columns) == 1 {
+			w.And(first+" ?", key...)
+		} else {
+			w.And(first+"= ? AND ("+first+" ? OR "+columns[1]+beyond+" ?)", key[0], key[0], key[1])
+		}
+	}
+	end := " ORDER BY " + order + " LIMIT ?"
+	if len(w.parts) > 0 {
+		end = "WHERE " + strings.Join(w.parts, " AND ") + end
+	}
+	list, err = t.List(ctx, q, end, append(slices.Clone(w.args), limit+1)...)
 	if err == nil && len(list) > limit {
-		list, next = list[:limit], cursor(list[limit-1])
+		list, next = list[:limit], t.cursor(columns, &list[limit-1])
 	}
 	return list, next, err
+}
+
+// cursor returns the values of a row's columns, joined by hyphens. All texts but the last are hexadecimal.
+func (t *Table[T]) cursor(columns []string, row *T) string {
+	values, parts := t.Values(row), make([]string, len(columns))
+	for i, column := range columns {
+		value, _ := driver.DefaultParameterConverter.ConvertValue(values[column])
+		if parts[i] = fmt.Sprint(value); i+1 < len(columns) && !isInt(value) {
+			parts[i] = hex.EncodeToString([]byte(parts[i]))
+		}
+	}
+	return strings.Join(parts, "-")
+}
+
+// cutCursor is the inverse of cursor.
+func (t *Table[T]) cutCursor(columns []string, cursor string) ([]any, error) {
+	types, key := t.Values(new(T)), make([]any, len(columns))
+	parts := strings.SplitN(cursor, "-", len(columns))
+	for i, column := range columns {
+		if i == len(parts) || parts[i] == "" {
+			return nil, ErrBadCursor
+		}
+		zero, _ := driver.DefaultParameterConverter.ConvertValue(types[column])
+		text, err := []byte(parts[i]), error(nil)
+		if isInt(zero) {
+			key[i], err = strconv.ParseInt(parts[i], 10, 64)
+		} else {
+			if i+1 < len(columns) {
+				text, err = hex.DecodeString(parts[i])
+			}
+			key[i] = string(text)
+		}
+		if err != nil {
+			return nil, ErrBadCursor
+		}
+	}
+	return key, nil
+}
+
+func isInt(value driver.Value) bool {
+	_, is := value.(int64)
+	return is
 }
 
 // Insert inserts rows with all columns.

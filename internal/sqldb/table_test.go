@@ -4,9 +4,11 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"redrain/internal/sqldb"
+	"redrain/internal/testenv"
 )
 
 type coin struct {
@@ -50,18 +52,30 @@ func TestTable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		name := func(c coin) string { return c.name }
-		list, next, err := coins.ListPage(t.Context(), db, 2, name, "WHERE id > ? ORDER BY id", 0)
-		if err != nil || len(list) != 2 || next != "b" {
+		list, next, err := coins.ListPage(t.Context(), db, sqldb.Where{}, "id", "", 2)
+		if err != nil || len(list) != 2 || next != "2" {
 			t.Fatalf("%+v, next %q, %v", list, next, err)
 		}
 		if got := list[1]; *got.most != 7 || !got.isGold || !slices.Equal(got.note, given[1].note) ||
 			got.weight != "20" || list[0].most != nil {
 			t.Errorf("%+v", list)
 		}
-		if list, next, err := coins.ListPage(t.Context(), db, 2, name, "WHERE id > ? ORDER BY id", 2); err != nil ||
-			len(list) != 1 || next != "" {
-			t.Errorf("the last page: %+v, next %q, %v", list, next, err)
+		for order, want := range map[string]string{"id": "1 2 3", "name DESC": "3 2 1", "weight, id": "1 2 3",
+			"name, id": "1 2 3", "weight DESC, name DESC": "3 2 1"} {
+			var got, cursors []string
+			var where sqldb.Where
+			where.And("id < ?", 9)
+			for after := ""; after != "" || got == nil; {
+				list, next, err := coins.ListPage(t.Context(), db, where, order, after, 1)
+				testenv.Must(t, err)
+				got, after = append(got, strconv.FormatInt(list[0].id, 10)), next
+				cursors = append(cursors, next)
+			}
+			testenv.Equal(t, strings.Join(got, " "), want, "by %s: the cursors %q", order, cursors)
+		}
+		for order, bad := range map[string]string{"id": "x", "weight, id": "1", "id, name": "1-", "name, id": "zz-1"} {
+			_, _, err := coins.ListPage(t.Context(), db, sqldb.Where{}, order, bad, 1)
+			testenv.WantErr(t, err, sqldb.ErrBadCursor, order)
 		}
 		if _, found, err := coins.Find(t.Context(), db, "WHERE id = ?", 4); err != nil || found {
 			t.Errorf("found %t, %v", found, err)

@@ -70,7 +70,6 @@ func IsJoined(ctx context.Context) bool {
 	return is
 }
 
-// once runs fn in one transaction.
 func (db *DB) once(ctx context.Context, fn func(ctx context.Context, tx *Tx) error) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
@@ -146,7 +145,6 @@ func Guarded(ctx context.Context, guard func(ctx context.Context, tx *Tx) error)
 
 type guardKey struct{}
 
-// guarded calls the guard of ctx, if it has one.
 func guarded(ctx context.Context, tx *Tx) error {
 	guard, has := ctx.Value(guardKey{}).(func(context.Context, *Tx) error)
 	if !has {

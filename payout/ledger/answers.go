@@ -30,7 +30,6 @@ type Answer struct {
 	Body   []byte
 }
 
-// answerRow is a row of the table idempotency.
 type answerRow struct {
 	Answer
 
@@ -43,7 +42,6 @@ var answerTable = sqldb.NewTable("idempotency", func(a *answerRow) []any {
 		"expires_at", &a.expires}
 })
 
-// replacing overwrites the row with the same key.
 var replacing = sqldb.Merge{Key: answerTable.Columns()[:1], Set: answerTable.Columns()[1:]}
 
 // Begin registers a request under its idempotency key. If the request was answered before, it returns that answer,
@@ -112,7 +110,6 @@ func recall(ctx context.Context, tx *sqldb.Tx, key string, now int64) (body []by
 	return body, err
 }
 
-// prune removes expired keys, once every pruneEvery.
 func (s *Answers) prune(ctx context.Context) error {
 	now := s.clock()
 	s.mu.Lock()

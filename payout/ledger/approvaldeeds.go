@@ -31,34 +31,32 @@ func (s *Approvals) readTarget(ctx context.Context, q sqldb.Querier, d Deed) (ta
 	case ActPaid, ActBack:
 		return readWithdrawalTarget(ctx, q, d)
 	case ActProvider:
-		return readProvider(ctx, q)
+		is, err := confirmedProvider(ctx, q)
+		return targetState{seen: strconv.FormatInt(is.line, 10)}, err
 	}
 	return targetState{}, fmt.Errorf("this version knows no act %q", d.Act)
 }
 
 func readLetters(ctx context.Context, q sqldb.Querier, d Deed) (l targetState, err error) {
+	open, err := posting.LetterTable.List(ctx, q, "WHERE claim = ? AND resolved_at = 0 ORDER BY id LIMIT ?", d.Target,
+		retryPage)
 	var ids []string
-	err = q.Each(ctx, func(scan sqldb.Scan) error {
-		var id int64
-		var amount rain.Money
-		var unknown bool
-		if err := scan(&id, &amount, &unknown); err != nil {
-			return err
+	for _, one := range open {
+		if d.Letter == 0 || d.Letter == one.ID {
+			l.letters, ids = append(l.letters, one.ID), append(ids, strconv.FormatInt(one.ID, 10))
+			l.amount += one.Amount
+			l.unknown = l.unknown || hasNoAmount(one)
 		}
-		if d.Letter == 0 || d.Letter == id {
-			l.letters, ids = append(l.letters, id), append(ids, strconv.FormatInt(id, 10))
-			l.amount += amount
-			l.unknown = l.unknown || unknown
-		}
-		return nil
-	}, "SELECT id, amount, "+posting.NoAmount+" FROM dead_letter WHERE claim = ? AND resolved_at = 0 "+
-		"ORDER BY id LIMIT ?", d.Target, retryPage)
+	}
 	if err == nil && len(ids) == 0 {
 		err = ErrUnknownClaim
 	}
 	l.seen = strings.Join(ids, ",")
 	return l, err
 }
+
+// hasNoAmount is posting.NoAmount of a row.
+func hasNoAmount(d posting.DeadLetter) bool { return d.Kind == posting.LetterPay && d.Amount == 0 }
 
 func readWithdrawalTarget(ctx context.Context, q sqldb.Querier, d Deed) (l targetState, err error) {
 	// The history first: then an event between the two reads makes the order outdated.
@@ -96,7 +94,6 @@ func (w Withdrawal) takes(what Act) bool {
 	return w.Dead || w.State == WithdrawalHeld && what == ActBack
 }
 
-// newestEvent returns the number of a withdrawal's newest event.
 func newestEvent(ctx context.Context, q sqldb.Querier, id string) (string, error) {
 	var newest int64
 	_, err := q.First(ctx, []any{&newest}, "SELECT COALESCE(MAX(id), 0) FROM withdrawal_event WHERE withdrawal_id = ?",
@@ -109,26 +106,21 @@ func newestEvent(ctx context.Context, q sqldb.Querier, id string) (string, error
 // settles nothing.
 func (s *DeadLetters) retryLetters(ctx context.Context, claim string,
 	ids []int64) (settled []posting.Settlement, err error) {
-	var stillDead error
-	resolved := 0
+	resolved, why := 0, ErrUnknownClaim
 	for _, id := range ids {
 		one, err := s.retryLetter(ctx, id)
 		switch {
 		case err != nil:
 			return settled, err // settled ones stay settled; the other dead letters stay open
-		case one.resolved:
+		case one.why != nil:
+			why = fmt.Errorf("%w: %w", ErrStillDead, one.why)
+		case one.found:
 			resolved++
 			settled = append(settled, one.settled...)
-		default:
-			stillDead = one.why
 		}
 	}
-	switch {
-	case resolved > 0:
+	if resolved > 0 {
 		return settled, nil
-	case stillDead != nil:
-		return nil, fmt.Errorf("%q: %w: %w", claim, ErrStillDead, stillDead)
-	default:
-		return nil, fmt.Errorf("%q: %w", claim, ErrUnknownClaim)
 	}
+	return nil, fmt.Errorf("%q: %w", claim, why)
 }

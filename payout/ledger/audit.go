@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math"
-	"strconv"
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/chain"
@@ -42,9 +40,8 @@ const maxActor = 200
 
 type auditKey struct{}
 
-// WithAudit records the ledger's changes under ctx as r, with the state before and after. The record is written in
-// the transaction of the change: both are committed or neither. A repeated deposit or creation changes nothing and is
-// not recorded.
+// WithAudit records the ledger's changes under ctx as r, with the state before and after, in the transaction of the
+// change. A repeated deposit or creation changes nothing and is not recorded.
 func WithAudit(ctx context.Context, r AuditRecord) context.Context {
 	return context.WithValue(ctx, auditKey{}, &r)
 }
@@ -54,23 +51,34 @@ func WithoutAudit(ctx context.Context) context.Context {
 	return context.WithValue(ctx, auditKey{}, (*AuditRecord)(nil))
 }
 
+// withDetail returns the record with more details. Its own details of the same names stay.
+func (r AuditRecord) withDetail(more map[string]any) (AuditRecord, error) {
+	given, detail := map[string]json.RawMessage{}, map[string]any{}
+	if len(r.Detail) > 0 {
+		if err := json.Unmarshal(r.Detail, &given); err != nil {
+			return r, err
+		}
+	}
+	maps.Copy(detail, more)
+	for name, value := range given {
+		detail[name] = value
+	}
+	var err error
+	r.Detail, err = json.Marshal(detail)
+	return r, err
+}
+
 // auditAs records the following changes as another action, with more details.
 func auditAs(ctx context.Context, action string, more map[string]any) context.Context {
 	asked, _ := ctx.Value(auditKey{}).(*AuditRecord)
 	if asked == nil {
 		return ctx
 	}
-	r := *asked
-	r.Action = action
-	detail := map[string]any{}
-	maps.Copy(detail, more)
-	if len(r.Detail) > 0 && json.Unmarshal(r.Detail, &detail) != nil {
+	r, err := asked.withDetail(more)
+	if err != nil {
 		return ctx // auditChange reports the same error
 	}
-	var err error
-	if r.Detail, err = json.Marshal(detail); err != nil {
-		return ctx // its parts were decoded from JSON
-	}
+	r.Action = action
 	return WithAudit(ctx, r)
 }
 
@@ -94,22 +102,11 @@ func auditChange(ctx context.Context, tx *sqldb.Tx, now int64, before, after cha
 	if asked == nil {
 		return nil
 	}
-	r := *asked
-	r.Target = cmp.Or(r.Target, after.target)
-	given := map[string]json.RawMessage{}
-	if len(r.Detail) > 0 {
-		if err := json.Unmarshal(r.Detail, &given); err != nil {
-			return fmt.Errorf("audit of %s: %w", r.Action, err)
-		}
-	}
-	detail := map[string]any{"before": before.state, "after": after.state}
-	for name, value := range given {
-		detail[name] = value
-	}
-	var err error
-	if r.Detail, err = json.Marshal(detail); err != nil {
+	r, err := asked.withDetail(map[string]any{"before": before.state, "after": after.state})
+	if err != nil {
 		return fmt.Errorf("audit of %s: %w", r.Action, err)
 	}
+	r.Target = cmp.Or(r.Target, after.target)
 	return writeAudit(ctx, tx, now, r)
 }
 
@@ -131,23 +128,19 @@ func writeAudit(ctx context.Context, tx *sqldb.Tx, now int64, r AuditRecord) err
 
 // ListAudit lists the records, the newest first. "" is the first cursor. next is "" on the last page.
 func (a *AuditLog) ListAudit(ctx context.Context, cursor string, limit int) ([]AuditRecord, string, error) {
-	return a.list(ctx, "id < ?", nil, cursor, limit)
+	return a.list(ctx, sqldb.Where{}, cursor, limit)
 }
 
 // ListAuditOf is ListAudit for one target.
 func (a *AuditLog) ListAuditOf(ctx context.Context, target, cursor string,
 	limit int) (list []AuditRecord, next string, err error) {
-	return a.list(ctx, "target = ? AND id < ?", []any{sqldb.Storable(target, 200)}, cursor, limit)
+	var where sqldb.Where
+	where.And("target = ?", sqldb.Storable(target, 200))
+	return a.list(ctx, where, cursor, limit)
 }
 
-func (a *AuditLog) list(ctx context.Context, where string, args []any, cursor string,
+func (a *AuditLog) list(ctx context.Context, where sqldb.Where, cursor string,
 	limit int) (list []AuditRecord, next string, err error) {
-	before, err := numberCursor(cursor, math.MaxInt64)
-	if err != nil {
-		return nil, "", err
-	}
-	list, next, err = auditTable.ListPage(ctx, a.db, limit, func(r AuditRecord) string {
-		return strconv.FormatInt(r.id, 10)
-	}, "WHERE "+where+" ORDER BY id DESC", append(args, before)...)
+	list, next, err = auditTable.ListPage(ctx, a.db, where, "id DESC", cursor, limit)
 	return list, next, sqldb.Wrap(err, "list the audit")
 }

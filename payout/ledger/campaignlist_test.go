@@ -2,7 +2,6 @@ package ledger_test
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -56,17 +55,9 @@ func TestCampaignsInEachOrder(t *testing.T) {
 				t.Errorf("by %s: %v, want %s", order, got, want)
 			}
 		}
-		for _, cursor := range []string{"x", "-", "5-a", "budget.x.a", "budget.5.", "name.!.a", "expires.5.a",
-			"budget.5"} {
-			for _, order := range []ledger.CampaignOrder{ledger.ByBudget, ledger.ByName} {
-				if strings.HasPrefix(cursor, string(order)+".5.a") {
-					continue
-				}
-				_, _, err := b.ListCampaigns(t.Context(), ledger.CampaignQuery{Order: order, After: cursor, Limit: 1})
-				if !errors.Is(err, ledger.ErrBadCursor) {
-					t.Errorf("by %s, cursor %q: %v", order, cursor, err)
-				}
-			}
+		for _, order := range []ledger.CampaignOrder{ledger.ByBudget, ledger.ByName} {
+			_, _, err := b.ListCampaigns(t.Context(), ledger.CampaignQuery{Order: order, After: "x-a", Limit: 1})
+			testenv.WantErr(t, err, ledger.ErrBadCursor, string(order))
 		}
 	})
 }
@@ -169,26 +160,16 @@ func TestDue(t *testing.T) {
 				want = append(want, id)
 			}
 		}
-		for limit := 1; limit < 13; limit++ {
-			var got []string
-			for _, page := range paytest.Pages(t, func(cursor string) ([]ledger.DueCampaign, string, error) {
-				return b.Due(ctx, now, cursor, limit)
-			}) {
-				if len(page) > limit {
-					t.Errorf("%d of %d: %+v", len(page), limit, page)
-				}
-				for _, c := range page {
-					got = append(got, c.ID)
-					if (c.Status == rain.Closed) != (len(got) > len(want)-3) {
-						t.Errorf("%+v comes as number %d", c, len(got))
-					}
-				}
+		list, err := b.Due(ctx, now)
+		paytest.Must(t, err)
+		var got []string
+		for i, c := range list {
+			got = append(got, c.ID)
+			if (c.Status == rain.Closed) != (i >= len(want)-3) {
+				t.Errorf("%+v comes as number %d", c, i)
 			}
-			slices.Sort(got)
-			paytest.WantList(t, got, want, fmt.Sprintf("limit %d", limit))
 		}
-		for _, bad := range []string{"x", "9-1-c", "0-x-c", "0-1-", "-"} {
-			testenv.WantErr(t, paytest.Err3(b.Due(ctx, now, bad, 5)), ledger.ErrBadCursor, bad)
-		}
+		slices.Sort(got)
+		paytest.WantList(t, got, want, "due")
 	})
 }

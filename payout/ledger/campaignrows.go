@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -58,7 +57,6 @@ func campaignPaper(c *rain.Campaign, amounts []byte) chain.Hash {
 	return p.Sum()
 }
 
-// rainRow is a row of the table rain.
 type rainRow struct {
 	rain.Rain
 
@@ -83,8 +81,7 @@ const viewLimit = 5 * time.Second
 
 // campaignRows reads campaigns.
 type campaignRows struct {
-	mu      sync.Mutex
-	amounts map[string][]rain.Money // given amounts of live campaigns: they never change and may be millions
+	amounts sync.Map // id → []rain.Money: given amounts of live campaigns; they never change and may be millions
 }
 
 // Read reads a campaign in a transaction. It returns ErrUnknownCampaign if the id is unknown.
@@ -114,6 +111,12 @@ func (r *campaignRows) read(ctx context.Context, q sqldb.Querier, where string,
 	if err != nil {
 		return nil, fmt.Errorf("reading campaigns: %w", err)
 	}
+	return r.complete(ctx, q, list)
+}
+
+// complete adds rains and given amounts to campaigns.
+func (r *campaignRows) complete(ctx context.Context, q sqldb.Querier,
+	list []rain.Campaign) ([]*rain.Campaign, error) {
 	found, byID := make([]*rain.Campaign, len(list)), map[string]*rain.Campaign{}
 	for i := range list {
 		found[i], byID[list[i].ID] = &list[i], &list[i]
@@ -137,10 +140,7 @@ func (r *campaignRows) read(ctx context.Context, q sqldb.Querier, where string,
 	}
 	for _, c := range found {
 		if c.Split == rain.List {
-			c.Amounts, err = r.givenAmounts(ctx, q, c.ID)
-			if bad := (*badAmountsError)(nil); errors.As(err, &bad) {
-				c.Fault = bad.Error()
-			} else if err != nil {
+			if err := r.readAmounts(ctx, q, c); err != nil {
 				return nil, err
 			}
 		}
@@ -151,56 +151,22 @@ func (r *campaignRows) read(ctx context.Context, q sqldb.Querier, where string,
 	return found, nil
 }
 
-// badAmountsError reports stored amounts that are not valid JSON.
-type badAmountsError struct{ cause error }
-
-func (e *badAmountsError) Error() string { return "amounts: " + e.cause.Error() }
-
-// givenAmounts are the amounts of a campaign with the split "list". They are read once: they never change, and every
-// node looks at its live campaigns every few seconds.
-func (r *campaignRows) givenAmounts(ctx context.Context, q sqldb.Querier, campaign string) ([]rain.Money, error) {
-	r.mu.Lock()
-	amounts, ok := r.amounts[campaign]
-	r.mu.Unlock()
-	if ok {
-		return amounts, nil
+// readAmounts reads the amounts of a campaign with the split "list", once: they never change, and every node reads its
+// live campaigns every few seconds.
+func (r *campaignRows) readAmounts(ctx context.Context, q sqldb.Querier, c *rain.Campaign) error {
+	if known, ok := r.amounts.Load(c.ID); ok {
+		c.Amounts, _ = known.([]rain.Money)
+		return nil
 	}
 	var text []byte
-	found, err := q.First(ctx, []any{&text}, "SELECT amounts FROM campaign_amounts WHERE campaign_id = ?", campaign)
-	if err != nil {
-		return nil, fmt.Errorf("amounts of campaign %s: %w", campaign, err)
+	found, err := q.First(ctx, []any{&text}, "SELECT amounts FROM campaign_amounts WHERE campaign_id = ?", c.ID)
+	if err != nil || !found {
+		return sqldb.Wrap(err, "amounts of campaign %s", c.ID)
 	}
-	if !found {
-		return nil, nil
+	if err := json.Unmarshal(text, &c.Amounts); err != nil {
+		c.Amounts, c.Fault = nil, "amounts: "+err.Error()
+		return nil
 	}
-	if err := json.Unmarshal(text, &amounts); err != nil {
-		return nil, &badAmountsError{err}
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.amounts[campaign] = amounts
-	return amounts, nil
-}
-
-// forgetAmountsOf drops the amounts of a campaign, so that they are read again.
-func (r *campaignRows) forgetAmountsOf(campaign string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.amounts, campaign)
-}
-
-// forgetAmounts drops the amounts of campaigns that are not live any more.
-func (r *campaignRows) forgetAmounts(live []*rain.Campaign) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.amounts) == 0 {
-		return
-	}
-	still := make(map[string][]rain.Money, len(r.amounts))
-	for _, c := range live {
-		if a, ok := r.amounts[c.ID]; ok {
-			still[c.ID] = a
-		}
-	}
-	r.amounts = still
+	r.amounts.Store(c.ID, c.Amounts)
+	return nil
 }

@@ -109,15 +109,12 @@ func (s *Campaigns) Campaign(ctx context.Context, id string) (*rain.Campaign, er
 // CampaignAsStored reads a campaign with its amounts from the database. If its row is invalid, the campaign has a
 // Fault. It fails with ErrUnknownCampaign if there is none.
 func (s *Campaigns) CampaignAsStored(ctx context.Context, id string) (*rain.Campaign, error) {
-	s.rows.forgetAmountsOf(id)
+	s.rows.amounts.Delete(id)
 	found, err := s.campaigns(ctx, "WHERE id = ?", id)
-	if err == nil && len(found) == 0 {
-		return nil, fmt.Errorf("%q: %w", id, posting.ErrUnknownCampaign)
+	if err == nil && len(found) > 0 {
+		return found[0], nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	return found[0], nil
+	return one(found, id, err)
 }
 
 // campaigns reads campaigns and rains in one snapshot, so that revision and rains agree.
@@ -137,7 +134,16 @@ func (s *Campaigns) Live(ctx context.Context) ([]*rain.Campaign, error) {
 		return nil, err
 	}
 	live = slices.DeleteFunc(live, func(c *rain.Campaign) bool { return c.Fault != "" })
-	s.rows.forgetAmounts(live)
+	ids := map[any]bool{}
+	for _, c := range live {
+		ids[c.ID] = true
+	}
+	s.rows.amounts.Range(func(id, _ any) bool {
+		if !ids[id] {
+			s.rows.amounts.Delete(id)
+		}
+		return true
+	})
 	return live, nil
 }
 
@@ -190,7 +196,6 @@ func (s *Campaigns) update(ctx context.Context, id string,
 	return updated, nil
 }
 
-// saveCampaign writes the differences, and raises after's revision if there are any.
 func saveCampaign(ctx context.Context, tx *sqldb.Tx, before, after *rain.Campaign) error {
 	if len(after.Rains) < len(before.Rains) {
 		return fmt.Errorf("update campaign %s: a rain is missing: %w", before.ID, ErrImmutable)
@@ -223,7 +228,6 @@ func saveCampaign(ctx context.Context, tx *sqldb.Tx, before, after *rain.Campaig
 	return RainTable.Insert(ctx, tx, sqldb.Merge{Key: columns[:2], Set: columns[2:]}, rains...)
 }
 
-// campaignState is a campaign as the audit records it.
 func campaignState(c *rain.Campaign) change {
 	state := map[string]any{"status": c.Status, "revision": c.Revision, "expires_at": c.ExpiresAt,
 		"rains": len(c.Rains)}

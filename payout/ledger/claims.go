@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/booking"
@@ -105,27 +106,41 @@ var listedClaims = []struct {
 }{{StateSettled, payoutClaim}, {StateGranted, heldClaim}, {StateDead, confirmedClaim}, {StateDead, deadClaim}}
 
 func (s *Claims) campaignClaims(ctx context.Context, q ClaimQuery) ([]Claim, string, error) {
-	after, err := numberCursor(q.After, -1)
-	if err != nil {
-		return nil, "", err
+	after := int64(-1)
+	if q.After != "" {
+		var err error
+		if after, err = strconv.ParseInt(q.After, 10, 64); err != nil {
+			return nil, "", ErrBadCursor
+		}
 	}
-	list := []Claim{}
+	list, more, err := q.page(func(table string) ([]Claim, error) { return s.claimsFrom(ctx, table, q, after) },
+		func(a, b Claim) int { return a.Packet - b.Packet })
+	if err != nil || !more {
+		return list, "", err
+	}
+	return list, strconv.Itoa(list[len(list)-1].Packet), nil
+}
+
+// page returns the first claims of all tables, in an order, and whether more follow. It does not split equal claims.
+func (q ClaimQuery) page(read func(table string) ([]Claim, error),
+	order func(a, b Claim) int) (list []Claim, more bool, err error) {
+	list = []Claim{}
 	for _, table := range listedClaims {
 		if !q.Only.wantsState(table.state) {
 			continue
 		}
-		found, err := s.claimsFrom(ctx, table.query, q, after)
+		found, err := read(table.query)
 		if err != nil {
-			return nil, "", err
+			return nil, false, err
 		}
 		list = append(list, found...)
 	}
-	slices.SortStableFunc(list, func(a, b Claim) int { return a.Packet - b.Packet })
-	n := pageEnd(list, q.Limit, func(a, b Claim) bool { return a.Packet == b.Packet })
-	if n == len(list) {
-		return list, "", nil
+	slices.SortStableFunc(list, order)
+	n := min(q.Limit, len(list))
+	for n > 0 && n < len(list) && order(list[n-1], list[n]) == 0 {
+		n++
 	}
-	return list[:n], strconv.Itoa(list[n-1].Packet), nil
+	return list[:n], n < len(list), nil
 }
 
 // claimsFrom reads one table for a page. For a player or a packet it reads all rows. With a page's order the database
@@ -176,9 +191,10 @@ func (s *Claims) userClaims(ctx context.Context, q ClaimQuery) ([]Claim, string,
 		args = append(args, q.Campaign)
 	}
 	if q.After != "" {
-		at, claim, ok := cutCursor(q.After)
-		campaign, packet, err := rain.ParseClaimID(claim)
-		if !ok || err != nil {
+		head, claim, _ := strings.Cut(q.After, "-")
+		at, err := strconv.ParseInt(head, 10, 64)
+		campaign, packet, err2 := rain.ParseClaimID(claim)
+		if err != nil || err2 != nil {
 			return nil, "", ErrBadCursor
 		}
 		where += "AND won_at <= ? AND (won_at < ? OR campaign_id < ? OR (campaign_id = ? AND packet < ?)) "
@@ -186,20 +202,13 @@ func (s *Claims) userClaims(ctx context.Context, q ClaimQuery) ([]Claim, string,
 	}
 	where += "ORDER BY won_at DESC, campaign_id DESC, packet DESC LIMIT ?"
 	args = append(args, q.Limit+1)
-	list := []Claim{}
-	for _, table := range listedClaims {
-		some, err := s.readClaims(ctx, table.query+where, args...)
-		if err != nil {
-			return nil, "", err
-		}
-		list = append(list, some...)
+	list, more, err := q.page(func(table string) ([]Claim, error) { return s.readClaims(ctx, table+where, args...) },
+		newestFirst)
+	if err != nil || !more {
+		return list, "", err
 	}
-	slices.SortStableFunc(list, newestFirst)
-	n := pageEnd(list, q.Limit, func(a, b Claim) bool { return newestFirst(a, b) == 0 })
-	if n == len(list) {
-		return list, "", nil
-	}
-	return list[:n], joinCursor(list[n-1].WonAt, list[n-1].Claim), nil
+	last := list[len(list)-1]
+	return list, fmt.Sprintf("%d-%s", last.WonAt, last.Claim), nil
 }
 
 // newestFirst has the database's order of a player's claims.
@@ -217,19 +226,6 @@ func (s *Claims) readClaims(ctx context.Context, query string, args ...any) ([]C
 	return sqldb.List(ctx, s.db, scanClaim, query, args...)
 }
 
-// pageEnd returns the length of a page of about limit rows. It does not split equal rows.
-func pageEnd(list []Claim, limit int, same func(a, b Claim) bool) int {
-	if len(list) <= limit {
-		return len(list)
-	}
-	n := limit
-	for n < len(list) && same(list[n-1], list[n]) {
-		n++
-	}
-	return n
-}
-
-// eachPage is the page size of EachClaim.
 const eachPage = 1000
 
 // EachClaim calls yield for every selected claim of a campaign, in the order of the packets. It stops at yield's

@@ -1,10 +1,9 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
-	"fmt"
-	"strconv"
-	"strings"
+	"slices"
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/booking"
@@ -66,19 +65,11 @@ func (s *Campaigns) ofUnknownAmount(ctx context.Context, tx *sqldb.Tx, campaign 
 	return sum, nil
 }
 
-// Paid returns the number of a campaign's paid packets, and their amount. Both are 0 for an unknown campaign.
-func (s *Campaigns) Paid(ctx context.Context, campaign string) (packets int64, amount rain.Money, err error) {
-	_, err = s.db.First(ctx, []any{&packets, (*int64)(&amount)},
-		"SELECT paid, amount_paid FROM campaign_tally WHERE campaign_id = ?", campaign)
-	return packets, amount, sqldb.Wrap(err, "read the payouts of campaign %s", campaign)
-}
-
-// GivenBack returns the number of packets that a campaign returned to its sponsor, and their amount. Both are 0 for
-// an unknown campaign.
-func (s *Campaigns) GivenBack(ctx context.Context, campaign string) (packets int64, amount rain.Money, err error) {
-	_, err = s.db.First(ctx, []any{&packets, (*int64)(&amount)},
-		"SELECT reclaimed, amount_reclaimed FROM campaign_tally WHERE campaign_id = ?", campaign)
-	return packets, amount, sqldb.Wrap(err, "read the reclaims of campaign %s", campaign)
+// Totals returns a campaign's paid and returned packets and amounts; they are 0 for an unknown campaign.
+func (s *Campaigns) Totals(ctx context.Context, campaign string) (t posting.Totals, err error) {
+	_, err = s.db.First(ctx, []any{&t.Paid, &t.AmountPaid, &t.Reclaimed, &t.AmountReclaimed},
+		"SELECT paid, amount_paid, reclaimed, amount_reclaimed FROM campaign_tally WHERE campaign_id = ?", campaign)
+	return t, sqldb.Wrap(err, "read the totals of campaign %s", campaign)
 }
 
 // DueCampaign is a campaign that the reclaimer must end: it is expired and not closed, or closed and not drained.
@@ -88,52 +79,18 @@ type DueCampaign struct {
 	ExpiresAt int64
 }
 
-// dueOrder is the order of Due: expired campaigns that still pay out come first.
-var dueOrder = []rain.Status{rain.Open, rain.Paused, rain.Loading, rain.Closed}
+var dueTable = sqldb.NewTable("campaign", func(d *DueCampaign) []any {
+	return []any{"id", &d.ID, "status", &d.Status, "expires_at", &d.ExpiresAt}
+})
 
-// Due lists campaigns that are due at now, page by page, so that memory is bounded. "" is the first cursor. next is
-// "" on the last page. A campaign that is closed meanwhile may be listed again.
-func (s *Campaigns) Due(ctx context.Context, now int64, after string,
-	limit int) (list []DueCampaign, next string, err error) {
-	status, at, id, err := cutDue(after)
-	if err != nil {
-		return nil, "", err
-	}
-	for ; status < len(dueOrder) && len(list) < limit; status, at, id = status+1, -1, "" {
-		until := now
-		if dueOrder[status] == rain.Closed {
-			until = 1<<63 - 1 // at any expiry
+// Due lists the campaigns that are due at now. Expired campaigns that still pay out come first, each group by expiry.
+func (s *Campaigns) Due(ctx context.Context, now int64) ([]DueCampaign, error) {
+	list, err := dueTable.List(ctx, s.db, "WHERE drained = 0 AND (status = 'closed' OR expires_at <= ?)", now)
+	slices.SortFunc(list, func(a, b DueCampaign) int {
+		if aEnds, bEnds := a.Status == rain.Closed, b.Status == rain.Closed; aEnds != bEnds {
+			return map[bool]int{true: 1, false: -1}[aEnds]
 		}
-		// The order of the index campaign_due: no sorting, and only due rows are read.
-		err := s.db.Each(ctx, func(scan sqldb.Scan) error {
-			c := DueCampaign{Status: dueOrder[status]}
-			err := scan(&c.ID, &c.ExpiresAt)
-			list = append(list, c)
-			next = strconv.Itoa(status) + "-" + joinCursor(c.ExpiresAt, c.ID)
-			return err
-		}, "SELECT id, expires_at FROM campaign WHERE drained = 0 AND status = ? AND expires_at <= ? "+
-			"AND expires_at >= ? AND (expires_at > ? OR id > ?) "+
-			"ORDER BY expires_at, id LIMIT ?", string(dueOrder[status]), until, at, at, id, limit-len(list))
-		if err != nil {
-			return nil, "", fmt.Errorf("find due campaigns: %w", err)
-		}
-	}
-	if len(list) < limit {
-		next = ""
-	}
-	return list, next, nil
-}
-
-// cutDue reads a cursor of Due: the index in dueOrder, and the last campaign listed.
-func cutDue(cursor string) (status int, at int64, id string, err error) {
-	if cursor == "" {
-		return 0, -1, "", nil
-	}
-	head, rest, _ := strings.Cut(cursor, "-")
-	status, err = strconv.Atoi(head)
-	at, id, ok := cutCursor(rest)
-	if err != nil || !ok || status < 0 || status >= len(dueOrder) {
-		return 0, 0, "", ErrBadCursor
-	}
-	return status, at, id, nil
+		return cmp.Or(cmp.Compare(a.ExpiresAt, b.ExpiresAt), cmp.Compare(a.ID, b.ID))
+	})
+	return list, sqldb.Wrap(err, "find due campaigns")
 }

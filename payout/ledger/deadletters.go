@@ -2,7 +2,9 @@ package ledger
 
 import (
 	"context"
-	"strconv"
+	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -34,13 +36,9 @@ func (s *DeadLetters) Register(r prometheus.Registerer) error { return r.Registe
 // ListDeadLetters lists the open dead letters, the oldest first. "" is the first cursor. next is "" on the last page.
 func (s *DeadLetters) ListDeadLetters(ctx context.Context, cursor string,
 	limit int) (list []posting.DeadLetter, next string, err error) {
-	after, err := numberCursor(cursor, 0)
-	if err != nil {
-		return nil, "", err
-	}
-	list, next, err = posting.LetterTable.ListPage(ctx, s.db, limit, func(d posting.DeadLetter) string {
-		return strconv.FormatInt(d.ID, 10)
-	}, "WHERE resolved_at = 0 AND id > ? ORDER BY id", after)
+	var where sqldb.Where
+	where.And("resolved_at = 0")
+	list, next, err = posting.LetterTable.ListPage(ctx, s.db, where, "id", cursor, limit)
 	return list, next, sqldb.Wrap(err, "list dead letters")
 }
 
@@ -81,4 +79,65 @@ func (s *DeadLetters) resolvePaid(ctx context.Context) (n int64, err error) {
 		return err
 	})
 	return n, err
+}
+
+// Dismissed is the result of dismissing the dead letters of a claim.
+type Dismissed struct {
+	Letters   int        // dismissed ones
+	Reclaimed rain.Money // money that returned to the sponsor
+	Kept      []string   // the reasons why others of the claim were not dismissed
+}
+
+// ErrNotDismissed means that a dead letter may still be payable. The wrapping error says why.
+var ErrNotDismissed = errors.New("the dead letter is not dismissed")
+
+// stateDismissed is the state of a dismissed dead letter in the audit log.
+const stateDismissed ClaimState = "dismissed"
+
+// dismissLetters dismisses dead letters of a claim, each in its own transaction. Their money returns to the sponsor.
+// [posting.Poster.DismissLetter] says which are refused. It fails with ErrNotDismissed if none was dismissed.
+func (s *DeadLetters) dismissLetters(ctx context.Context, claim string, ids []int64,
+	why string) (d Dismissed, err error) {
+	for _, id := range ids {
+		if err := s.dismissLetter(ctx, id, why, &d); err != nil {
+			return d, err
+		}
+	}
+	if d.Letters > 0 {
+		return d, nil
+	}
+	if err = ErrUnknownClaim; len(d.Kept) > 0 {
+		err = fmt.Errorf("%w: %s", ErrNotDismissed, strings.Join(d.Kept, "; "))
+	}
+	return d, fmt.Errorf("%q: %w", claim, err)
+}
+
+// dismissLetter dismisses one dead letter, and adds the result to sum. It ignores one that is not open.
+func (s *DeadLetters) dismissLetter(ctx context.Context, id int64, why string, sum *Dismissed) error {
+	var found bool
+	var given rain.Money
+	err := s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		d, waits, err := posting.LetterTable.Find(ctx, tx, "WHERE id = ? AND resolved_at = 0"+tx.ForUpdate(), id)
+		if found = waits; err != nil || !found {
+			return err
+		}
+		if given, err = s.poster.DismissLetter(ctx, tx, d, why); err != nil {
+			return err
+		}
+		is := letterState(d, stateDismissed)
+		is.state["reclaimed"] = given
+		return auditChange(ctx, tx, s.clock(), letterState(d, StateDead), is)
+	})
+	if refusal, ok := errors.AsType[posting.NotDismissedError](err); ok {
+		sum.Kept = append(sum.Kept, string(refusal))
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("dismiss dead letter %d: %w", id, err)
+	}
+	if found {
+		sum.Letters++
+		sum.Reclaimed += given
+	}
+	return nil
 }

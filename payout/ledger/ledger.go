@@ -2,8 +2,6 @@ package ledger
 
 import (
 	"errors"
-	"strconv"
-	"strings"
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/chain"
@@ -40,7 +38,7 @@ type Ledger struct {
 // New makes a ledger of a migrated database. clock gives the times that are written to it. amounts caches campaigns'
 // amounts, shared with the rest of the process. Load the seals before the first posting.
 func New(db *sqldb.DB, clock rain.Clock, amounts *rain.AmountsCache) *Ledger {
-	rows := &campaignRows{amounts: map[string][]rain.Money{}}
+	rows := &campaignRows{}
 	seals := posting.NewSeals(db, clock)
 	poster := posting.NewPoster(db, clock, rows, amounts, seals)
 	withdrawals := &Withdrawals{db: db, clock: clock}
@@ -71,36 +69,6 @@ func New(db *sqldb.DB, clock rain.Clock, amounts *rain.AmountsCache) *Ledger {
 	}
 }
 
-// A cursor of a list by time is the time and the id of the last row of the page: "1763712000000-c1".
-
-func joinCursor(at int64, id string) string { return strconv.FormatInt(at, 10) + "-" + id }
-
-func cutCursor(cursor string) (at int64, id string, ok bool) {
-	head, id, ok := strings.Cut(cursor, "-")
-	at, err := strconv.ParseInt(head, 10, 64)
-	return at, id, ok && err == nil && id != ""
-}
-
-// page returns the first limit rows of a list with one extra row, and the cursor of the next page, "" on the last.
-func page[T any](list []T, limit int, cursor func(last T) string) (first []T, next string) {
-	if len(list) <= limit {
-		return list, ""
-	}
-	return list[:limit], cursor(list[limit-1])
-}
-
-// numberCursor reads the cursor of a list that is ordered by a number. "" is start.
-func numberCursor(cursor string, start int64) (int64, error) {
-	if cursor == "" {
-		return start, nil
-	}
-	n, err := strconv.ParseInt(cursor, 10, 64)
-	if err != nil || n < 0 {
-		return 0, ErrBadCursor
-	}
-	return n, nil
-}
-
 // Errors of the ledger. Errors of the database are wrapped unchanged.
 var (
 	ErrInvalidAmount     = errors.New("an amount is 1 minor unit to rain.MaxBudget")
@@ -115,7 +83,7 @@ var (
 	ErrUnchanged          = errors.New("the same was done before")
 	ErrUnknownClaim       = errors.New("no dead letter for this claim")
 	ErrStillDead          = errors.New("the dead letter still cannot be posted")
-	ErrBadCursor          = errors.New("the cursor is not one that a list has given")
+	ErrBadCursor          = sqldb.ErrBadCursor
 	ErrIdempotencyBusy    = errors.New("a request with this idempotency key is in progress")
 	ErrIdempotencyUnequal = errors.New("the idempotency key was used with another body")
 )

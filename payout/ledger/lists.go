@@ -56,7 +56,6 @@ func (s *Lists) Create(ctx context.Context, name string, kind standing.ListKind,
 
 func listError(name string, err error) error { return sqldb.Wrap(err, "the list %q", name) }
 
-// listState is a list as the audit records it.
 func listState(l standing.List) change {
 	return change{"list:" + l.Name, map[string]any{"kind": l.Kind, "purpose": l.Purpose, "members": l.Members,
 		"revision": l.Revision}}
@@ -75,8 +74,7 @@ func readList(ctx context.Context, q sqldb.Querier, name, lock string) (standing
 // ListLists lists all lists in the order of their names. "" is the first cursor. next is "" on the last page.
 func (s *Lists) ListLists(ctx context.Context, after string, limit int) (list []standing.List, next string,
 	err error) {
-	list, next, err = standing.ListTable.ListPage(ctx, s.db, limit, func(l standing.List) string { return l.Name },
-		"WHERE name > ? ORDER BY name", after)
+	list, next, err = standing.ListTable.ListPage(ctx, s.db, sqldb.Where{}, "name", after, limit)
 	return list, next, sqldb.Wrap(err, "list the lists of players")
 }
 
@@ -99,8 +97,9 @@ var memberTable = sqldb.NewTable("list_member", func(m *ListMember) []any {
 // Members lists the members of a list, in the order of their ids.
 func (s *Lists) Members(ctx context.Context, name, after string, limit int) (list []ListMember, next string,
 	err error) {
-	list, next, err = memberTable.ListPage(ctx, s.db, limit, func(m ListMember) string { return m.Who },
-		"WHERE list_name = ? AND who > ? AND removed_at = 0 ORDER BY who", name, after)
+	var where sqldb.Where
+	where.And("list_name = ? AND removed_at = 0", name)
+	list, next, err = memberTable.ListPage(ctx, s.db, where, "who", after, limit)
 	return list, next, listError(name, err)
 }
 
@@ -174,24 +173,20 @@ func putMembers(ctx context.Context, tx *sqldb.Tx, l *standing.List, who []strin
 	if err != nil {
 		return err
 	}
-	var fresh, known [][]any
-	for _, one := range who {
-		values := []any{l.Name, one, now, 0, l.Revision}
-		if _, is := on[one]; is {
-			known = append(known, values)
-		} else {
-			fresh = append(fresh, values)
+	rows := make([][]any, len(who))
+	for i, one := range who {
+		added, is := on[one]
+		if !is {
+			added = now
+			l.Members++
 		}
+		rows[i] = []any{l.Name, one, added, 0, l.Revision}
 	}
-	columns, key := []string{"list_name", "who", "added_at", "removed_at", "mark"}, []string{"list_name", "who"}
-	err = tx.Insert(ctx, "list_member", columns, fresh, sqldb.Merge{Key: key, Set: columns[2:]})
+	columns := []string{"list_name", "who", "added_at", "removed_at", "mark"}
+	err = tx.Insert(ctx, "list_member", columns, rows, sqldb.Merge{Key: columns[:2], Set: columns[2:]})
 	if err != nil {
 		return err
 	}
-	if err := tx.Insert(ctx, "list_member", columns, known, sqldb.Merge{Key: key, Set: columns[4:]}); err != nil {
-		return err
-	}
-	l.Members += int64(len(fresh))
 	if l.Kind == standing.KindAddresses && l.Members > MaxNetworks {
 		return rain.Invalid{{Field: "members", Message: fmt.Sprintf("a list has at most %d networks", MaxNetworks)}}
 	}

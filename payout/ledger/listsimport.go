@@ -91,17 +91,9 @@ func (s *Lists) Delete(ctx context.Context, name string) error {
 	}
 	begun := l.Revision
 	for left := true; left && err == nil; {
-		_, err = s.step(ctx, name, begun, func(ctx context.Context, tx *sqldb.Tx, l *standing.List) error {
-			var who []string
-			err := tx.Each(ctx, func(scan sqldb.Scan) error {
-				var one string
-				var removed int64
-				err := scan(&one, &removed)
-				if who = append(who, one); removed == 0 {
-					l.Members--
-				}
-				return err
-			}, "SELECT who, removed_at FROM list_member WHERE list_name = ? ORDER BY who LIMIT ?", name, sqldb.Chunk)
+		_, err = s.step(ctx, name, begun, func(ctx context.Context, tx *sqldb.Tx, _ *standing.List) error {
+			who, err := sqldb.Column[string](ctx, tx, "SELECT who FROM list_member WHERE list_name = ? ORDER BY who "+
+				"LIMIT ?", name, sqldb.Chunk)
 			left = len(who) == sqldb.Chunk
 			if err == nil {
 				_, err = sqldb.ExecIn(ctx, tx, "DELETE FROM list_member WHERE list_name = ? AND who IN", who, name)
@@ -124,7 +116,6 @@ func (s *Lists) Delete(ctx context.Context, name string) error {
 	return nil
 }
 
-// unused fails if a campaign that is not over uses a list.
 func unused(ctx context.Context, tx *sqldb.Tx, name string) error {
 	var campaign string
 	used, err := tx.First(ctx, []any{&campaign}, "SELECT id FROM campaign WHERE players_list = ? AND drained = 0 "+

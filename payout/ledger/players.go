@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"unicode"
-	"unicode/utf16"
-	"unicode/utf8"
+	"strings"
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/booking"
@@ -32,7 +30,9 @@ func (s *Players) ListPlayers(ctx context.Context, prefix, after string,
 	if err != nil {
 		return nil, "", fmt.Errorf("list players: %w", err)
 	}
-	users, next = page(users, limit, func(last string) string { return last })
+	if len(users) > limit {
+		users, next = users[:limit], users[limit-1]
+	}
 	balances, err := booking.UserBalances(ctx, s.db, users)
 	if err != nil {
 		return nil, "", err
@@ -47,7 +47,6 @@ func (s *Players) ListPlayers(ctx context.Context, prefix, after string,
 	return list, next, nil
 }
 
-// begin returns the first ids with a prefix, after another id.
 func (s *Players) begin(ctx context.Context, prefix, after string, limit int) (users []string, err error) {
 	for _, in := range []struct{ query, column, before string }{
 		{"SELECT account_id FROM balance", "account_id", userPrefix},
@@ -56,37 +55,20 @@ func (s *Players) begin(ctx context.Context, prefix, after string, limit int) (u
 		{"SELECT DISTINCT user_id FROM verdict", "user_id", ""},
 	} {
 		from := in.before + prefix
-		where, args := " WHERE "+in.column+" > ? AND "+in.column+" >= ?", []any{in.before + after, from}
-		if end := beyond(from); end != "" {
-			where, args = where+" AND "+in.column+" < ?", append(args, end)
-		}
-		found, err := sqldb.Column[string](ctx, s.db, in.query+where+" ORDER BY "+in.column+" LIMIT ?",
-			append(args, limit)...)
+		found, err := sqldb.Column[string](ctx, s.db, in.query+" WHERE "+in.column+" > ? AND "+in.column+
+			" >= ? ORDER BY "+in.column+" LIMIT ?", in.before+after, from, limit)
 		if err != nil {
 			return nil, err
 		}
 		for _, id := range found {
-			users = append(users, id[len(in.before):])
+			if strings.HasPrefix(id, from) { // they come first
+				users = append(users, id[len(in.before):])
+			}
 		}
 	}
 	slices.Sort(users)
 	users = slices.Compact(users)
 	return users[:min(len(users), limit)], nil
-}
-
-// beyond returns the least text after all texts with a prefix, or "" if there is none.
-func beyond(prefix string) string {
-	for prefix != "" {
-		last, size := utf8.DecodeLastRuneInString(prefix)
-		prefix = prefix[:len(prefix)-size]
-		if last++; utf16.IsSurrogate(last) {
-			last = 0xE000 // the first code point after the surrogates
-		}
-		if last <= unicode.MaxRune {
-			return prefix + string(last)
-		}
-	}
-	return ""
 }
 
 // The prefixes of players' account ids.
@@ -95,7 +77,6 @@ var (
 	heldPrefix = booking.HeldAccount("").ID()
 )
 
-// banned returns the banned ones among players.
 func (s *Players) banned(ctx context.Context, users []string) (map[string]bool, error) {
 	newest, banned := map[string]int64{}, map[string]bool{}
 	err := sqldb.EachIn(ctx, s.db, func(scan sqldb.Scan) error {
@@ -111,7 +92,6 @@ func (s *Players) banned(ctx context.Context, users []string) (map[string]bool, 
 	return banned, err
 }
 
-// mostVerdicts is the number of listed verdicts about one player.
 const mostVerdicts = 20
 
 // VerdictsOf returns a player's verdicts, the newest first.

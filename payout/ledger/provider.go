@@ -9,10 +9,9 @@ import (
 	"redrain/payout/ledger/booking"
 )
 
-// The receiver of withdrawals must be confirmed before any withdrawal is bound to it. The first one is confirmed
-// automatically. A person confirms each later one, if operators have names. Until then unsent withdrawals wait, and
-// sent ones stay with their receivers. The confirmed receiver is the newest audit record with the action of
-// [ActProvider].
+// A receiver of withdrawals must be confirmed before any is bound to it: the first one automatically, later ones by a
+// person, if operators have names. Until then unsent withdrawals wait, and sent ones stay with their receivers. The
+// confirmed receiver is the newest audit record with the action of [ActProvider].
 
 // maxTarget is the length limit of an order's or audit record's target, in bytes.
 const maxTarget = 200
@@ -82,12 +81,6 @@ func (s *Approvals) StartProvider(ctx context.Context, receiver string, named bo
 		return ProviderStart{}, fmt.Errorf("confirm the receiver of withdrawals: %w", err)
 	}
 	return p, nil
-}
-
-// readProvider reads the confirmed receiver: if it changes, an order is outdated.
-func readProvider(ctx context.Context, q sqldb.Querier) (targetState, error) {
-	is, err := confirmedProvider(ctx, q)
-	return targetState{seen: strconv.FormatInt(is.line, 10)}, err
 }
 
 // confirmProvider writes the audit record that confirms a receiver.

@@ -12,10 +12,8 @@ import (
 )
 
 // Restores are the times at which the database was restored from a backup. Wins after the backup come back from the
-// stream. Payments of withdrawals after the backup do not, and the players' balances still have that money. So
-// withdrawals are held after a restore, until an operator has entered these payments and ends it.
-//
-// A restore is two audit records, its beginning and its end. Both are in the hash chain, so a removal is detected.
+// stream; payments of withdrawals do not, and the players' balances still have that money. So withdrawals are held
+// until an operator has entered these payments. A restore is two audit records, its beginning and its end.
 type Restores struct {
 	db          *sqldb.DB
 	clock       rain.Clock

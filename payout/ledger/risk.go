@@ -62,7 +62,6 @@ func saidAgain(was, v standing.Verdict, by string) bool {
 	return was.By == by && was.Act == v.Act && was.Score >= v.Score && (by != ByService || was.Reasons == v.Reasons)
 }
 
-// machine reports whether the source of a verdict is automatic.
 func machine(by string) bool { return by == ByRules || by == ByService }
 
 func newestVerdict(ctx context.Context, q sqldb.Querier, user string) (v standing.Verdict, found bool, err error) {
@@ -82,23 +81,29 @@ func (s *Risk) Refresh(ctx context.Context, l *standing.Verdicts) ([]standing.Ve
 
 // Trust lets players take part and be paid again, whatever rules and other systems decide later. Held wins stay held.
 func (s *Risk) Trust(ctx context.Context, users []string, by Person) error {
-	by = by.stored()
-	reasons := standing.EncodeReasons([]standing.Reason{{Rule: "person", Sentence: "released: " + by.Reason}})
-	given := make([]standing.Verdict, len(users))
 	for i, user := range users {
 		if err := rain.CheckUser(user); err != nil {
 			return rain.Invalid{{Field: fmt.Sprintf("users[%d]", i), Message: err.Error()}}
 		}
-		given[i] = standing.Verdict{User: user, Act: standing.Allow, Reasons: reasons}
 	}
 	return s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
-		fresh, err := s.Give(sqldb.Joined(ctx, s.db, tx), "operator:"+by.Name, given...)
+		fresh, err := s.allow(sqldb.Joined(ctx, s.db, tx), users, by.stored(), "released: ")
 		if err != nil || fresh == 0 {
 			return err
 		}
 		return auditChange(ctx, tx, s.clock(), change{}, change{"user:" + users[0], map[string]any{
 			"verdict": string(standing.Allow), "players": len(users)}})
 	})
+}
+
+// allow gives players a person's verdict that allows them.
+func (s *Risk) allow(ctx context.Context, users []string, by Person, why string) (fresh int, err error) {
+	reasons := standing.EncodeReasons([]standing.Reason{{Rule: "person", Sentence: why + by.Reason}})
+	given := make([]standing.Verdict, len(users))
+	for i, user := range users {
+		given[i] = standing.Verdict{User: user, Act: standing.Allow, Reasons: reasons}
+	}
+	return s.Give(ctx, "operator:"+by.Name, given...)
 }
 
 // HeldState is the state of a held win.
@@ -148,24 +153,15 @@ type HeldQuery struct {
 
 // ListHeld lists held wins. next is "" on the last page.
 func (s *Risk) ListHeld(ctx context.Context, q HeldQuery) (list []Held, next string, err error) {
-	where, args := "WHERE state = ? ", []any{string(q.State)}
+	var where sqldb.Where
+	where.And("state = ?", string(q.State))
 	switch {
 	case q.User != "":
-		where, args = where+"AND user_id = ? ", append(args, q.User)
+		where.And("user_id = ?", q.User)
 	case q.Campaign != "":
-		where, args = where+"AND campaign_id = ? ", append(args, q.Campaign)
+		where.And("campaign_id = ?", q.Campaign)
 	}
-	if q.After != "" {
-		at, claim, ok := cutCursor(q.After)
-		if !ok {
-			return nil, "", ErrBadCursor
-		}
-		where += "AND held_at >= ? AND (held_at > ? OR claim > ?) "
-		args = append(args, at, at, claim)
-	}
-	list, next, err = heldTable.ListPage(ctx, s.db, q.Limit, func(h Held) string {
-		return joinCursor(h.HeldAt, h.Claim)
-	}, where+"ORDER BY held_at, claim", args...)
+	list, next, err = heldTable.ListPage(ctx, s.db, where, "held_at, claim", q.After, q.Limit)
 	return list, next, sqldb.Wrap(err, "list held wins")
 }
 

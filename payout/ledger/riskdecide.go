@@ -12,7 +12,6 @@ import (
 	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/chain"
 	"redrain/payout/ledger/posting"
-	"redrain/payout/ledger/standing"
 	"redrain/rain"
 )
 
@@ -56,7 +55,14 @@ func (s *Risk) decide(ctx context.Context, claims []string, to HeldState, by Per
 		}
 		slices.SortFunc(d.Wins, func(a, b Held) int { return cmp.Compare(a.Claim, b.Claim) })
 		now := s.clock()
-		open := d.open(to, by, now)
+		var open []*Held
+		var sum rain.Money
+		for i := range d.Wins {
+			if h := &d.Wins[i]; h.State == HeldOpen {
+				h.State, h.By, h.Decision, h.DecidedAt = to, by.Name, by.Reason, now
+				open, sum = append(open, h), sum+h.Amount
+			}
+		}
 		if len(open) == 0 {
 			return nil
 		}
@@ -75,7 +81,7 @@ func (s *Risk) decide(ctx context.Context, claims []string, to HeldState, by Per
 		}
 		err = auditChange(ctx, tx, now, change{"", map[string]any{"state": string(HeldOpen)}},
 			change{"held:" + open[0].Claim, map[string]any{"state": string(to), "claims": len(open),
-				"amount": strconv.FormatInt(int64(total(open)), 10)}})
+				"amount": strconv.FormatInt(int64(sum), 10)}})
 		faults.Point("held.before_commit")
 		return err
 	})
@@ -84,28 +90,16 @@ func (s *Risk) decide(ctx context.Context, claims []string, to HeldState, by Per
 	}
 	faults.Point("held.after_commit")
 	if to == HeldReleased {
-		err = s.trust(ctx, d, by)
+		var users []string
+		for _, h := range d.Wins {
+			if h.State == HeldReleased && !slices.Contains(users, h.User) {
+				users = append(users, h.User)
+			}
+		}
+		_, err = s.allow(ctx, users, by, "a held win was released: ")
 		faults.Point("held.after_trust")
 	}
 	return d, err
-}
-
-// open decides the open ones among the wins.
-func (d *Decided) open(to HeldState, by Person, now int64) (open []*Held) {
-	for i := range d.Wins {
-		if h := &d.Wins[i]; h.State == HeldOpen {
-			h.State, h.By, h.Decision, h.DecidedAt = to, by.Name, by.Reason, now
-			open = append(open, h)
-		}
-	}
-	return open
-}
-
-func total(wins []*Held) (sum rain.Money) {
-	for _, h := range wins {
-		sum += h.Amount
-	}
-	return sum
 }
 
 // moveHeld makes the transaction that gives wins to their new owners. Its key names the first of them. Each is given
@@ -174,7 +168,6 @@ func (s *Risk) writeDecided(ctx context.Context, tx *sqldb.Tx, wins []*Held, to 
 	return err
 }
 
-// released returns wins as their players are notified of them.
 func released(wins []*Held, moves booking.Movements) []posting.Settlement {
 	told := make([]posting.Settlement, len(wins))
 	for i, h := range wins {
@@ -183,24 +176,4 @@ func released(wins []*Held, moves booking.Movements) []posting.Settlement {
 			Drop: h.Ticket, Amount: h.Amount, Balance: balance, WonAt: h.WonAt, New: true}
 	}
 	return told
-}
-
-// trust gives the players a verdict that allows them.
-func (s *Risk) trust(ctx context.Context, d Decided, by Person) error {
-	reasons := standing.EncodeReasons([]standing.Reason{
-		{Rule: "person", Sentence: "a held win was released: " + by.Reason},
-	})
-	known := map[string]bool{}
-	var given []standing.Verdict
-	for _, h := range d.Wins {
-		if h.State == HeldReleased && !known[h.User] {
-			known[h.User] = true
-			given = append(given, standing.Verdict{User: h.User, Act: standing.Allow, Reasons: reasons})
-		}
-	}
-	if len(given) == 0 {
-		return nil
-	}
-	_, err := s.Give(ctx, "operator:"+by.Name, given...)
-	return err
 }

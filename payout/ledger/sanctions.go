@@ -3,8 +3,6 @@ package ledger
 import (
 	"context"
 	"errors"
-	"math"
-	"strconv"
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/booking"
@@ -59,7 +57,6 @@ func banned(ctx context.Context, tx *sqldb.Tx, user string) (bool, error) {
 	return act == standing.Ban, err
 }
 
-// mostSanctions is the number of listed acts about one player.
 const mostSanctions = 100
 
 // Of returns a player's newest acts, the newest first.
@@ -72,15 +69,10 @@ func (s *Sanctions) Of(ctx context.Context, user string) ([]standing.Sanction, e
 // Bans lists the present bans, the newest first. "" is the first cursor. next is "" on the last page.
 func (s *Sanctions) Bans(ctx context.Context, cursor string,
 	limit int) (list []standing.Sanction, next string, err error) {
-	before, err := numberCursor(cursor, math.MaxInt64)
-	if err != nil {
-		return nil, "", err
-	}
-	list, next, err = standing.SanctionTable.ListPage(ctx, s.db, limit, func(g standing.Sanction) string {
-		return strconv.FormatInt(g.Number, 10)
-	}, "WHERE act = 'ban' AND number < ? AND NOT EXISTS (SELECT 1 FROM sanction later "+
-		"WHERE later.user_id = sanction.user_id AND later.number > sanction.number AND later.act <> 'disconnect') "+
-		"ORDER BY number DESC", before)
+	var where sqldb.Where
+	where.And("act = 'ban' AND NOT EXISTS (SELECT 1 FROM sanction later WHERE later.user_id = sanction.user_id " +
+		"AND later.number > sanction.number AND later.act <> 'disconnect')")
+	list, next, err = standing.SanctionTable.ListPage(ctx, s.db, where, "number DESC", cursor, limit)
 	return list, next, sqldb.Wrap(err, "list bans")
 }
 

@@ -73,7 +73,6 @@ func (s *Sponsors) Deposit(ctx context.Context, sponsor, reference string,
 	return balance, err
 }
 
-// balanceState is a sponsor's balance as the audit records it.
 func balanceState(sponsor string, balance rain.Money) change {
 	return change{target: "sponsor:" + sponsor, state: map[string]any{"balance": balance}}
 }
@@ -97,12 +96,9 @@ type Sponsor struct {
 // ListSponsors lists all sponsors with a deposit, in the order of their ids. "" is the first cursor. next is "" on
 // the last page.
 func (s *Sponsors) ListSponsors(ctx context.Context, after string, limit int) (list []Sponsor, next string, err error) {
-	if after != "" && rain.CheckSponsor(after) != nil {
-		return nil, "", ErrBadCursor
-	}
-	const beyond = booking.KindSponsor + ";" // the character after the colon: after every sponsor's account
-	list, next, err = sponsorTable.ListPage(ctx, s.db, limit, func(last Sponsor) string { return last.ID },
-		"WHERE account_id > ? AND account_id < ? ORDER BY account_id", booking.SponsorAccount(after).ID(), beyond)
+	var where sqldb.Where
+	where.And("account_id > ? AND account_id < ?", booking.SponsorAccount("").ID(), booking.KindSponsor+";")
+	list, next, err = sponsorTable.ListPage(ctx, s.db, where, "account_id", after, limit)
 	return list, next, sqldb.Wrap(err, "list sponsors")
 }
 

@@ -23,21 +23,19 @@ func (s *Statements) WithdrawalsByID(ctx context.Context, ids []string) (map[str
 	return found, sqldb.Wrap(err, "read the withdrawals of a statement")
 }
 
-// statementPage is the number of rows in one page.
 const statementPage = 1000
 
 // EachPaid calls yield for every withdrawal that was requested at since or later, and paid between from and to. Times
 // are Unix ms.
 func (s *Statements) EachPaid(ctx context.Context, since, from, to int64, yield func(Withdrawal) error) error {
-	for at, id := since, ""; ; {
-		page, err := withdrawalTable.List(ctx, s.db, "WHERE state = ? AND created_at >= ? AND "+
-			"(created_at > ? OR id > ?) AND created_at < ? ORDER BY created_at, id LIMIT ?",
-			string(WithdrawalPaid), at, at, id, to, statementPage)
+	var where sqldb.Where
+	where.And("state = ? AND created_at >= ? AND created_at < ?", string(WithdrawalPaid), since, to)
+	for cursor := ""; ; {
+		page, next, err := withdrawalTable.ListPage(ctx, s.db, where, "created_at, id", cursor, statementPage)
 		if err != nil {
 			return fmt.Errorf("read paid withdrawals: %w", err)
 		}
 		for _, w := range page {
-			at, id = w.CreatedAt, w.ID
 			if w.FinishedAt < from || w.FinishedAt >= to {
 				continue
 			}
@@ -45,7 +43,7 @@ func (s *Statements) EachPaid(ctx context.Context, since, from, to int64, yield 
 				return err
 			}
 		}
-		if len(page) < statementPage {
+		if cursor = next; next == "" {
 			return nil
 		}
 	}

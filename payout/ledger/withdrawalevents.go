@@ -2,8 +2,6 @@ package ledger
 
 import (
 	"context"
-	"crypto/rand"
-	"maps"
 	"slices"
 
 	"redrain/internal/sqldb"
@@ -25,23 +23,13 @@ var eventTable = sqldb.NewTable("withdrawal_event", func(e *WithdrawalEvent) []a
 // byRedrain is the actor of automatic events.
 const byRedrain = "redrain"
 
-// writeEvents adds to the history of withdrawals. Call it in the transaction of the change and after it, because an
+// writeEvent adds to the history of a withdrawal. Call it in the transaction of the change and after it, because an
 // event copies the receiver of the withdrawal's row.
-func writeEvents(ctx context.Context, tx *sqldb.Tx, now int64, events map[string]WithdrawalEvent) error {
-	for _, id := range slices.Sorted(maps.Keys(events)) {
-		e := events[id]
-		_, err := tx.Exec(ctx, "INSERT INTO withdrawal_event (withdrawal_id, at, state, actor, reason, receiver) "+
-			"SELECT id, ?, ?, ?, ?, receiver FROM withdrawal WHERE id = ?", now, string(e.State),
-			sqldb.Storable(e.Actor, 200), sqldb.Storable(e.Reason, posting.MaxReason), id)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func writeEvent(ctx context.Context, tx *sqldb.Tx, now int64, id string, e WithdrawalEvent) error {
-	return writeEvents(ctx, tx, now, map[string]WithdrawalEvent{id: e})
+	_, err := tx.Exec(ctx, "INSERT INTO withdrawal_event (withdrawal_id, at, state, actor, reason, receiver) "+
+		"SELECT id, ?, ?, ?, ?, receiver FROM withdrawal WHERE id = ?", now, string(e.State),
+		sqldb.Storable(e.Actor, 200), sqldb.Storable(e.Reason, posting.MaxReason), id)
+	return err
 }
 
 // maxEvents is the largest number of listed events: years of retries make a long history.
@@ -61,17 +49,6 @@ func actorOf(ctx context.Context) string {
 		return operatorActor + asked.Actor
 	}
 	return byRedrain
-}
-
-// withdrawalLetter makes the dead letter of a withdrawal. It has no campaign, because its money has left the escrow
-// long ago. A withdrawal may have several dead letters, so their claim has a random part.
-func withdrawalLetter(w Withdrawal, reason string) posting.DeadLetter {
-	return posting.DeadLetter{
-		Claim: w.ID, Source: rand.Text(), Kind: posting.LetterWithdrawal, Shard: -1, Packet: -1, User: w.User,
-		Amount: w.Amount,
-		WonAt:  w.CreatedAt,
-		Reason: reason, Payload: []byte{},
-	}
 }
 
 // revive makes a dead-lettered withdrawal due again, with no tries and the same receiver.

@@ -40,10 +40,8 @@ func (p Person) is(other Person) bool {
 		strings.EqualFold(p.Name, other.Name)
 }
 
-// operatorActor is the prefix of an operator as an actor.
 const operatorActor = "operator:"
 
-// actor returns the person as a stored actor.
 func (p Person) actor() string {
 	return sqldb.Storable(operatorActor+strings.TrimSpace(p.Name), maxActor)
 }
@@ -128,7 +126,6 @@ func (s *Withdrawals) order(ctx context.Context, id string,
 	return sqldb.Wrap(err, "withdrawal %q", id)
 }
 
-// stateOf is a withdrawal as the audit records it.
 func stateOf(w Withdrawal) change {
 	return change{"withdrawal:" + w.ID, map[string]any{"state": w.State, "dead": w.Dead, "amount": w.Amount}}
 }

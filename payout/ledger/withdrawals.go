@@ -78,17 +78,6 @@ type entering struct {
 	why  string // the reason why it is held
 }
 
-// enter writes the first events of a new withdrawal.
-func enter(ctx context.Context, tx *sqldb.Tx, now int64, id, user string, how entering) error {
-	err := writeEvent(ctx, tx, now, id, WithdrawalEvent{State: WithdrawalRequested, Actor: "player:" + user})
-	if err != nil || !how.held {
-		return err
-	}
-	return writeEvent(ctx, tx, now, id, WithdrawalEvent{State: WithdrawalHeld, Actor: ByService,
-		Reason: "held: " + how.why})
-}
-
-// withdraw implements Withdraw and WithdrawHeld.
 func (s *Withdrawals) withdraw(ctx context.Context, id, user string, amount rain.Money,
 	how entering) (w Withdrawal, balance rain.Money, err error) {
 	if err := rain.CheckUser(user); err != nil {
@@ -118,7 +107,12 @@ func (s *Withdrawals) withdraw(ctx context.Context, id, user string, amount rain
 					return err
 				}
 			}
-			return enter(ctx, tx, now, id, user, how)
+			err := writeEvent(ctx, tx, now, id, WithdrawalEvent{State: WithdrawalRequested, Actor: "player:" + user})
+			if err != nil || !how.held {
+				return err
+			}
+			return writeEvent(ctx, tx, now, id, WithdrawalEvent{State: WithdrawalHeld, Actor: ByService,
+				Reason: "held: " + how.why})
 		})
 		if errors.Is(err, booking.ErrKeyReused) {
 			return ErrIdempotencyUnequal
@@ -195,30 +189,18 @@ type WithdrawalQuery struct {
 // ListWithdrawals lists withdrawals, the newest first. next is "" on the last page.
 func (s *Withdrawals) ListWithdrawals(ctx context.Context,
 	q WithdrawalQuery) (list []Withdrawal, next string, err error) {
-	where, args := "WHERE 1 = 1 ", []any{}
+	var where sqldb.Where
 	if q.User != "" {
-		where += "AND user_id = ? "
-		args = append(args, q.User)
+		where.And("user_id = ?", q.User)
 	}
 	if q.State != "" {
 		states := q.State.each()
-		where += "AND state IN " + sqldb.Marks(len(states)) + " "
-		args = append(args, sqldb.Args(states)...)
+		where.And("state IN "+sqldb.Marks(len(states)), sqldb.Args(states)...)
 	}
 	if q.State == WithdrawalDead {
-		where += "AND dead = 1 "
+		where.And("dead = 1")
 	}
-	if q.After != "" {
-		at, id, ok := cutCursor(q.After)
-		if !ok {
-			return nil, "", ErrBadCursor
-		}
-		where += "AND created_at <= ? AND (created_at < ? OR id < ?) "
-		args = append(args, at, at, id)
-	}
-	list, next, err = withdrawalTable.ListPage(ctx, s.db, q.Limit, func(w Withdrawal) string {
-		return joinCursor(w.CreatedAt, w.ID)
-	}, where+"ORDER BY created_at DESC, id DESC", args...)
+	list, next, err = withdrawalTable.ListPage(ctx, s.db, where, "created_at DESC, id DESC", q.After, q.Limit)
 	return list, next, sqldb.Wrap(err, "list withdrawals")
 }
 

@@ -3,6 +3,7 @@ package ledger
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -113,7 +114,6 @@ func (s *Withdrawals) take(ctx context.Context, receiver string, now, until int6
 		if err != nil {
 			return err
 		}
-		first := map[string]WithdrawalEvent{}
 		for _, w := range due {
 			was := w
 			n, err := s.lease(ctx, tx, &w, receiver, now, until)
@@ -124,14 +124,16 @@ func (s *Withdrawals) take(ctx context.Context, receiver string, now, until int6
 				continue
 			}
 			taken = append(taken, w)
-			if was.State != w.State {
-				first[w.ID] = WithdrawalEvent{State: w.State, Actor: byRedrain, Reason: "sent to " + receiver}
+			if was.State == w.State {
+				continue
+			}
+			err = writeEvent(ctx, tx, now, w.ID, WithdrawalEvent{State: w.State, Actor: byRedrain,
+				Reason: "sent to " + receiver})
+			if err != nil {
+				return err
 			}
 		}
-		if err := s.begin(ctx, tx, receiver, turns, taken); err != nil {
-			return err
-		}
-		return writeEvents(ctx, tx, now, first)
+		return s.begin(ctx, tx, receiver, turns, taken)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("lease withdrawals: %w", err)
@@ -308,7 +310,11 @@ func (s *Withdrawals) deadLetter(ctx context.Context, tx *sqldb.Tx, w Withdrawal
 	if err != nil {
 		return false, err
 	}
-	return true, posting.WriteLetters(ctx, tx, []posting.DeadLetter{withdrawalLetter(w, reason)}, now)
+	// It has no campaign: its money has left the escrow long ago. A withdrawal may have several dead letters.
+	return true, posting.WriteLetters(ctx, tx, []posting.DeadLetter{{
+		Claim: w.ID, Source: rand.Text(), Kind: posting.LetterWithdrawal, Shard: -1, Packet: -1, User: w.User,
+		Amount: w.Amount, WonAt: w.CreatedAt, Reason: reason, Payload: []byte{},
+	}}, now)
 }
 
 // endTry locks a withdrawal, and calls fn with its row.

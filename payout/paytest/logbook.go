@@ -94,6 +94,12 @@ func Crowd(campaign string, entries, wins int) (all []rain.Entry, paid map[strin
 	return all, paid
 }
 
+// Paid counts and sums a campaign's paid packets.
+func (b *Books) Paid(ctx context.Context, campaign string) (packets int64, amount rain.Money, err error) {
+	t, err := b.Totals(ctx, campaign)
+	return t.Paid, t.AmountPaid, err
+}
+
 // WantPaid fails the test unless the books have paid exactly these amounts: each player, the packets, and the rest in
 // the escrow.
 func (b *Books) WantPaid(t *testing.T, campaign string, budget rain.Money, packets int64, paid map[string]rain.Money) {

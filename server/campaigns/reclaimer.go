@@ -24,8 +24,6 @@ const (
 	reclaimLease = 10 * time.Second
 	// reclaimAtOnce is the number of campaigns handled at the same time.
 	reclaimAtOnce = 8
-	// reclaimPage is the number of due campaigns held in memory.
-	reclaimPage = 200
 	// reclaimWithin is the limit for one campaign: one whose Redis hangs must not delay the others.
 	reclaimWithin = timeout.Backend
 )
@@ -73,33 +71,27 @@ func (r *Reclaimer) Run(ctx context.Context) error {
 // sweep handles the due campaigns, some at a time.
 func (r *Reclaimer) sweep(ctx context.Context) error {
 	now := r.o.Clock()
-	seen := map[string]bool{}
-	for cursor := ""; ; {
-		page, next, err := r.o.Ledger.Due(ctx, now, cursor, reclaimPage)
-		if err != nil {
-			return err
+	list, err := r.o.Ledger.Due(ctx, now)
+	if err != nil {
+		return err
+	}
+	isDue := map[string]bool{}
+	var g errgroup.Group
+	g.SetLimit(reclaimAtOnce)
+	for _, c := range list {
+		isDue[c.ID] = true
+		if r.waits(c.ID, now) {
+			continue
 		}
-		var g errgroup.Group
-		g.SetLimit(reclaimAtOnce)
-		for _, c := range page {
-			seen[c.ID] = true
-			if r.waits(c.ID, now) {
-				continue
-			}
-			g.Go(func() error { r.handle(ctx, c); return nil })
-		}
-		_ = g.Wait() // each campaign has its own error and its own next try
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if next == "" {
-			break
-		}
-		cursor = next
+		g.Go(func() error { r.handle(ctx, c); return nil })
+	}
+	_ = g.Wait() // each campaign has its own error and its own next try
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	maps.DeleteFunc(r.again, func(id string, _ again) bool { return !seen[id] })
+	maps.DeleteFunc(r.again, func(id string, _ again) bool { return !isDue[id] })
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"redrain/grab/store"
 	"redrain/internal/loop"
 	"redrain/internal/wire"
+	"redrain/payout/ledger/posting"
 	"redrain/rain"
 	"redrain/room"
 	"redrain/server/cluster"
@@ -91,8 +92,7 @@ type Ranking interface {
 
 // Paid counts paid and reclaimed packets. [ledger.Campaigns] implements it.
 type Paid interface {
-	Paid(ctx context.Context, campaign string) (packets int64, amount rain.Money, err error)
-	GivenBack(ctx context.Context, campaign string) (packets int64, amount rain.Money, err error)
+	Totals(ctx context.Context, campaign string) (posting.Totals, error)
 }
 
 // Dead counts dead letters. [ledger.DeadLetters] implements it.
@@ -347,26 +347,26 @@ func (f *Figures) Stats(ctx context.Context, c *rain.Campaign) (Stats, error) {
 	if err := errors.Join(err, failed, uncounted); err != nil {
 		return Stats{}, err
 	}
-	paid, amount, err := f.o.Paid.Paid(ctx, c.ID)
-	_, back, failed := f.o.Paid.GivenBack(ctx, c.ID)
+	totals, err := f.o.Paid.Totals(ctx, c.ID)
 	dead, deadWins, uncounted := f.o.Dead.Dead(ctx, c.ID)
-	if err := errors.Join(err, failed, uncounted); err != nil {
+	if err := errors.Join(err, uncounted); err != nil {
 		return Stats{}, err
 	}
 	if gone && c.Drained {
 		// All wins are in the ledger: paid, or in the escrow for a dead letter.
-		levels.Won, levels.AmountWon = int(paid+deadWins), amount
+		levels.Won, levels.AmountWon = int(totals.Paid+deadWins), totals.AmountPaid
 		if deadWins > 0 {
-			levels.AmountWon = c.Budget - back
+			levels.AmountWon = c.Budget - totals.AmountReclaimed
 		}
 	}
 	return Stats{
 		Online: nodes.online, Taps: nodes.taps, GrabsPerSecond: nodes.perSecond, Outcomes: nodes.outcomes,
 		TapP50MS: nodes.latency.percentile(0.5), TapP99MS: nodes.latency.percentile(0.99),
 		Won: levels.Won, AmountWon: levels.AmountWon, Stock: levels.Stock, StockGuests: ofGuests(c, levels),
-		AmountLeft: levels.AmountLeft, AmountReclaimed: back, Paid: paid, AmountPaid: amount,
+		AmountLeft: levels.AmountLeft, AmountReclaimed: totals.AmountReclaimed, Paid: totals.Paid,
+		AmountPaid:    totals.AmountPaid,
 		UnknownShards: levels.Unknown, Waiting: waiting, Seated: seated,
 		// The ledger was read after Redis and may be ahead of it. Redis has no data of a campaign that is long over.
-		Outbox: max(0, int64(levels.Won)-paid-deadWins), Dead: dead,
+		Outbox: max(0, int64(levels.Won)-totals.Paid-deadWins), Dead: dead,
 	}, nil
 }

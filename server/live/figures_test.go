@@ -13,6 +13,7 @@ import (
 	"redrain/grab/store"
 	"redrain/internal/testenv"
 	"redrain/internal/wire"
+	"redrain/payout/ledger/posting"
 	"redrain/rain"
 	"redrain/room"
 	"redrain/server/cluster"
@@ -61,9 +62,8 @@ func (s *sums) Top(context.Context, *rain.Campaign) ([]store.Ranked, error) {
 	return []store.Ranked{{User: "annabel", Amount: 40}}, nil
 }
 
-func (s *sums) Paid(context.Context, string) (int64, rain.Money, error) { return 5, 50, nil }
-func (s *sums) GivenBack(context.Context, string) (int64, rain.Money, error) {
-	return 7, 700, nil
+func (s *sums) Totals(context.Context, string) (posting.Totals, error) {
+	return posting.Totals{Paid: 5, AmountPaid: 50, Reclaimed: 7, AmountReclaimed: 700}, nil
 }
 func (s *sums) Dead(context.Context, string) (int64, int64, error) { return 3, 2, nil }
 

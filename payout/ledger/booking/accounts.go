@@ -52,7 +52,6 @@ func (a Account) ID() string {
 	return a.Kind + ":" + a.Owner
 }
 
-// put writes the account's id into a row.
 func (a Account) put(r *sqldb.Row) {
 	if a == World {
 		r.Text(KindWorld)
@@ -61,7 +60,6 @@ func (a Account) put(r *sqldb.Row) {
 	r.Text(a.Kind, ":", a.Owner)
 }
 
-// addTo adds the account's id to a hash.
 func (a Account) addTo(c *chain.Content) {
 	if a == World {
 		c.Text(KindWorld)
@@ -70,7 +68,6 @@ func (a Account) addTo(c *chain.Content) {
 	c.Text(a.Kind, ":", a.Owner)
 }
 
-// is reports whether the account has this id.
 func (a Account) is(id []byte) bool {
 	if a == World {
 		return string(id) == KindWorld

@@ -90,7 +90,6 @@ func AgainIfDuplicate(err error) error {
 	return err
 }
 
-// writeTxns inserts the transactions and their lines, and returns their ids.
 func writeTxns(ctx context.Context, tx *sqldb.Tx, now int64, txns []Txn) (map[string]int64, error) {
 	// In the order of their keys: two workers that post the same entries meet at the first of them.
 	txns = slices.SortedFunc(slices.Values(txns), func(a, b Txn) int { return cmp.Compare(a.Key, b.Key) })

@@ -45,7 +45,6 @@ func net(txns []Txn) (Movements, error) {
 	return merge(all)
 }
 
-// merge sums the movements of each account.
 func merge(all Movements) (Movements, error) {
 	merged := all[:0]
 	for _, m := range all {

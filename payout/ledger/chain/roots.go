@@ -138,10 +138,6 @@ var rootTable = sqldb.NewTable("root", func(r *Root) []any {
 
 // ListRoots lists the roots, the newest first. "" is the first cursor. next is "" on the last page.
 func (r *Roots) ListRoots(ctx context.Context, cursor string, limit int) (list []Root, next string, err error) {
-	if cursor == "" {
-		cursor = "~" // after every day
-	}
-	list, next, err = rootTable.ListPage(ctx, r.db, limit, func(last Root) string { return last.Day },
-		"WHERE day < ? ORDER BY day DESC", cursor)
+	list, next, err = rootTable.ListPage(ctx, r.db, sqldb.Where{}, "day DESC", cursor, limit)
 	return list, next, sqldb.Wrap(err, "list the roots")
 }

@@ -193,8 +193,8 @@ const stateSettled = "settled"
 
 var intoPayout = sqldb.Into{Table: "payout", Columns: []string{
 	"campaign_id", "packet", // the key
-	"user_id", "amount", "drop_id", "shard", "won_at", "entry_seq", "settled_at", "txn_id",
-}, Made: []string{"claim"}} // and the state is the column's default
+	"user_id", "amount", "drop_id", "shard", "won_at", "entry_seq", "settled_at", "txn_id", "claim",
+}} // the state is the column's default
 
 var reclaimColumns = []string{
 	"campaign_id", "shard", "numbers", "packets", "amount", "closed_at", "entry_seq", "reclaimed_at", "txn_id",
@@ -262,7 +262,7 @@ func (p *Poster) writePayouts(ctx context.Context, tx *sqldb.Tx, b *batch, ids m
 		r.Int(w.seq)
 		r.Int(now)
 		r.Int(ids[w.key])
-		r.Made(w.claim)
+		r.Text(w.claim)
 	})
 }
 

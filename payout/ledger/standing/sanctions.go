@@ -1,7 +1,7 @@
 package standing
 
 import (
-	"sync"
+	"math"
 
 	"redrain/internal/sqldb"
 )
@@ -33,56 +33,28 @@ var SanctionTable = sqldb.NewTable("sanction", func(s *Sanction) []any {
 		"given_id", &s.ByID, "given_at", &s.At}
 })
 
-// Sanctions holds the bans that were read, and their times. It is safe for concurrent use.
-type Sanctions struct {
-	*sqldb.Mirror[Sanction]
-
-	mu sync.RWMutex
-	of map[string][]turn // by player, the oldest first
-}
-
-// turn is the time at which a ban begins or ends.
-type turn struct {
-	at     int64
-	banned bool
-}
+// Sanctions holds the bans that were read, and their times, the oldest first. It is safe for concurrent use.
+type Sanctions struct{ *sqldb.Mirror[Sanction] }
 
 // NewSanctions makes an empty Sanctions.
 func NewSanctions() *Sanctions {
-	l := &Sanctions{of: map[string][]turn{}}
-	l.Mirror = sqldb.NewMirror(SanctionTable, func(s Sanction) int64 { return s.Number }, l.take)
-	return l
-}
-
-// take applies the next rows, or all.
-func (l *Sanctions) take(rows []Sanction, isAll bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if isAll {
-		clear(l.of)
-	}
-	for _, s := range rows {
-		if s.Act != Disconnect {
-			l.of[s.User] = append(l.of[s.User], turn{at: s.At, banned: s.Act == Ban})
-		}
-	}
+	return &Sanctions{sqldb.NewMirror(SanctionTable, func(s Sanction) (int64, string) { return s.Number, s.User },
+		func(old []Sanction, s Sanction) []Sanction {
+			if s.Act == Disconnect {
+				return old
+			}
+			return append(old, Sanction{Act: s.Act, At: s.At})
+		})}
 }
 
 // Banned reports whether a player is banned now.
-func (l *Sanctions) Banned(user string) bool {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	turns := l.of[user]
-	return len(turns) > 0 && turns[len(turns)-1].banned
-}
+func (l *Sanctions) Banned(user string) bool { return l.BannedAt(user, math.MaxInt64) }
 
 // BannedAt reports whether a player was banned at a moment.
 func (l *Sanctions) BannedAt(user string, at int64) (banned bool) {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	for _, t := range l.of[user] {
-		if t.at <= at {
-			banned = t.banned
+	for _, s := range l.Rows(user) {
+		if s.At <= at {
+			banned = s.Act == Ban
 		}
 	}
 	return banned

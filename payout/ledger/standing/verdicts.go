@@ -2,7 +2,6 @@ package standing
 
 import (
 	"encoding/json"
-	"sync"
 
 	"redrain/internal/sqldb"
 )
@@ -69,37 +68,19 @@ var VerdictTable = sqldb.NewTable("verdict", func(v *Verdict) []any {
 })
 
 // Verdicts holds the newest verdict about each player that was read. It is safe for concurrent use.
-type Verdicts struct {
-	*sqldb.Mirror[Verdict]
-
-	mu sync.RWMutex
-	of map[string]Verdict // including allowed players
-}
+type Verdicts struct{ *sqldb.Mirror[Verdict] }
 
 // NewVerdicts makes an empty Verdicts.
 func NewVerdicts() *Verdicts {
-	l := &Verdicts{of: map[string]Verdict{}}
-	l.Mirror = sqldb.NewMirror(VerdictTable, func(v Verdict) int64 { return v.Number }, l.take)
-	return l
-}
-
-// take applies the next rows, or all.
-func (l *Verdicts) take(rows []Verdict, isAll bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if isAll {
-		clear(l.of)
-	}
-	for _, v := range rows {
-		l.of[v.User] = v
-	}
+	return &Verdicts{sqldb.NewMirror(VerdictTable, func(v Verdict) (int64, string) { return v.Number, v.User },
+		func(_ []Verdict, v Verdict) []Verdict { return []Verdict{v} })}
 }
 
 // Of returns the newest verdict about a player.
 func (l *Verdicts) Of(user string) (v Verdict, found bool) {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	v, found = l.of[user]
+	for _, v = range l.Rows(user) {
+		found = true
+	}
 	return v, found
 }
 
@@ -108,6 +89,6 @@ func (l *Verdicts) Denied(user string) bool {
 	if l == nil {
 		return false
 	}
-	newest, found := l.Of(user)
-	return found && newest.Act == Deny
+	newest, _ := l.Of(user)
+	return newest.Act == Deny
 }
