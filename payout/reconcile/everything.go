@@ -108,7 +108,7 @@ func checkOwners(ctx context.Context, q sqldb.Querier, ids []string, found *find
 			escrows = append(escrows, owner)
 		case booking.KindWorld, booking.KindSponsor, booking.KindUser, booking.KindClearing, booking.KindHeld:
 		default:
-			found.add("a balance without an account", id, "there is a balance of %s, which names no account", id)
+			found.add("a balance without an account", "there is a balance of %s, which names no account", id)
 		}
 	}
 	campaigns, err := sqldb.Column[string](ctx, q, "SELECT id FROM campaign WHERE id IN "+sqldb.Marks(len(escrows)),
@@ -119,7 +119,7 @@ func checkOwners(ctx context.Context, q sqldb.Querier, ids []string, found *find
 	for _, owner := range escrows {
 		if !slices.Contains(campaigns, owner) {
 			id := booking.EscrowAccount(owner).ID()
-			found.add("an escrow of no campaign", id, "there is an account %s, but no such campaign", id)
+			found.add("an escrow of no campaign", "there is an account %s, but no such campaign", id)
 		}
 	}
 	return nil

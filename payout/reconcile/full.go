@@ -101,7 +101,7 @@ func (r *fullProof) part(ctx context.Context, p fullPart) error {
 		switch {
 		case err == nil:
 		case errors.Is(err, loop.ErrPanic), sqldb.IsUnreadable(err):
-			r.found.add("a check that broke off", p.what+err.Error(), "the check of %s broke off: %v", p.what, err)
+			r.found.add("a check that broke off", "the check of %s broke off: %v", p.what, err)
 			more = false
 		default:
 			return err

@@ -105,8 +105,7 @@ func (s *Reconciler) reconcileWith(ctx context.Context, id string, hot Hot, how 
 func brokenOff(id string, why error) *campaignCheck {
 	r := newCampaignCheck(&rain.Campaign{ID: id, Fault: "it was not looked at"}, nil, scope{})
 	r.found = findings{}
-	r.found.add("a check that broke off", why.Error(), "the check of the campaign broke off, so nothing of it is "+
-		"proved: %v", why)
+	r.found.add("a check that broke off", "the check of the campaign broke off, so nothing of it is proved: %v", why)
 	return r
 }
 
@@ -192,7 +191,7 @@ func (r *campaignCheck) read(ctx context.Context, tx *sqldb.Tx) error {
 	} else {
 		steps = nil
 	}
-	return r.run(ctx, tx, append(steps, r.checkBorrowed, r.compareOutbox, r.compareRecords, r.checkForgotten))
+	return r.run(ctx, tx, append(steps, r.compareOutbox, r.compareRecords, r.checkForgotten))
 }
 
 // readBooks checks a campaign with an invalid row. Its packets and amounts are unknown. So only the sums and the
@@ -208,11 +207,11 @@ type step func(context.Context, sqldb.Querier) error
 
 // run runs steps one after the other. Unreadable rows are a finding, and hide no other one.
 func (r *campaignCheck) run(ctx context.Context, q sqldb.Querier, steps []step) error {
-	for n, step := range steps {
+	for _, step := range steps {
 		err := step(ctx, q)
 		if sqldb.IsUnreadable(err) {
-			r.found.add("rows that cannot be read", fmt.Sprint(n, err), "rows of the campaign cannot be read or added "+
-				"up, so they were tampered with: %v", err)
+			r.found.add("rows that cannot be read", "rows of the campaign cannot be read or added up, so they were "+
+				"tampered with: %v", err)
 			continue
 		}
 		if err != nil {

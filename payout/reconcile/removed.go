@@ -46,8 +46,7 @@ func (r *campaignCheck) readRemoved(ctx context.Context, tx *sqldb.Tx) error {
 	r.given = true // no packet has a place any more
 	r.scope.rows = true
 	if !r.campaign.Drained || r.campaign.Status != rain.Closed {
-		r.found.add("a campaign that was removed", r.campaign.ID,
-			"the table archive has the campaign, which is not over")
+		r.found.add("a campaign that was removed", "the table archive has the campaign, which is not over")
 	}
 	steps := []step{r.readReclaims, r.readRemovedPayouts, r.noteLetters,
 		r.checkEscrow, r.checkTally}
@@ -67,8 +66,8 @@ func (r *campaignCheck) readRemovedPayouts(ctx context.Context, q sqldb.Querier)
 	}
 	r.astray = r.all.AmountPaid
 	if n := r.all.Paid + r.all.Reclaimed; n != int64(r.campaign.Packets) {
-		r.found.add("packets of a removed campaign", r.campaign.ID, "by the table archive and the reclaims %d packets "+
-			"were paid and %d returned, and the campaign had %d", r.all.Paid, r.all.Reclaimed, r.campaign.Packets)
+		r.found.add("packets of a removed campaign", "by the table archive and the reclaims %d packets were paid and "+
+			"%d returned, and the campaign had %d", r.all.Paid, r.all.Reclaimed, r.campaign.Packets)
 	}
 	var left string
 	more, err := q.First(ctx, []any{&left}, "SELECT claim FROM payout WHERE campaign_id = ? LIMIT 1", r.campaign.ID)
@@ -76,8 +75,8 @@ func (r *campaignCheck) readRemovedPayouts(ctx context.Context, q sqldb.Querier)
 		return err
 	}
 	if more {
-		r.found.add("payouts of a removed campaign", r.campaign.ID, "payouts of the campaign are left, as %s, and the "+
-			"table archive has it: its removal has not ended, or they were added", left)
+		r.found.add("payouts of a removed campaign", "payouts of the campaign are left, as %s, and the table archive "+
+			"has it: its removal has not ended, or they were added", left)
 	}
 	exported := false
 	err = q.Each(ctx, func(scan sqldb.Scan) error {
@@ -93,8 +92,8 @@ func (r *campaignCheck) readRemovedPayouts(ctx context.Context, q sqldb.Querier)
 		return fmt.Errorf("read the audit of its export: %w", err)
 	}
 	if !exported {
-		r.found.add("a removal without an export", r.campaign.ID, "the table archive names the export %s, and the "+
-			"audit has no such export of the campaign", file)
+		r.found.add("a removal without an export", "the table archive names the export %s, and the audit has no such "+
+			"export of the campaign", file)
 	}
 	return nil
 }

@@ -21,13 +21,14 @@ func (r *campaignCheck) checkShards(context.Context, sqldb.Querier) error {
 		b := r.shards[n]
 		if !r.known(b) {
 			if b.snapshot.Unread == "" { // else it is reported
-				r.found.add("a lost shard", shardName(n), "shard %d: Redis has lost it, or never had it; what it held "+
-					"cannot be accounted for until the campaign is rebuilt", n)
+				r.found.add("a lost shard", "shard %d: Redis has lost it, or never had it; what it held cannot be "+
+					"accounted for until the campaign is rebuilt", n)
 			}
 			continue
 		}
-		if b.snapshot.Found {
-			r.checkState(n)
+		if got, want := b.snapshot.Left, b.snapshot.Stock.Count(); b.snapshot.Found && got != want {
+			r.found.add("a state that is not its stock", "shard %d: its state says that %d packets are left, but its "+
+				"stock has %d", n, got, want)
 		}
 		if r.scope.rows {
 			r.checkPlaces(n)
@@ -109,7 +110,7 @@ func (r *campaignCheck) escrowByKind(ctx context.Context, q sqldb.Querier) (map[
 
 func (r *campaignCheck) compare(what string, got rain.Money, source string, want rain.Money) {
 	if got != want {
-		r.found.add("sums", what+" "+source+" "+delta(got, want), "%s is %d, but %s %d", what, got, source, want)
+		r.found.add("sums", "%s is %d, but %s %d", what, got, source, want)
 	}
 }
 
@@ -125,11 +126,9 @@ func (r *campaignCheck) tally(ctx context.Context, q sqldb.Querier) (t posting.T
 func (r *campaignCheck) checkTally(ctx context.Context, q sqldb.Querier) error {
 	t, err := r.tally(ctx, q)
 	if err == nil && t != r.all {
-		r.found.add("the tally", delta(t.AmountPaid, r.all.AmountPaid)+" "+delta(t.AmountReclaimed,
-			r.all.AmountReclaimed),
-			"the tally says %d packets paid, %d in all, and %d returned, %d in all; the rows say %d, %d, %d and %d",
-			t.Paid, t.AmountPaid, t.Reclaimed, t.AmountReclaimed, r.all.Paid, r.all.AmountPaid, r.all.Reclaimed,
-			r.all.AmountReclaimed)
+		r.found.add("the tally", "the tally says %d packets paid, %d in all, and %d returned, %d in all; the rows "+
+			"say %d, %d, %d and %d", t.Paid, t.AmountPaid, t.Reclaimed, t.AmountReclaimed, r.all.Paid, r.all.AmountPaid,
+			r.all.Reclaimed, r.all.AmountReclaimed)
 	}
 	return err
 }
@@ -160,8 +159,8 @@ func (r *campaignCheck) checkTxns(ctx context.Context, q sqldb.Querier) error {
 func checkAccounts(ctx context.Context, q sqldb.Querier, accounts []string, found *findings) error {
 	return oneByOne(accounts, func(some []string) error { return compareAccounts(ctx, q, some, found) },
 		func(account string, why error) {
-			found.add("rows that cannot be read", account,
-				"account %s: its rows cannot be added up, so they were tampered with: %v", account, why)
+			found.add("rows that cannot be read", "account %s: its rows cannot be added up, so they were tampered "+
+				"with: %v", account, why)
 		})
 }
 
@@ -170,8 +169,8 @@ func checkContents(ctx context.Context, q sqldb.Querier, ids []int64, found *fin
 	return oneByOne(ids,
 		func(ids []int64) error { return chain.CheckTxns(ctx, q, ids, found.addFault) },
 		func(id int64, why error) {
-			found.add("rows that cannot be read", txnKey(id),
-				"transaction %d: its rows cannot be read, so they were tampered with: %v", id, why)
+			found.add("rows that cannot be read", "transaction %d: its rows cannot be read, so they were tampered "+
+				"with: %v", id, why)
 		})
 }
 
@@ -183,11 +182,11 @@ func compareAccounts(ctx context.Context, q sqldb.Querier, accounts []string, fo
 			return err
 		}
 		if balance != sum {
-			found.add("a balance that is not its entries", id+" "+delta(balance, sum),
-				"the balance of %s is %d, but its entries sum to %d", id, balance, sum)
+			found.add("a balance that is not its entries", "the balance of %s is %d, but its entries sum to %d", id,
+				balance, sum)
 		}
 		if balance < 0 && !booking.MayOwe(id) {
-			found.add("an account below zero", id, "the balance of %s is %d", id, balance)
+			found.add("an account below zero", "the balance of %s is %d", id, balance)
 		}
 		return nil
 	}, "SELECT b.account_id, b.amount, COALESCE((SELECT SUM(e.amount) FROM entry e WHERE e.account_id = "+
@@ -207,17 +206,15 @@ func (r *campaignCheck) checkSettings(ctx context.Context, q sqldb.Querier) erro
 	for _, n := range r.sortedShards() {
 		s := &r.shards[n].snapshot
 		for _, what := range s.Altered {
-			r.found.add("a state that was changed", shardName(n)+what, "shard %d: %s", n, what)
+			r.found.add("a state that was changed", "shard %d: %s", n, what)
 		}
 		switch {
 		case s.Closed && rain.Status(status) != rain.Closed:
-			r.found.add("a state that was changed", shardName(n)+"closed",
-				"shard %d: its state says that it is closed, but "+
-					"the campaign is %s", n, status)
+			r.found.add("a state that was changed", "shard %d: its state says that it is closed, but the campaign is "+
+				"%s", n, status)
 		case !s.Closed && s.Revision > revision:
-			r.found.add("a state that was changed", shardName(n)+"revision",
-				"shard %d: its state is of revision %d of the "+
-					"campaign, which has come to revision %d", n, s.Revision, revision)
+			r.found.add("a state that was changed", "shard %d: its state is of revision %d of the campaign, which "+
+				"has come to revision %d", n, s.Revision, revision)
 		}
 	}
 	return nil

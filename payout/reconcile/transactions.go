@@ -48,8 +48,8 @@ type sourceSums struct {
 func checkTxnPage(ctx context.Context, q sqldb.Querier, ids []int64, found *findings) error {
 	return oneByOne(ids, func(ids []int64) error { return compareTxns(ctx, q, ids, found) },
 		func(id int64, why error) {
-			found.add("rows that cannot be read", txnKey(id),
-				"transaction %d: its rows cannot be read, so they were tampered with: %v", id, why)
+			found.add("rows that cannot be read", "transaction %d: its rows cannot be read, so they were tampered "+
+				"with: %v", id, why)
 		})
 }
 
@@ -165,12 +165,12 @@ func (p *txnPage) check(id int64) {
 		p.checkLine(id, kind, ln)
 	}
 	if len(lines) < 2 {
-		p.found.add("a transaction with too few lines", txnKey(id),
-			"transaction %d (%s) has %d lines, and needs two or more", id, kind, len(lines))
+		p.found.add("a transaction with too few lines", "transaction %d (%s) has %d lines, and needs two or more", id,
+			kind, len(lines))
 	}
 	if sum != 0 {
-		p.found.add("a transaction that does not sum to zero", txnKey(id), "transaction %d (%s) sums to %d, not to 0",
-			id, kind, sum)
+		p.found.add("a transaction that does not sum to zero", "transaction %d (%s) sums to %d, not to 0", id, kind,
+			sum)
 	}
 	p.checkSources(id, kind, lines)
 }
@@ -178,17 +178,15 @@ func (p *txnPage) check(id int64) {
 // missing reports the rows of a transaction that does not exist.
 func (p *txnPage) missing(id int64, lines []bookedLine) {
 	for _, ln := range lines {
-		p.found.add("a line without a transaction", lineKey(id, ln.number),
-			"line %d of transaction %d (%s %s): there is no such transaction", ln.number, id, ln.account,
-			moves(ln.amount))
+		p.found.add("a line without a transaction", "line %d of transaction %d (%s %s): there is no such transaction",
+			ln.number, id, ln.account, moves(ln.amount))
 	}
 	for _, kind := range slices.Sorted(maps.Keys(p.sources[id])) {
 		w := p.sources[id][kind]
 		for _, a := range slices.Sorted(maps.Keys(w.sums)) {
 			if w.sums[a] > 0 {
-				p.found.add("source rows without a transaction", txnKey(id)+a,
-					"%s %s by %s, in transaction %d: there is no such transaction",
-					a, moves(w.sums[a]), strings.Join(w.names[a], ", "), id)
+				p.found.add("source rows without a transaction", "%s %s by %s, in transaction %d: there is no such "+
+					"transaction", a, moves(w.sums[a]), strings.Join(w.names[a], ", "), id)
 			}
 		}
 	}
@@ -196,25 +194,23 @@ func (p *txnPage) missing(id int64, lines []bookedLine) {
 
 func (p *txnPage) checkLine(id int64, kind string, ln bookedLine) {
 	if ln.amount > rain.MaxBudget || ln.amount < -rain.MaxBudget {
-		p.found.add("a line beyond any budget", lineKey(id, ln.number), "transaction %d (%s), line %d: %s %s, but no "+
-			"line moves more than %d", id, kind, ln.number, ln.account, moves(ln.amount), rain.MaxBudget)
+		p.found.add("a line beyond any budget", "transaction %d (%s), line %d: %s %s, but no line moves more than %d",
+			id, kind, ln.number, ln.account, moves(ln.amount), rain.MaxBudget)
 	}
 	if !ln.known {
-		p.found.add("a line of an unknown account", lineKey(id, ln.number),
-			"transaction %d (%s), line %d: there is no account %s", id, kind, ln.number, ln.account)
+		p.found.add("a line of an unknown account", "transaction %d (%s), line %d: there is no account %s", id, kind,
+			ln.number, ln.account)
 	}
 	way, known := flows[kind]
 	if !known {
-		p.found.add("a transaction of an unknown kind", txnKey(id),
-			"transaction %d, line %d (%s %s): there is no kind of transaction %q",
-			id, ln.number, ln.account, moves(ln.amount), kind)
+		p.found.add("a transaction of an unknown kind", "transaction %d, line %d (%s %s): there is no kind of "+
+			"transaction %q", id, ln.number, ln.account, moves(ln.amount), kind)
 		return
 	}
 	accountKind, _, _ := strings.Cut(ln.account, ":")
 	if right := ln.amount < 0 && accountKind == way.from || ln.amount > 0 && accountKind == way.to; !right {
-		p.found.add("a line of a wrong account", lineKey(id, ln.number),
-			"transaction %d, line %d: %s %s, but a transaction of kind %s moves money from %s to %s",
-			id, ln.number, ln.account, moves(ln.amount), kind, way.from, way.to)
+		p.found.add("a line of a wrong account", "transaction %d, line %d: %s %s, but a transaction of kind %s moves "+
+			"money from %s to %s", id, ln.number, ln.account, moves(ln.amount), kind, way.from, way.to)
 	}
 }
 
@@ -223,8 +219,8 @@ func (p *txnPage) checkSources(id int64, kind string, lines []bookedLine) {
 	for _, other := range slices.Sorted(maps.Keys(p.sources[id])) {
 		if other != kind {
 			w := p.sources[id][other]
-			p.found.add("source rows of another kind", txnKey(id), "transaction %d is of kind %s, but %s name it as "+
-				"theirs", id, kind, strings.Join(slices.Concat(slices.Collect(maps.Values(w.names))...), ", "))
+			p.found.add("source rows of another kind", "transaction %d is of kind %s, but %s name it as theirs", id,
+				kind, strings.Join(slices.Concat(slices.Collect(maps.Values(w.names))...), ", "))
 		}
 	}
 	sourceTable, needed := sources[kind]
@@ -236,9 +232,8 @@ func (p *txnPage) checkSources(id int64, kind string, lines []bookedLine) {
 		return
 	}
 	if w == nil {
-		p.found.add("a transaction without source rows", txnKey(id),
-			"transaction %d is of kind %s, but no row of %s belongs to it (%s)", id, kind,
-			sourceTable.table, linesInWords(lines))
+		p.found.add("a transaction without source rows", "transaction %d is of kind %s, but no row of %s belongs to "+
+			"it (%s)", id, kind, sourceTable.table, linesInWords(lines))
 		return
 	}
 	moved := map[string]rain.Money{}
@@ -249,20 +244,17 @@ func (p *txnPage) checkSources(id int64, kind string, lines []bookedLine) {
 	}
 	for _, a := range slices.Sorted(maps.Keys(moved)) {
 		if want, named := w.sums[a]; !named {
-			p.found.add("a line without source rows", lineKey(id, at[a]),
-				"transaction %d (%s), line %d: %s %s, but no row of %s says so",
+			p.found.add("a line without source rows", "transaction %d (%s), line %d: %s %s, but no row of %s says so",
 				id, kind, at[a], a, moves(moved[a]), sourceTable.table)
 		} else if want != moved[a] {
-			p.found.add("a line that differs from its source rows", lineKey(id, at[a]),
-				"transaction %d (%s), line %d: %s %s, but should be %d by %s",
-				id, kind, at[a], a, moves(moved[a]), abs(want), w.say(a))
+			p.found.add("a line that differs from its source rows", "transaction %d (%s), line %d: %s %s, but should "+
+				"be %d by %s", id, kind, at[a], a, moves(moved[a]), abs(want), w.say(a))
 		}
 	}
 	for _, a := range slices.Sorted(maps.Keys(w.sums)) {
 		if _, booked := moved[a]; !booked {
-			p.found.add("source rows without a line", txnKey(id)+a,
-				"transaction %d (%s) has no line for %s, who should have %d by %s",
-				id, kind, a, w.sums[a], w.say(a))
+			p.found.add("source rows without a line", "transaction %d (%s) has no line for %s, who should have %d by "+
+				"%s", id, kind, a, w.sums[a], w.say(a))
 		}
 	}
 }

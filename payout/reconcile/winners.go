@@ -28,8 +28,8 @@ func (p *payoutCheck) checkAddedWinners(ctx context.Context, q sqldb.Querier) er
 	return q.Each(ctx, func(scan sqldb.Scan) error {
 		var user string
 		err := scan(&user)
-		p.found.add("a player whose wins are counted wrong", user, "player %s was paid nothing, but is in the table "+
-			"winner", user)
+		p.found.add("a player whose wins are counted wrong", "player %s was paid nothing, but is in the table winner",
+			user)
 		return err
 	}, "SELECT w.user_id FROM winner w LEFT JOIN payout p ON p.campaign_id = w.campaign_id AND p.user_id = w.user_id "+
 		"WHERE w.campaign_id = ? AND p.packet IS NULL ORDER BY w.user_id LIMIT ?", p.campaign.ID, maxFindings+1)

@@ -53,7 +53,7 @@ func checkStates(ctx context.Context, q sqldb.Querier, found *findings) error {
 			if err := scan(&id, &user, &state, &amount, &number); err != nil {
 				return err
 			}
-			found.add(fault.kind, id, fault.text, id, user, state, amount, number)
+			found.add(fault.kind, fault.text, id, user, state, amount, number)
 			return nil
 		}, "SELECT id, user_id, state, amount, "+fault.number+" FROM withdrawal WHERE "+fault.where+
 			" ORDER BY id LIMIT ?", maxFindings+1)
@@ -93,8 +93,8 @@ func checkEvents(ctx context.Context, q sqldb.Querier, found *findings, after st
 		if is.id != h.id {
 			h.check(found)
 		} else if h.sentTo != "" && is.sentTo != h.sentTo {
-			found.add("a withdrawal with two receivers", h.id, "withdrawal %s was sent to %q, and a later event of "+
-				"its history names the receiver %q: ask both whether they have paid it", h.id, h.sentTo, is.sentTo)
+			found.add("a withdrawal with two receivers", "withdrawal %s was sent to %q, and a later event of its "+
+				"history names the receiver %q: ask both whether they have paid it", h.id, h.sentTo, is.sentTo)
 			is.sentTo = cmp.Or(is.sentTo, h.sentTo)
 		}
 		h = is
@@ -109,12 +109,12 @@ func checkEvents(ctx context.Context, q sqldb.Querier, found *findings, after st
 // check compares a withdrawal with its last event.
 func (h history) check(found *findings) {
 	if h.receiver != h.sentTo {
-		found.add("a withdrawal with another receiver", h.id,
-			"withdrawal %s names the receiver %q, but its history ends with %q", h.id, h.receiver, h.sentTo)
+		found.add("a withdrawal with another receiver", "withdrawal %s names the receiver %q, but its history ends "+
+			"with %q", h.id, h.receiver, h.sentTo)
 	}
 	if h.state != h.lastState {
-		found.add("a withdrawal whose history says otherwise", h.id,
-			"withdrawal %s is %s, but its history ends with %q", h.id, h.state, h.lastState)
+		found.add("a withdrawal whose history says otherwise", "withdrawal %s is %s, but its history ends with %q",
+			h.id, h.state, h.lastState)
 	}
 }
 
@@ -127,8 +127,8 @@ func checkClearing(ctx context.Context, q sqldb.Querier, found *findings) error 
 		"WHERE state IN ('requested', 'held', 'sent', 'action_required')), 0)",
 		booking.KindClearing+":", booking.KindClearing+";")
 	if err == nil && held != open {
-		found.add("withdrawals in flight", delta(held, open),
-			"the clearing accounts hold %d, but the withdrawals that have not ended sum to %d", held, open)
+		found.add("withdrawals in flight", "the clearing accounts hold %d, but the withdrawals that have not ended "+
+			"sum to %d", held, open)
 	}
 	return err
 }
@@ -155,8 +155,7 @@ func checkHeld(ctx context.Context, q sqldb.Querier, found *findings) error {
 		return err
 	}
 	if have != open {
-		found.add("held wins", delta(have, open),
-			"the held accounts have %d, but the undecided wins sum to %d", have, open)
+		found.add("held wins", "the held accounts have %d, but the undecided wins sum to %d", have, open)
 	}
 	return q.Each(ctx, func(scan sqldb.Scan) error {
 		var claim, user string
@@ -164,8 +163,8 @@ func checkHeld(ctx context.Context, q sqldb.Querier, found *findings) error {
 		if err := scan(&claim, &user, &amount); err != nil {
 			return err
 		}
-		found.add("a held win that was not won", claim, "held win %s of player %s, amount %d: there is no such payout",
-			claim, user, amount)
+		found.add("a held win that was not won", "held win %s of player %s, amount %d: there is no such payout", claim,
+			user, amount)
 		return nil
 	}, "SELECT h.claim, h.user_id, h.amount FROM held h LEFT JOIN payout p ON p.campaign_id = h.campaign_id AND "+
 		"p.packet = h.packet AND p.claim = h.claim AND p.user_id = h.user_id AND p.amount = h.amount AND "+
