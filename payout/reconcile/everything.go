@@ -68,12 +68,11 @@ func nextTxns(ctx context.Context, q sqldb.Querier, after int64) ([]int64, error
 		"SELECT id FROM txn WHERE id > ? ORDER BY id LIMIT ?",
 		"SELECT DISTINCT txn_id FROM entry WHERE txn_id > ? ORDER BY txn_id LIMIT ?",
 	}
-	for _, p := range sources {
-		if p.column == "" {
-			continue
+	for kind, s := range sources {
+		if kind != booking.KindFund {
+			queries = append(queries, "SELECT DISTINCT "+s.id+" FROM "+s.rows+" WHERE "+s.id+" > ? AND "+s.id+
+				" > 0 ORDER BY "+s.id+" LIMIT ?")
 		}
-		queries = append(queries, "SELECT DISTINCT "+p.column+" FROM "+p.table+
-			" WHERE "+p.column+" > ? AND "+p.column+" > 0 ORDER BY "+p.column+" LIMIT ?")
 	}
 	return merged(ctx, q, queries, after, txnsAtOnce)
 }

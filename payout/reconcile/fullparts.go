@@ -29,10 +29,7 @@ func (r *fullProof) txns(ctx context.Context) (more bool, err error) {
 			if ids, err = nextTxns(ctx, tx, after); err != nil || len(ids) == 0 {
 				return err
 			}
-			if err := checkTxnPage(ctx, tx, ids, &r.found); err != nil {
-				return err
-			}
-			return checkContents(ctx, tx, ids, &r.found)
+			return checkTxns(ctx, tx, ids, &r.found)
 		})
 		if err != nil || len(ids) == 0 {
 			return false, err

@@ -11,7 +11,7 @@ import (
 // ofPlayers are the edits that leave the packets in their places, so that the sums do not show them.
 var ofPlayers = []string{
 	"a win forgotten", "a win made up, of later", "a win's packet", "a win's entry", "a win's player", "a win's drop",
-	"two wins for each other", "an entry's player", "an entry's drop", "an entry's order",
+	"a waiting win, for another player too", "two wins for each other", "an entry's player", "an entry's drop", "an entry's order",
 	"an entry added, as the state says too",
 }
 
@@ -88,6 +88,12 @@ var hotEdits = map[string]func(d *hotEdit){
 		d.change(func(w *rain.WinRecord) { w.User += "?" })
 	},
 	"a win's drop": func(d *hotEdit) { d.change(func(w *rain.WinRecord) { w.Drop = "997.1" }) },
+	"a waiting win, for another player too": func(d *hotEdit) {
+		d.wins(func(e *rain.Entry) {
+			w := rain.Win{User: paytest.Home("thief", d.Snapshot.Shard, d.c.Shards), Packet: e.Wins[0].Packet, Drop: "998.1"}
+			d.Wins = append(d.Wins, rain.WinRecord{Win: w, Entry: e.Ref.ID})
+		})
+	},
 	"two wins for each other": func(d *hotEdit) {
 		if last := len(d.Wins) - 1; last > 0 {
 			d.Wins[0].Packet, d.Wins[last].Packet = d.Wins[last].Packet, d.Wins[0].Packet

@@ -7,7 +7,6 @@ import (
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/booking"
-	"redrain/payout/ledger/chain"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
@@ -142,10 +141,7 @@ func (r *campaignCheck) checkTxns(ctx context.Context, q sqldb.Querier) error {
 		if err != nil || len(ids) == 0 {
 			return err
 		}
-		if err := checkTxnPage(ctx, q, ids, &r.found); err != nil {
-			return err
-		}
-		if err := checkContents(ctx, q, ids, &r.found); err != nil {
+		if err := checkTxns(ctx, q, ids, &r.found); err != nil {
 			return err
 		}
 		after = ids[len(ids)-1]
@@ -157,41 +153,24 @@ func (r *campaignCheck) checkTxns(ctx context.Context, q sqldb.Querier) error {
 //
 // If an account's entries cannot be summed, it is reported, and the others are compared.
 func checkAccounts(ctx context.Context, q sqldb.Querier, accounts []string, found *findings) error {
-	return oneByOne(accounts, func(some []string) error { return compareAccounts(ctx, q, some, found) },
-		func(account string, why error) {
-			found.add("rows that cannot be read", "account %s: its rows cannot be added up, so they were tampered "+
-				"with: %v", account, why)
-		})
-}
-
-// checkContents compares the contents of transactions with their stored hashes.
-func checkContents(ctx context.Context, q sqldb.Querier, ids []int64, found *findings) error {
-	return oneByOne(ids,
-		func(ids []int64) error { return chain.CheckTxns(ctx, q, ids, found.addFault) },
-		func(id int64, why error) {
-			found.add("rows that cannot be read", "transaction %d: its rows cannot be read, so they were tampered "+
-				"with: %v", id, why)
-		})
-}
-
-func compareAccounts(ctx context.Context, q sqldb.Querier, accounts []string, found *findings) error {
-	return q.Each(ctx, func(scan sqldb.Scan) error {
-		var id string
-		var balance, sum rain.Money
-		if err := scan(&id, &balance, &sum); err != nil {
-			return err
-		}
-		if balance != sum {
-			found.add("a balance that is not its entries", "the balance of %s is %d, but its entries sum to %d", id,
-				balance, sum)
-		}
-		if balance < 0 && !booking.MayOwe(id) {
-			found.add("an account below zero", "the balance of %s is %d", id, balance)
-		}
-		return nil
-	}, "SELECT b.account_id, b.amount, COALESCE((SELECT SUM(e.amount) FROM entry e WHERE e.account_id = "+
-		"b.account_id), 0) FROM balance b WHERE b.account_id IN "+sqldb.Marks(len(accounts)),
-		sqldb.Args(accounts)...)
+	return oneByOne(accounts, found, "account", func(some []string) error {
+		return q.Each(ctx, func(scan sqldb.Scan) error {
+			var id string
+			var balance, sum rain.Money
+			if err := scan(&id, &balance, &sum); err != nil {
+				return err
+			}
+			if balance != sum {
+				found.add("a balance that is not its entries", "the balance of %s is %d, but its entries sum to %d", id,
+					balance, sum)
+			}
+			if balance < 0 && !booking.MayOwe(id) {
+				found.add("an account below zero", "the balance of %s is %d", id, balance)
+			}
+			return nil
+		}, "SELECT b.account_id, b.amount, COALESCE((SELECT SUM(e.amount) FROM entry e WHERE e.account_id = "+
+			"b.account_id), 0) FROM balance b WHERE b.account_id IN "+sqldb.Marks(len(some)), sqldb.Args(some)...)
+	})
 }
 
 // checkSettings reports shards whose state or rules were tampered with. It reads the campaign again after the
