@@ -1,13 +1,11 @@
 package reconcile
 
 import (
-	"cmp"
-	"context"
-	"slices"
-	"strings"
+	"errors"
+	"sync"
 
-	"redrain/internal/sqldb"
-	"redrain/payout/ledger/booking"
+	"github.com/prometheus/client_golang/prometheus"
+
 	"redrain/rain"
 )
 
@@ -48,82 +46,7 @@ type CampaignProblem struct {
 	Reason   string `json:"reason"`
 }
 
-func emptyBooks() Books {
-	return Books{Campaigns: []CampaignBooks{}, Unchecked: []CampaignProblem{}, Findings: []string{}}
-}
-
-// finish sets the result of a full reconciliation.
-func (s *Reconciler) finish(b *Books, found *findings, began int64) {
-	b.Findings = append(b.Findings, found.all()...)
-	b.Balanced = b.Unbalanced == 0 && len(b.Unchecked) == 0 && len(b.Findings) == 0
-	b.CheckedAt = s.clock()
-	b.TookMS = b.CheckedAt - began
-	b.Fingerprint = found.fingerprint("")
-	s.gauge.note("", fault{findings: len(b.Findings)})
-}
-
-// nextTxns returns the next transaction ids in all tables. A source row with id 0 moved no money.
-func nextTxns(ctx context.Context, q sqldb.Querier, after int64) ([]int64, error) {
-	queries := []string{
-		"SELECT id FROM txn WHERE id > ? ORDER BY id LIMIT ?",
-		"SELECT DISTINCT txn_id FROM entry WHERE txn_id > ? ORDER BY txn_id LIMIT ?",
-	}
-	for kind, s := range sources {
-		if kind != booking.KindFund {
-			queries = append(queries, "SELECT DISTINCT "+s.id+" FROM "+s.rows+" WHERE "+s.id+" > ? AND "+s.id+
-				" > 0 ORDER BY "+s.id+" LIMIT ?")
-		}
-	}
-	return merged(ctx, q, queries, after, txnsAtOnce)
-}
-
-// merged returns the first limit values after a value, from several queries for one ordered column.
-func merged[T cmp.Ordered](ctx context.Context, q sqldb.Querier, queries []string, after T, limit int) ([]T, error) {
-	var all []T
-	for _, query := range queries {
-		next, err := sqldb.Column[T](ctx, q, query, after, limit)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, next...)
-	}
-	slices.Sort(all)
-	all = slices.Compact(all)
-	return all[:min(len(all), limit)], nil
-}
-
-func nextAccounts(ctx context.Context, q sqldb.Querier, after string) ([]string, error) {
-	return sqldb.Column[string](ctx, q,
-		"SELECT account_id FROM balance WHERE account_id > ? ORDER BY account_id LIMIT ?", after, sqldb.Chunk)
-}
-
-// checkOwners finds balances whose id names no account, and escrows without a campaign. An account without a balance
-// is found by its entries.
-func checkOwners(ctx context.Context, q sqldb.Querier, ids []string, found *findings) error {
-	var escrows []string
-	for _, id := range ids {
-		switch kind, owner, _ := strings.Cut(id, ":"); kind {
-		case booking.KindEscrow:
-			escrows = append(escrows, owner)
-		case booking.KindWorld, booking.KindSponsor, booking.KindUser, booking.KindClearing, booking.KindHeld:
-		default:
-			found.add("a balance without an account", "there is a balance of %s, which names no account", id)
-		}
-	}
-	campaigns, err := sqldb.Column[string](ctx, q, "SELECT id FROM campaign WHERE id IN "+sqldb.Marks(len(escrows)),
-		sqldb.Args(escrows)...)
-	if err != nil {
-		return err
-	}
-	for _, owner := range escrows {
-		if !slices.Contains(campaigns, owner) {
-			id := booking.EscrowAccount(owner).ID()
-			found.add("an escrow of no campaign", "there is an account %s, but no such campaign", id)
-		}
-	}
-	return nil
-}
-
+// note adds the result of a campaign.
 func (b *Books) note(id string, r Reconciliation, err error) {
 	if err != nil {
 		if len(b.Unchecked) < maxListed {
@@ -139,4 +62,62 @@ func (b *Books) note(id string, r Reconciliation, err error) {
 		b.Campaigns = append(b.Campaigns, CampaignBooks{id, r})
 	}
 	b.Difference += abs(r.Difference)
+}
+
+// gauges are the metrics of reconciliations.
+type gauges struct {
+	difference, findings prometheus.GaugeFunc
+
+	mu   sync.Mutex
+	last map[string]fault // the last result by campaign; "" is the ledger itself
+}
+
+// fault is the result of a reconciliation.
+type fault struct {
+	difference rain.Money // of either sign
+	findings   int
+}
+
+func newGauges() *gauges {
+	g := &gauges{last: map[string]fault{}}
+	sum := func(of func(fault) float64) func() float64 {
+		return func() (total float64) {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			for _, f := range g.last {
+				total += of(f)
+			}
+			return total
+		}
+	}
+	g.difference = prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "redrain_reconcile_difference",
+		Help: "Sum over all campaigns of what the last reconciliation could not account for, in minor units. " +
+			"Anything but 0 is an alarm.",
+	}, sum(func(f fault) float64 { return float64(abs(f.difference)) }))
+	g.findings = prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "redrain_reconcile_findings",
+		Help: "Faults named by the last reconciliations. Anything but 0 is an alarm.",
+	}, sum(func(f fault) float64 { return float64(f.findings) }))
+	return g
+}
+
+// note stores the result of a campaign.
+func (g *gauges) note(campaign string, f fault) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.last[campaign] = f
+}
+
+// Register adds the metrics redrain_reconcile_difference and redrain_reconcile_findings.
+func (s *Reconciler) Register(r prometheus.Registerer) error {
+	return errors.Join(r.Register(s.gauge.difference), r.Register(s.gauge.findings))
+}
+
+// ForgetReconciliations sets the metrics to zero. It is for a node that has stopped reconciling because another one
+// has begun.
+func (s *Reconciler) ForgetReconciliations() {
+	s.gauge.mu.Lock()
+	defer s.gauge.mu.Unlock()
+	clear(s.gauge.last)
 }

@@ -16,4 +16,4 @@ func (s *Reconciler) SetStretch(n int) { s.stretch = n }
 func (s *Reconciler) SetHotLimit(d time.Duration) { s.hotLimit = d }
 
 // DifferenceGauge is the metric of the difference.
-func (s *Reconciler) DifferenceGauge() prometheus.Gauge { return s.gauge.difference }
+func (s *Reconciler) DifferenceGauge() prometheus.Collector { return s.gauge.difference }

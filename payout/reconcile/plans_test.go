@@ -28,7 +28,7 @@ var wholeReads = map[string]string{
 		"at once",
 	"chain.(*Block).next":            "a block has up to 10,000 rows, and hashes each of them",
 	"reconcile.checkAccounts":        "a balance is proved by all lines of its account",
-	"reconcile.allBalances":          "the full proof adds up all balances",
+	"reconcile.(*fullProof).total":   "the full proof adds up all balances",
 	"reconcile.checkHeld":            "the full proof compares every win that was held with its payout",
 	"ledger.(*Lists).Heads":          "a row for each list; every one of them may have changed",
 	"reconcile.(*fullProof).measure": "the full proof says how long it will take",
