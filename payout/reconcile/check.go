@@ -64,7 +64,7 @@ type campaignCheck struct {
 	campaign *rain.Campaign
 	amounts  *rain.Amounts // nil if the campaign's row cannot be split
 	scope    scope
-	shards   map[int]*shardBooks
+	shards   []*shardBooks // by number
 	moves    map[string]*move
 	found    findings
 	waiting  findings // descriptions of the open dead letters
@@ -111,8 +111,7 @@ type shardBooks struct {
 
 // newCampaignCheck takes the snapshots. If Redis does not have a shard, no entry counts as later than its snapshot.
 func newCampaignCheck(c *rain.Campaign, shards []rain.ShardSnapshot, how scope) *campaignCheck {
-	r := &campaignCheck{campaign: c, scope: how, shards: map[int]*shardBooks{}, moves: map[string]*move{},
-		letters: posting.Letters{}}
+	r := &campaignCheck{campaign: c, scope: how, moves: map[string]*move{}, letters: posting.Letters{}}
 	fault := c.Fault
 	if fault == "" {
 		var err error
@@ -127,10 +126,11 @@ func newCampaignCheck(c *rain.Campaign, shards []rain.ShardSnapshot, how scope) 
 		return r
 	}
 	for n := range max(c.Shards, 1) {
-		r.shards[n] = &shardBooks{cut: position{math.MaxInt64, math.MaxInt64}, snapshot: rain.ShardSnapshot{Shard: n}}
+		r.shards = append(r.shards, &shardBooks{cut: position{math.MaxInt64, math.MaxInt64},
+			snapshot: rain.ShardSnapshot{Shard: n}})
 	}
 	for _, s := range shards {
-		b := r.shards[s.Shard]
+		b := r.shard(s.Shard)
 		if b != nil && s.Unread != "" {
 			b.snapshot.Unread = s.Unread
 			r.cannotRead(s.Shard, s.Unread)
@@ -200,8 +200,13 @@ func (b *shardBooks) laterRef(ref rain.EntryRef) bool {
 	return err != nil || b.later(at)
 }
 
-// sortedShards lists the shards in order, for a stable order of findings.
-func (r *campaignCheck) sortedShards() []int { return sortedKeys(r.shards) }
+// shard returns a shard, or nil if there is no such shard.
+func (r *campaignCheck) shard(n int) *shardBooks {
+	if n < 0 || n >= len(r.shards) {
+		return nil
+	}
+	return r.shards[n]
+}
 
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
 

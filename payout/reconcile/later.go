@@ -20,7 +20,7 @@ func (r *campaignCheck) checkLater(ctx context.Context, q sqldb.Querier) error {
 	if r.amounts == nil {
 		return nil
 	}
-	for _, n := range r.sortedShards() {
+	for n := range r.shards {
 		mark, err := r.checkMark(ctx, q, n)
 		if err != nil {
 			return err

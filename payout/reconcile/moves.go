@@ -58,7 +58,7 @@ func (r *campaignCheck) readMoves(ctx context.Context, q sqldb.Querier) error {
 		switch {
 		case unreadable != nil || m.packets != m.Numbers.Count() || m.packets == 0:
 			m.fault = fmt.Sprintf("its numbers are not %d packets of the campaign", m.packets)
-		case m.From == m.To || r.shards[m.From] == nil || r.shards[m.To] == nil:
+		case m.From == m.To || r.shard(m.From) == nil || r.shard(m.To) == nil:
 			m.fault = "there are no two such shards"
 		case layout.LaneOfShard(m.From) != layout.LaneOfShard(m.To):
 			m.fault = "one shard is the guests', the other one the players'"
@@ -90,8 +90,7 @@ func (r *campaignCheck) readEpochs(ctx context.Context, q sqldb.Querier) error {
 	if err != nil {
 		return err
 	}
-	for _, n := range r.sortedShards() {
-		b := r.shards[n]
+	for n, b := range r.shards {
 		if !b.snapshot.Found || b.snapshot.Epoch == epochs[n] {
 			continue
 		}

@@ -15,8 +15,7 @@ func (r *campaignCheck) place(ctx context.Context, _ sqldb.Querier) error {
 	if err := r.hold(ctx); err != nil {
 		return err
 	}
-	for _, n := range r.sortedShards() {
-		b := r.shards[n]
+	for n, b := range r.shards {
 		strays, twice := b.holding.put(&b.stock, b.snapshot.Stock)
 		r.tooMuch(n, "in its stock", strays, twice, &b.tooMuchStock)
 		strays, twice = b.holding.put(&b.won, b.outbox.won)
@@ -52,8 +51,7 @@ func (r *campaignCheck) placeReclaims(context.Context, sqldb.Querier) error {
 		return nil
 	}
 	r.placeDismissed()
-	for _, n := range r.sortedShards() {
-		b := r.shards[n]
+	for n, b := range r.shards {
 		posted := map[string]bool{}
 		for i := range b.reclaims {
 			row := &b.reclaims[i]
@@ -86,7 +84,7 @@ func (r *campaignCheck) placeDismissed() {
 	for i := range r.dismissed {
 		row := &r.dismissed[i]
 		var placed rain.Numbers
-		for _, n := range r.sortedShards() {
+		for n := range r.shards {
 			h := &r.shards[n].holding
 			for packet := range row.asked.Each() {
 				if at, inside := h.index(packet); inside && r.shards[n].reclaimed.add(at, h.count) {

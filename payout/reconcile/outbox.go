@@ -22,8 +22,7 @@ func (r *campaignCheck) readOutbox(ctx context.Context) error {
 	if r.scope.hot == nil || r.amounts == nil {
 		return nil
 	}
-	for _, n := range r.sortedShards() {
-		b := r.shards[n]
+	for n, b := range r.shards {
 		r.checkNewest(n)
 		upTo := "+"
 		if b.snapshot.Found {
@@ -102,8 +101,7 @@ func (r *campaignCheck) compareOutbox(ctx context.Context, q sqldb.Querier) erro
 	if !r.counted() || r.scope.hot == nil {
 		return nil
 	}
-	for _, n := range r.sortedShards() {
-		b := r.shards[n]
+	for n, b := range r.shards {
 		if len(b.outbox.won) == 0 || !r.scope.rows && b.paid.words == nil && b.dead.words == nil {
 			continue // none of it is in the ledger
 		}

@@ -119,7 +119,7 @@ func (r *campaignCheck) payoutPage(ctx context.Context, q sqldb.Querier, after i
 func (p *payoutCheck) check(row *paidRow) {
 	p.all.Paid++
 	p.all.AmountPaid += row.amount
-	switch b := p.shards[row.shard]; {
+	switch b := p.shard(row.shard); {
 	case b == nil:
 		p.astray += row.amount
 	case b.later(row.at):
@@ -173,7 +173,7 @@ func (p *payoutCheck) inItself(row *paidRow) bool {
 
 // place records that a packet is paid, as of its shard's snapshot.
 func (p *payoutCheck) place(row *paidRow) {
-	b := p.shards[row.shard]
+	b := p.shard(row.shard)
 	if !p.counted() || b != nil && b.later(row.at) {
 		return
 	}
@@ -199,8 +199,7 @@ func (r *campaignCheck) checkForgotten(ctx context.Context, q sqldb.Querier) err
 	if !r.counted() || r.campaign.Drained {
 		return nil
 	}
-	for _, n := range r.sortedShards() {
-		b := r.shards[n]
+	for _, b := range r.shards {
 		if !b.compared {
 			continue
 		}

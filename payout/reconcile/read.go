@@ -20,8 +20,7 @@ func (r *campaignCheck) readTally(ctx context.Context, q sqldb.Querier) error {
 		return err
 	}
 	r.all.Paid, r.all.AmountPaid, r.astray = t.Paid, t.AmountPaid, t.AmountPaid
-	for _, n := range r.sortedShards() {
-		b := r.shards[n]
+	for n, b := range r.shards {
 		if !b.snapshot.Found {
 			continue
 		}
@@ -58,7 +57,7 @@ func (r *campaignCheck) readReclaims(ctx context.Context, q sqldb.Querier) error
 		row.ref.ID = row.at.String()
 		r.all.Reclaimed += int64(row.packets)
 		r.all.AmountReclaimed += row.amount
-		b := r.shards[row.ref.Shard]
+		b := r.shard(row.ref.Shard)
 		if row.ref.Shard == posting.WholeCampaign {
 			r.given = true
 		} else if b != nil && b.later(row.at) {
@@ -96,7 +95,7 @@ func (r *campaignCheck) readLetters(ctx context.Context, q sqldb.Querier) error 
 		}
 		r.letters.Note(d)
 		r.waiting.deadLetter(d, "")
-		b, at := r.shards[d.Shard], position{d.WonAt, d.Seq}
+		b, at := r.shard(d.Shard), position{d.WonAt, d.Seq}
 		if b == nil || b.later(at) {
 			return nil
 		}
@@ -136,8 +135,7 @@ func (r *campaignCheck) readPaid(ctx context.Context, q sqldb.Querier) error {
 	if !r.counted() {
 		return nil
 	}
-	for _, n := range r.sortedShards() {
-		b := r.shards[n]
+	for _, b := range r.shards {
 		numbers := b.holding.list(func(w int) uint64 { return b.won.word(w) | b.dead.word(w) })
 		page := make([]int, 0, paidAtOnce)
 		for packet := range numbers.Each() {

@@ -104,7 +104,8 @@ func (s *Reconciler) ReconcileWith(ctx context.Context, id string, hot Hot, dept
 	return s.reconcileWith(ctx, id, hot, scope{rows: depth != Sums, txns: true})
 }
 
-// reconcileWith starts again if a shard was rebuilt between two reads. A panic is a finding, and hides no other one.
+// reconcileWith reads all rows if the sums do not match. It starts again if a shard was rebuilt between two reads. A
+// panic is a finding, and hides no other one.
 func (s *Reconciler) reconcileWith(ctx context.Context, id string, hot Hot, how scope) (Reconciliation, error) {
 	how.stretch = s.stretch
 	began := s.clock()
@@ -112,11 +113,17 @@ func (s *Reconciler) reconcileWith(ctx context.Context, id string, hot Hot, how 
 		how.last = try == tries
 		var r *campaignCheck
 		err := s.recoverer.Try("reconciliation", func() (err error) {
-			r, err = s.once(ctx, id, hot, how)
+			if r, err = s.check(ctx, id, hot, how); errors.Is(err, errDoubt) {
+				how.rows, how.txns = true, true
+				r, err = s.check(ctx, id, hot, how)
+			}
 			return err
 		})
 		if errors.Is(err, loop.ErrPanic) {
-			r, err = brokenOff(id, err), nil
+			r = &campaignCheck{campaign: &rain.Campaign{ID: id}}
+			r.found.add("a check that broke off", "the check of the campaign broke off, so nothing of it is proved: %v",
+				err)
+			err = nil
 		}
 		if errors.Is(err, errStale) && !how.last {
 			continue
@@ -132,26 +139,8 @@ func (s *Reconciler) reconcileWith(ctx context.Context, id string, hot Hot, how 
 	}
 }
 
-// brokenOff is the result for a campaign whose check panics.
-func brokenOff(id string, why error) *campaignCheck {
-	r := newCampaignCheck(&rain.Campaign{ID: id, Fault: "it was not looked at"}, nil, scope{})
-	r.found = findings{}
-	r.found.add("a check that broke off", "the check of the campaign broke off, so nothing of it is proved: %v", why)
-	return r
-}
-
-// errDoubt means that sums do not match.
+// errDoubt means that the sums do not match.
 var errDoubt = errors.New("the sums do not match")
-
-// once reconciles a campaign. If its sums do not match, it reads all rows.
-func (s *Reconciler) once(ctx context.Context, id string, hot Hot, how scope) (*campaignCheck, error) {
-	r, err := s.check(ctx, id, hot, how)
-	if errors.Is(err, errDoubt) {
-		how.rows, how.txns = true, true
-		r, err = s.check(ctx, id, hot, how)
-	}
-	return r, err
-}
 
 // check reads a campaign, its state in Redis, and its rows in the ledger.
 func (s *Reconciler) check(ctx context.Context, id string, hot Hot, how scope) (*campaignCheck, error) {

@@ -16,8 +16,7 @@ func (r *campaignCheck) checkShards(context.Context, sqldb.Querier) error {
 	if !r.counted() {
 		return nil
 	}
-	for _, n := range r.sortedShards() {
-		b := r.shards[n]
+	for n, b := range r.shards {
 		if !r.known(b) {
 			if b.snapshot.Unread == "" { // else it is reported
 				r.found.add("a lost shard", "shard %d: Redis has lost it, or never had it; what it held cannot be "+
@@ -182,7 +181,7 @@ func (r *campaignCheck) checkSettings(ctx context.Context, q sqldb.Querier) erro
 		r.campaign.ID); err != nil {
 		return err
 	}
-	for _, n := range r.sortedShards() {
+	for n := range r.shards {
 		s := &r.shards[n].snapshot
 		for _, what := range s.Altered {
 			r.found.add("a state that was changed", "shard %d: %s", n, what)

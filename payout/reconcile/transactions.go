@@ -87,8 +87,8 @@ func oneByOne[T any](page []T, found *findings, what string, work func([]T) erro
 	}
 	for i := range page {
 		if err := work(page[i : i+1]); sqldb.IsUnreadable(err) {
-			found.add("rows that cannot be read", "%s %v: its rows cannot be read or added up, so they were tampered "+
-				"with: %v", what, page[i], err)
+			found.add("rows that cannot be read", "%s %v: its rows cannot be read or added up, so they were "+
+				"tampered with: %v", what, page[i], err)
 		} else if err != nil {
 			return err
 		}
@@ -197,12 +197,13 @@ func (p *txnPage) check(id int64) {
 	var sum rain.Money
 	for _, ln := range lines {
 		if sum += ln.amount; !ln.known {
-			p.found.add("a line of an unknown account", "transaction %d (%s), line %d: there is no account %s", id, kind,
-				ln.number, ln.account)
+			p.found.add("a line of an unknown account", "transaction %d (%s), line %d: there is no account %s", id,
+				kind, ln.number, ln.account)
 		}
 	}
 	if sum != 0 {
-		p.found.add("a transaction that does not sum to zero", "transaction %d (%s) sums to %d, not to 0", id, kind, sum)
+		p.found.add("a transaction that does not sum to zero", "transaction %d (%s) sums to %d, not to 0", id, kind,
+			sum)
 	}
 	p.checkSources(id, kind, lines)
 }
@@ -244,8 +245,8 @@ func (p *txnPage) checkSources(id int64, kind string, lines []bookedLine) {
 	case p.removed[id]:
 		return
 	case w == nil:
-		p.found.add("a transaction without source rows", "transaction %d is of kind %s, but no row of %s belongs to it "+
-			"(%s)", id, kind, table, linesInWords(lines))
+		p.found.add("a transaction without source rows", "transaction %d is of kind %s, but no row of %s belongs to "+
+			"it (%s)", id, kind, table, linesInWords(lines))
 		return
 	}
 	moved := map[string]rain.Money{}
@@ -259,14 +260,14 @@ func (p *txnPage) checkSources(id int64, kind string, lines []bookedLine) {
 			p.found.add("a line without source rows", "transaction %d (%s), line %d: %s %s, but no row of %s says so",
 				id, kind, at[a], a, moves(moved[a]), table)
 		} else if want != moved[a] {
-			p.found.add("a line that differs from its source rows", "transaction %d (%s), line %d: %s %s, but should "+
-				"be %d by %s", id, kind, at[a], a, moves(moved[a]), abs(want), w.say(a))
+			p.found.add("a line that differs from its source rows", "transaction %d (%s), line %d: %s %s, but "+
+				"should be %d by %s", id, kind, at[a], a, moves(moved[a]), abs(want), w.say(a))
 		}
 	}
 	for _, a := range slices.Sorted(maps.Keys(w.sums)) {
 		if _, booked := moved[a]; !booked {
-			p.found.add("source rows without a line", "transaction %d (%s) has no line for %s, who should have %d by "+
-				"%s", id, kind, a, w.sums[a], w.say(a))
+			p.found.add("source rows without a line", "transaction %d (%s) has no line for %s, who should have %d "+
+				"by %s", id, kind, a, w.sums[a], w.say(a))
 		}
 	}
 }

@@ -49,7 +49,7 @@ func (r *campaignCheck) compareRecords(ctx context.Context, q sqldb.Querier) err
 	if !r.counted() || r.scope.hot == nil {
 		return nil
 	}
-	for _, n := range r.sortedShards() {
+	for n := range r.shards {
 		if !r.shards[n].snapshot.Found {
 			continue
 		}

@@ -39,8 +39,8 @@ func checkWithdrawals(ctx context.Context, q sqldb.Querier, found *findings) err
 			if is.id != w.id {
 				w.check(found)
 			} else if w.sentTo != "" && is.sentTo != w.sentTo {
-				found.add("a withdrawal with two receivers", "withdrawal %s was sent to %q, and a later event of its "+
-					"history names the receiver %q: ask both whether they have paid it", w.id, w.sentTo, is.sentTo)
+				found.add("a withdrawal with two receivers", "withdrawal %s was sent to %q, and a later event of "+
+					"its history names the receiver %q: ask both whether they have paid it", w.id, w.sentTo, is.sentTo)
 				is.sentTo = cmp.Or(is.sentTo, w.sentTo)
 			}
 			w = is
@@ -70,8 +70,8 @@ func (w *withdrawn) check(found *findings) {
 	}
 	unsent := []ledger.WithdrawalState{ledger.WithdrawalRequested, ledger.WithdrawalHeld}
 	if w.state != ledger.WithdrawalReturned && (w.receiver == "") != slices.Contains(unsent, w.state) {
-		found.add("a withdrawal that contradicts its receiver", "withdrawal %s of player %s, amount %d, is %s, but its "+
-			"receiver is %q", w.id, w.user, w.amount, w.state, w.receiver)
+		found.add("a withdrawal that contradicts its receiver", "withdrawal %s of player %s, amount %d, is %s, but "+
+			"its receiver is %q", w.id, w.user, w.amount, w.state, w.receiver)
 	}
 	if w.receiver != w.sentTo {
 		found.add("a withdrawal with another receiver", "withdrawal %s names the receiver %q, but its history ends "+
