@@ -108,7 +108,6 @@ type ShardSnapshot struct {
 	Won         int      // packets won so far, from the state
 	Moves       int64    // number of the newest move from or to this shard
 	Stock       Numbers  // packets that can be won
-	Returned    Numbers  // packets that the shard returned when it was closed
 	Lent        []Lent   // packets in flight to other shards
 	LastEntry   string   // id of the newest entry of the outbox ever, "0-0" if there was none; from the state
 	NewestEntry string   // the same, from the outbox itself; "" if it is gone, UnknownEntry if that is unknown
@@ -147,6 +146,5 @@ type PlayerRecord struct {
 // Records is a part of a shard's player records in Redis.
 type Records struct {
 	Wins       []WinRecord
-	Players    []PlayerRecord
 	Unreadable []string // records that no script of this program wrote
 }

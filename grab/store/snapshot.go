@@ -99,7 +99,7 @@ func parseSnapshot(c *rain.Campaign, shard int, answer []any) (rain.ShardSnapsho
 		s.LastEntry = nothingYet
 	}
 	var invalid []string
-	s.Stock, s.Returned, invalid = parseStock(elements, c.Packets)
+	s.Stock, _, invalid = parseStock(elements, c.Packets)
 	s.Unreadable = append(s.Unreadable, invalid...)
 	for _, move := range slices.Sorted(maps.Keys(lent)) {
 		if move == "" {

@@ -26,7 +26,6 @@ func TestASnapshotNamesWhatCannotBeRead(t *testing.T) {
 		Shard: 4, Found: true, Epoch: 17, Left: 300, Won: 2, Moves: 3, LastEntry: "5-1", NewestEntry: "5-2",
 		Revision: 1,
 		Stock:    rain.Numbers{{First: 3, Last: 7}, {First: 20, Last: 20}},
-		Returned: rain.Numbers{{First: 90, Last: 99}},
 		Lent: []rain.Lent{{Move: "m1", To: 2, Number: 3, Epoch: 17,
 			Numbers: rain.Numbers{{First: 8, Last: 9}, {First: 30, Last: 30}}}},
 	}

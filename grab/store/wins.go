@@ -94,8 +94,7 @@ func parseRecords(page []string) (all rain.Records) {
 				all.Wins = append(all.Wins, rain.WinRecord{Win: r.Win, Entry: r.Entry, Before: before})
 				continue
 			}
-		} else if p, ok := parsePlayer(user, page[i+1]); ok {
-			all.Players = append(all.Players, p)
+		} else if _, ok := parsePlayer(user, page[i+1]); ok {
 			continue
 		}
 		all.Unreadable = append(all.Unreadable, fmt.Sprintf("%q is %q", page[i], page[i+1]))

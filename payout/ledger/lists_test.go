@@ -13,6 +13,7 @@ import (
 	"redrain/payout/ledger/posting"
 	"redrain/payout/ledger/standing"
 	"redrain/payout/paytest"
+	"redrain/payout/reconcile"
 	"redrain/rain"
 )
 
@@ -27,7 +28,8 @@ func makeList(t testing.TB, l *ledger.Lists, name string, purpose standing.ListP
 // wantProved fails the test if there is a finding in the ledger itself.
 func wantProved(t testing.TB, b *paytest.Books) {
 	t.Helper()
-	books, err := b.Proof.ReconcileAll(t.Context(), paytest.NewFakeRedis(b.Clock.Now), nil)
+	books, err := b.Proof.ReconcileFull(t.Context(), paytest.NewFakeRedis(b.Clock.Now),
+		reconcile.FullOptions{})
 	if err != nil || len(books.Findings) > 0 {
 		t.Errorf("%q, %v", books.Findings, err)
 	}

@@ -124,7 +124,6 @@ func (f *FakeRedis) Settled(e rain.Entry) {
 	gone := e.Packets()
 	if e.Reclaim != nil {
 		gone = e.Reclaim.Numbers
-		sh.Snapshot.Returned = append(sh.Snapshot.Returned, gone...)
 	}
 	sh.Stock = rain.Remaining(sh.Stock, gone)
 	sh.Snapshot.LastEntry = e.Ref.ID
@@ -147,7 +146,6 @@ func (f *FakeRedis) Close(campaign string, shard int) {
 }
 
 func (sh *FakeShard) giveBack(f *FakeRedis, numbers rain.Numbers) {
-	sh.Snapshot.Returned = append(sh.Snapshot.Returned, numbers...)
 	f.add(sh.campaign.ID, sh.Snapshot.Shard, sh, rain.Entry{Reclaim: &rain.Reclaim{Numbers: numbers}})
 }
 
@@ -243,7 +241,7 @@ func (f *FakeRedis) Restore(campaign string, shard int, what Restored) {
 		sh.record(rain.Entry{Ref: w.Entry, Wins: []rain.Win{w.Win}})
 	}
 	s := &sh.Snapshot
-	s.Found, s.Returned, s.LastEntry, s.Epoch = true, what.Returned, what.Barrier.Entry, what.Barrier.Epoch
+	s.Found, s.LastEntry, s.Epoch = true, what.Barrier.Entry, what.Barrier.Epoch
 	s.Moves = max(what.Moves, s.Epoch)
 }
 

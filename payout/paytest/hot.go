@@ -28,7 +28,7 @@ func (sh *FakeShard) clone() *FakeShard {
 	is := *sh
 	is.Stock, is.Entries, is.Wins = slices.Clone(sh.Stock), Copies(sh.Entries), slices.Clone(sh.Wins)
 	is.Players, is.Borrowed = maps.Clone(sh.Players), maps.Clone(sh.Borrowed)
-	is.Snapshot.Lent, is.Snapshot.Returned = slices.Clone(sh.Snapshot.Lent), slices.Clone(sh.Snapshot.Returned)
+	is.Snapshot.Lent = slices.Clone(sh.Snapshot.Lent)
 	return &is
 }
 
@@ -44,7 +44,7 @@ func (f *FakeRedis) Snapshot(_ context.Context, c *rain.Campaign) ([]rain.ShardS
 		snapshot := rain.ShardSnapshot{Shard: s}
 		if sh := f.Shards[FakeKey{c.ID, s}]; sh != nil {
 			snapshot = sh.Snapshot
-			snapshot.Lent, snapshot.Returned = slices.Clone(snapshot.Lent), slices.Clone(snapshot.Returned)
+			snapshot.Lent = slices.Clone(snapshot.Lent)
 			snapshot.Stock = slices.Clone(sh.Stock)
 			snapshot.Left += sh.Stock.Count()
 			snapshot.NewestEntry = cmp.Or(snapshot.NewestEntry, snapshot.LastEntry)
@@ -83,10 +83,6 @@ func (f *FakeRedis) EachRecord(_ context.Context, c *rain.Campaign, shard int, f
 			for j := range page.Wins {
 				page.Wins[j].Seal, page.Wins[j].Amount = "", 0
 			}
-		} else {
-			page.Players = slices.SortedFunc(maps.Values(sh.Players), func(a, b rain.PlayerRecord) int {
-				return cmp.Compare(a.User, b.User)
-			})
 		}
 		f.mu.Unlock()
 		if err := fn(page); err != nil || len(page.Wins) == 0 {

@@ -78,12 +78,13 @@ func TestARowThatMakesNoSenseHidesNothing(t *testing.T) {
 func checkAbsurd(t *testing.T, b *paytest.Books, f *paytest.FakeRedis, what string) {
 	t.Helper()
 	proved := map[string]bool{}
-	books, err := b.Proof.ReconcileAll(t.Context(), f, func(id string, r reconcile.Reconciliation, err error) {
+	each := func(id string, r reconcile.Reconciliation, err error) {
 		proved[id] = err == nil
 		if id == "good" && (err != nil || !r.Balanced) {
 			t.Errorf("%s: the other campaign: %+v, %v", what, r, err)
 		}
-	})
+	}
+	books, err := b.Proof.ReconcileFull(t.Context(), f, reconcile.FullOptions{Each: each})
 	if err != nil || books.Balanced || !proved["good"] || books.Transactions < 6 {
 		t.Errorf("%s: %+v, %v", what, books, err)
 	}
@@ -122,7 +123,8 @@ func TestCountsThatDoNotFitAreFindings(t *testing.T) {
 			t.Errorf("%+v, %v", full, err)
 		}
 		restore()
-		paytest.Want(t, paytest.Got(b.Proof.ReconcileAll(t.Context(), f, nil)).Must(t).Balanced, true, "untouched")
+		_, all := everything(t, b, f, "c1")
+		paytest.Want(t, all, "", "untouched")
 	})
 }
 
@@ -145,7 +147,7 @@ func TestAProofSaysThatATableIsAway(t *testing.T) {
 			return r.Balanced, err
 		},
 		"everything": func() (bool, error) {
-			all, err := b.Proof.ReconcileAll(ctx, f, nil)
+			all, err := b.Proof.ReconcileFull(ctx, f, reconcile.FullOptions{})
 			return all.Balanced, err
 		},
 	}
@@ -218,9 +220,10 @@ func TestARedisThatCannotBeReadIsNoDifference(t *testing.T) {
 				}
 			}
 			var told []string
-			all, err := b.Proof.ReconcileAll(t.Context(), hot, func(id string, r reconcile.Reconciliation, err error) {
+			each := func(id string, r reconcile.Reconciliation, err error) {
 				told = append(told, fmt.Sprintf("%s %v %v", id, r.Balanced, errors.Is(err, reconcile.ErrHot)))
-			})
+			}
+			all, err := b.Proof.ReconcileFull(t.Context(), hot, reconcile.FullOptions{Each: each})
 			unchecked, unbalanced := 1, 0
 			if broken {
 				unchecked, unbalanced = 0, 1

@@ -36,7 +36,7 @@ func BenchmarkReconcile(b *testing.B) {
 				return r.Balanced, err
 			},
 			"everything": func() (bool, error) {
-				r, err := books.Proof.ReconcileAll(b.Context(), f, nil)
+				r, err := books.Proof.ReconcileFull(b.Context(), f, reconcile.FullOptions{})
 				return r.Balanced, err
 			},
 		} {

@@ -64,9 +64,8 @@ type campaignCheck struct {
 	campaign *rain.Campaign
 	amounts  *rain.Amounts // nil if the campaign's row cannot be split
 	scope    scope
-	shards   map[int]*shardBooks
+	shards   []*shardBooks // by number
 	moves    map[string]*move
-	invalid  map[string]bool // moves with invalid rows
 	found    findings
 	waiting  findings // descriptions of the open dead letters
 
@@ -92,7 +91,6 @@ type shardBooks struct {
 	cut      position // the newest outbox entry in the snapshot
 	outbox   outbox
 	holding  holding
-	borrowed map[string]int64 // moves that have come to it, with their numbers; nil: not read
 
 	// Of the holding, as of the snapshot.
 	stock, won, returned set  // in Redis: in stock; in the outbox: won or returned
@@ -100,23 +98,20 @@ type shardBooks struct {
 	dead, deadReturned   set  // in open dead letters
 	reclaimed            set  // returned by the ledger
 	recorded             set  // won, by the records in Redis
-	counted              set  // in recorded, and counted for their players
 	compared             bool // all records were compared
 
-	amountPaid         rain.Money // the sum of the payouts' rows
-	deadPay            rain.Money // of dead letters
-	mismatched         rain.Money // in the outbox, and paid to another player in the ledger
-	tooMuchStock       rain.Money // in stock twice, or of another shard
-	tooMuchOutbox      rain.Money // in the outbox twice, or of another shard
-	reclaims           []reclaimRow
-	laterReclaims      []reclaimRow // of entries that are not in the snapshot
-	given, givenBefore rain.Numbers // returned by entries of this epoch, and of earlier ones
+	amountPaid    rain.Money // the sum of the payouts' rows
+	deadPay       rain.Money // of dead letters
+	mismatched    rain.Money // in the outbox, and paid to another player in the ledger
+	tooMuchStock  rain.Money // in stock twice, or of another shard
+	tooMuchOutbox rain.Money // in the outbox twice, or of another shard
+	reclaims      []reclaimRow
+	laterReclaims []reclaimRow // of entries that are not in the snapshot
 }
 
 // newCampaignCheck takes the snapshots. If Redis does not have a shard, no entry counts as later than its snapshot.
 func newCampaignCheck(c *rain.Campaign, shards []rain.ShardSnapshot, how scope) *campaignCheck {
-	r := &campaignCheck{campaign: c, scope: how, shards: map[int]*shardBooks{}, moves: map[string]*move{},
-		invalid: map[string]bool{}, letters: posting.Letters{}}
+	r := &campaignCheck{campaign: c, scope: how, moves: map[string]*move{}, letters: posting.Letters{}}
 	fault := c.Fault
 	if fault == "" {
 		var err error
@@ -126,15 +121,16 @@ func newCampaignCheck(c *rain.Campaign, shards []rain.ShardSnapshot, how scope) 
 	}
 	if fault != "" {
 		r.amounts = nil
-		r.found.add("the campaign", fault, "the campaign's database row is invalid, so its "+
-			"packets cannot be verified one by one: %s", fault)
+		r.found.add("the campaign", "the campaign's database row is invalid, so its packets cannot be verified one "+
+			"by one: %s", fault)
 		return r
 	}
 	for n := range max(c.Shards, 1) {
-		r.shards[n] = &shardBooks{cut: position{math.MaxInt64, math.MaxInt64}, snapshot: rain.ShardSnapshot{Shard: n}}
+		r.shards = append(r.shards, &shardBooks{cut: position{math.MaxInt64, math.MaxInt64},
+			snapshot: rain.ShardSnapshot{Shard: n}})
 	}
 	for _, s := range shards {
-		b := r.shards[s.Shard]
+		b := r.shard(s.Shard)
 		if b != nil && s.Unread != "" {
 			b.snapshot.Unread = s.Unread
 			r.cannotRead(s.Shard, s.Unread)
@@ -144,13 +140,11 @@ func newCampaignCheck(c *rain.Campaign, shards []rain.ShardSnapshot, how scope) 
 		}
 		b.snapshot = s
 		for _, what := range s.Unreadable {
-			r.found.add("invalid data in Redis", shardName(s.Shard)+what, "shard %d: %s, which no script has "+
-				"written", s.Shard,
-				what)
+			r.found.add("invalid data in Redis", "shard %d: %s, which no script has written", s.Shard, what)
 		}
 		var err error
 		if b.cut, err = positionOf(s.LastEntry); err != nil {
-			r.found.add("invalid data in Redis", shardName(s.Shard)+"last", "shard %d: %v", s.Shard, err)
+			r.found.add("invalid data in Redis", "shard %d: %v", s.Shard, err)
 		}
 	}
 	return r
@@ -158,8 +152,7 @@ func newCampaignCheck(c *rain.Campaign, shards []rain.ShardSnapshot, how scope) 
 
 // cannotRead reports an unreadable part of a shard.
 func (r *campaignCheck) cannotRead(shard int, why string) {
-	r.found.add("invalid data in Redis", shardName(shard)+" "+why, "shard %d: what Redis has of it cannot be read: %s",
-		shard, why)
+	r.found.add("invalid data in Redis", "shard %d: what Redis has of it cannot be read: %s", shard, why)
 }
 
 // unread handles an error of reading a shard. If the shard's data is invalid, that is a finding and hides no other
@@ -207,8 +200,13 @@ func (b *shardBooks) laterRef(ref rain.EntryRef) bool {
 	return err != nil || b.later(at)
 }
 
-// sortedShards lists the shards in order, for a stable order of findings.
-func (r *campaignCheck) sortedShards() []int { return sortedKeys(r.shards) }
+// shard returns a shard, or nil if there is no such shard.
+func (r *campaignCheck) shard(n int) *shardBooks {
+	if n < 0 || n >= len(r.shards) {
+		return nil
+	}
+	return r.shards[n]
+}
 
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
 

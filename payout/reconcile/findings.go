@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,16 +19,14 @@ const maxFindings = 10
 // others. So the result stays readable even with a million wrong rows.
 type findings struct {
 	texts []string
-	keys  []string
 	count map[string]int
 	kinds []string // in the order found
 }
 
-// add adds a finding. kind groups similar faults. key identifies this one while money moves, so that the next round
-// recognises it.
-func (f *findings) add(kind, key, format string, args ...any) {
-	key = kind + " " + key
-	if slices.Contains(f.keys, key) {
+// add adds a finding, unless it has the same text as one before. kind groups similar faults.
+func (f *findings) add(kind, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if slices.Contains(f.texts, text) {
 		return // known: Redis may return a win twice
 	}
 	if f.count == nil {
@@ -36,16 +35,14 @@ func (f *findings) add(kind, key, format string, args ...any) {
 	if f.count[kind]++; f.count[kind] == 1 {
 		f.kinds = append(f.kinds, kind)
 	}
-	if f.count[kind] > maxFindings {
-		return
+	if f.count[kind] <= maxFindings {
+		f.texts = append(f.texts, text)
 	}
-	f.texts = append(f.texts, fmt.Sprintf(format, args...))
-	f.keys = append(f.keys, key)
 }
 
 // addFault adds a row or block that differs from its hash.
 func (f *findings) addFault(fault chain.Fault) {
-	f.add("a hash that does not agree", fault.String(), "%s", fault)
+	f.add("a hash that does not agree", "%s", fault)
 }
 
 // all returns the findings as text.
@@ -59,21 +56,21 @@ func (f *findings) all() []string {
 	return list
 }
 
-// fingerprint is equal for equal findings.
+// digits matches a number in a finding.
+var digits = regexp.MustCompile(`\d+`)
+
+// fingerprint is equal for equal findings, without their numbers, so that the next round recognises them while money
+// moves.
 func (f *findings) fingerprint(difference any) string {
-	return booking.Digest(fmt.Appendf(nil, "%v %q", difference, slices.Sorted(slices.Values(f.keys))))
+	var list []string
+	for _, text := range f.texts {
+		list = append(list, digits.ReplaceAllString(text, "#"))
+	}
+	slices.Sort(list)
+	return booking.Digest(fmt.Appendf(nil, "%v %q", difference, list))
 }
 
 func abs(amount rain.Money) rain.Money { return max(amount, -amount) }
-
-func txnKey(id int64) string { return strconv.FormatInt(id, 10) }
-
-func lineKey(id int64, line int) string { return txnKey(id) + "." + strconv.Itoa(line) }
-
-// delta returns the difference of two sums that should be equal. It stays the same while both grow.
-func delta(got, want rain.Money) string { return strconv.FormatInt(int64(got-want), 10) }
-
-func shardName(n int) string { return "shard " + strconv.Itoa(n) }
 
 // packets formats packet numbers with a noun.
 func packets(numbers rain.Numbers) string {

@@ -3,11 +3,11 @@ package reconcile
 import (
 	"context"
 	"errors"
-	"math"
-	"strconv"
+	"slices"
+	"strings"
 
 	"redrain/internal/sqldb"
-	"redrain/payout/ledger/chain"
+	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
@@ -17,116 +17,121 @@ const sliceRows = 10_000
 
 // txns checks the transactions in the order of their ids, including ids that only lines or source rows have. A
 // transaction that is committed before the current page is left to the next reconciliation.
-func (r *fullProof) txns(ctx context.Context) (more bool, err error) {
-	after := int64(math.MinInt64)
-	if r.after != "" {
-		after, _ = strconv.ParseInt(r.after, 10, 64)
-	}
+func (r *fullProof) txns(ctx context.Context, q sqldb.Querier) (more bool, err error) {
 	for seen := int64(0); seen < sliceRows; {
-		var ids []int64
-		err := r.s.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
-			var err error
-			if ids, err = nextTxns(ctx, tx, after); err != nil || len(ids) == 0 {
-				return err
-			}
-			if err := checkTxnPage(ctx, tx, ids, &r.found); err != nil {
-				return err
-			}
-			return checkContents(ctx, tx, ids, &r.found)
-		})
+		ids, err := nextTxns(ctx, q, r.afterTxn)
 		if err != nil || len(ids) == 0 {
 			return false, err
 		}
-		seen += int64(len(ids)) * r.ofTxn
-		r.books.Transactions += int64(len(ids))
-		r.progress.Done += int64(len(ids)) * r.ofTxn
-		after = ids[len(ids)-1]
-		r.after = strconv.FormatInt(after, 10)
+		if err := checkTxns(ctx, q, ids, &r.found); err != nil {
+			return false, err
+		}
+		seen += r.note(&r.books.Transactions, len(ids), r.ofTxn)
+		r.afterTxn = ids[len(ids)-1]
 	}
 	return true, nil
 }
 
-// accounts compares a page of balances with their entries, in one snapshot.
-func (r *fullProof) accounts(ctx context.Context) (more bool, err error) {
-	err = r.s.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
-		for seen := int64(0); seen < sliceRows; {
-			ids, err := nextAccounts(ctx, tx, r.after)
-			if more = len(ids) > 0; err != nil || !more {
-				return err
-			}
-			if err := checkAccounts(ctx, tx, ids, &r.found); err != nil {
-				return err
-			}
-			if err := checkOwners(ctx, tx, ids, &r.found); err != nil {
-				return err
-			}
-			seen += int64(len(ids)) * r.ofAccount
-			r.books.Accounts += int64(len(ids))
-			r.progress.Done += int64(len(ids)) * r.ofAccount
-			r.after = ids[len(ids)-1]
+// nextTxns returns the next transaction ids in all tables. A source row with id 0 moved no money.
+func nextTxns(ctx context.Context, q sqldb.Querier, after int64) (ids []int64, err error) {
+	queries := []string{
+		"SELECT id FROM txn WHERE id > ? ORDER BY id LIMIT ?",
+		"SELECT DISTINCT txn_id FROM entry WHERE txn_id > ? ORDER BY txn_id LIMIT ?",
+	}
+	for kind, s := range sources {
+		if kind != booking.KindFund {
+			queries = append(queries, "SELECT DISTINCT "+s.id+" FROM "+s.rows+" WHERE "+s.id+" > ? AND "+s.id+
+				" > 0 ORDER BY "+s.id+" LIMIT ?")
 		}
-		return nil
-	})
-	return more, err
-}
-
-// total sums all balances, in stretches and in one snapshot.
-func (r *fullProof) total(ctx context.Context) error {
-	return r.s.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
-		total, err := allBalances(ctx, tx, r.s.stretch)
+	}
+	for _, query := range queries {
+		next, err := sqldb.Column[int64](ctx, q, query, after, txnsAtOnce)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if total != 0 {
-			r.found.add("all balances", delta(total, 0),
-				"all balances together are %d, not 0: money has come from nowhere or is gone", total)
-		}
-		return nil
-	})
+		ids = append(ids, next...)
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	return ids[:min(len(ids), txnsAtOnce)], nil
 }
 
-// allBalances sums all balances.
-func allBalances(ctx context.Context, q sqldb.Querier, stretch int) (total rain.Money, err error) {
-	for after, rows := "", stretch; rows == stretch; {
-		var sum rain.Money
+// note counts rows, each of which stands for some others, too.
+func (r *fullProof) note(rows *int64, n int, each int64) (seen int64) {
+	seen = int64(n) * each
+	*rows += int64(n)
+	r.progress.Done += seen
+	return seen
+}
+
+// accounts compares balances with their entries.
+func (r *fullProof) accounts(ctx context.Context, q sqldb.Querier) (more bool, err error) {
+	for seen := int64(0); seen < sliceRows; {
+		ids, err := sqldb.Column[string](ctx, q,
+			"SELECT account_id FROM balance WHERE account_id > ? ORDER BY account_id LIMIT ?", r.after, sqldb.Chunk)
+		if err != nil || len(ids) == 0 {
+			return false, err
+		}
+		if err := errors.Join(checkAccounts(ctx, q, ids, &r.found), checkOwners(ctx, q, ids, &r.found)); err != nil {
+			return false, err
+		}
+		seen += r.note(&r.books.Accounts, len(ids), r.ofAccount)
+		r.after = ids[len(ids)-1]
+	}
+	return true, nil
+}
+
+// checkOwners finds balances whose id names no account, and escrows without a campaign. An account without a balance
+// is found by its entries.
+func checkOwners(ctx context.Context, q sqldb.Querier, ids []string, found *findings) error {
+	var escrows []string
+	for _, id := range ids {
+		switch kind, owner, _ := strings.Cut(id, ":"); kind {
+		case booking.KindEscrow:
+			escrows = append(escrows, owner)
+		case booking.KindWorld, booking.KindSponsor, booking.KindUser, booking.KindClearing, booking.KindHeld:
+		default:
+			found.add("a balance without an account", "there is a balance of %s, which names no account", id)
+		}
+	}
+	campaigns, err := sqldb.Column[string](ctx, q, "SELECT id FROM campaign WHERE id IN "+sqldb.Marks(len(escrows)),
+		sqldb.Args(escrows)...)
+	if err != nil {
+		return err
+	}
+	for _, owner := range escrows {
+		if !slices.Contains(campaigns, owner) {
+			id := booking.EscrowAccount(owner).ID()
+			found.add("an escrow of no campaign", "there is an account %s, but no such campaign", id)
+		}
+	}
+	return nil
+}
+
+// total sums all balances, in stretches.
+func (r *fullProof) total(ctx context.Context, q sqldb.Querier) error {
+	var total, sum rain.Money
+	for after, rows := "", r.s.stretch; rows == r.s.stretch; total += sum {
 		_, err := q.First(ctx, []any{&rows, &after, &sum}, "SELECT COUNT(*), COALESCE(MAX(account_id), ''), "+
 			"COALESCE(SUM(amount), 0) FROM (SELECT account_id, amount FROM balance WHERE account_id > ? "+
-			"ORDER BY account_id LIMIT ?) some", after, stretch)
+			"ORDER BY account_id LIMIT ?) some", after, r.s.stretch)
 		if err != nil {
-			return 0, err
-		}
-		total += sum
-	}
-	return total, nil
-}
-
-// withdrawals checks the states and histories of all withdrawals, and compares withdrawals and held wins with their
-// accounts.
-func (r *fullProof) withdrawals(ctx context.Context) error {
-	return r.s.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
-		if err := checkWithdrawals(ctx, tx, &r.found); err != nil {
 			return err
 		}
-		return checkHeld(ctx, tx, &r.found)
-	})
+	}
+	if total != 0 {
+		r.found.add("all balances", "all balances together are %d, not 0: money has come from nowhere or is gone",
+			total)
+	}
+	return nil
 }
 
 // blocks compares the audit with its hashes, and the hashes of all rows with their blocks.
 func (r *fullProof) blocks(ctx context.Context) (more bool, err error) {
-	if r.walk == nil {
-		r.walk = &chain.Walk{SkipTxns: true, Found: r.found.addFault}
-	}
 	before := r.walk.Rows
 	more, err = r.walk.Step(ctx, r.s.db)
 	r.progress.Done += r.walk.Rows - before
 	return more, err
-}
-
-// roots compares the daily roots with the blocks.
-func (r *fullProof) roots(ctx context.Context) error {
-	return chain.CheckRoots(ctx, r.s.db, func(fault string) {
-		r.found.add("an invalid root", fault, "%s", fault)
-	})
 }
 
 // campaigns reconciles one campaign. Its transactions and balances were checked before.

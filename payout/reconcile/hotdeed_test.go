@@ -71,15 +71,6 @@ func (d *hotEdit) posted(e rain.Entry) bool {
 	return count > 0
 }
 
-// player takes a record of a player, changes it, and puts it back.
-func (d *hotEdit) player(edit func(p *rain.PlayerRecord)) {
-	if w := d.win(); w != nil {
-		p := d.Players[w.User]
-		edit(&p)
-		d.Players[w.User] = p
-	}
-}
-
 func (d *hotEdit) lent(edit func(l *rain.Lent)) {
 	if d.Snapshot.Lent = slices.Clone(d.Snapshot.Lent); len(d.Snapshot.Lent) > 0 {
 		edit(&d.Snapshot.Lent[d.pick(len(d.Snapshot.Lent))])

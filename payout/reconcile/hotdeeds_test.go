@@ -11,9 +11,8 @@ import (
 // ofPlayers are the edits that leave the packets in their places, so that the sums do not show them.
 var ofPlayers = []string{
 	"a win forgotten", "a win made up, of later", "a win's packet", "a win's entry", "a win's player", "a win's drop",
-	"the drop before", "a player's count", "a player's newest", "a player forgotten", "two wins for each other",
-	"an entry's player", "an entry's drop", "an entry's order", "a move that has come, with another number",
-	"a move that has come, forgotten", "a move that has come, made up", "an entry added, as the state says too",
+	"a waiting win, for another player too", "two wins for each other", "an entry's player", "an entry's drop",
+	"an entry's order", "an entry added, as the state says too",
 }
 
 // hotEdits are changes of what Redis has. They do nothing if there is nothing to change.
@@ -52,30 +51,9 @@ var hotEdits = map[string]func(d *hotEdit){
 	"what is lent, less of it": func(d *hotEdit) {
 		d.lent(func(l *rain.Lent) { l.Numbers = remove(l.Numbers, l.Numbers[0].First) })
 	},
-	"what is lent, with another number": func(d *hotEdit) { d.lent(func(l *rain.Lent) { l.Number++ }) },
 	"what was never lent": func(d *hotEdit) {
 		d.Snapshot.Lent = append(d.Snapshot.Lent, rain.Lent{Move: "new", To: 0, Number: 1,
 			Epoch: d.Snapshot.Epoch, Numbers: paytest.Packets(7, 7)})
-	},
-	"a move that has come, forgotten": func(d *hotEdit) {
-		for id := range d.Borrowed {
-			delete(d.Borrowed, id)
-			return
-		}
-	},
-	"a move that has come, made up": func(d *hotEdit) {
-		if d.Borrowed == nil {
-			d.Borrowed = map[string]int64{}
-		}
-		d.Borrowed["made up"] = d.Snapshot.Moves
-	},
-	"a move that has come, with another number": func(d *hotEdit) {
-		for id, number := range d.Borrowed {
-			if number > 0 {
-				d.Borrowed[id] = number + 1
-				return
-			}
-		}
 	},
 	"a win forgotten": func(d *hotEdit) {
 		if len(d.Wins) > 0 {
@@ -84,17 +62,10 @@ var hotEdits = map[string]func(d *hotEdit){
 		}
 	},
 	"a win forgotten, and all counts": func(d *hotEdit) {
-		w := d.win()
-		if w == nil || d.Players[w.User].Newest != w.Drop {
-			return
-		}
-		is := *w
-		d.Wins = slices.DeleteFunc(d.Wins, func(w rain.WinRecord) bool { return w == is })
-		d.Snapshot.Won--
-		if is.Before == "" {
-			delete(d.Players, is.User)
-		} else {
-			d.Players[is.User] = rain.PlayerRecord{User: is.User, Wins: d.Players[is.User].Wins - 1, Newest: is.Before}
+		if len(d.Wins) > 0 {
+			i := d.pick(len(d.Wins))
+			d.Wins = slices.Delete(d.Wins, i, i+1)
+			d.Snapshot.Won--
 		}
 	},
 	"a win made up, and all counts": func(d *hotEdit) {
@@ -102,14 +73,12 @@ var hotEdits = map[string]func(d *hotEdit){
 		user := paytest.Home("thief", d.Snapshot.Shard, d.c.Shards)
 		d.Wins = append(d.Wins, rain.WinRecord{Win: rain.Win{User: user, Packet: packet, Drop: "998.1"},
 			Entry: d.Snapshot.LastEntry})
-		d.Players[user] = rain.PlayerRecord{User: user, Wins: 1, Newest: "998.1"}
 		d.Snapshot.Won++
 	},
 	"a win made up, of later": func(d *hotEdit) {
 		user := paytest.Home("thief", d.Snapshot.Shard, d.c.Shards)
 		d.Wins = append(d.Wins, rain.WinRecord{Win: rain.Win{User: user, Packet: d.pick(packetsOfWorld), Drop: "998.1"},
 			Entry: "9999999999999-0"})
-		d.Players[user] = rain.PlayerRecord{User: user, Wins: 1, Newest: "998.1"}
 	},
 	"a win's packet": func(d *hotEdit) {
 		d.change(func(w *rain.WinRecord) { w.Packet = (w.Packet + 1) % packetsOfWorld })
@@ -118,14 +87,13 @@ var hotEdits = map[string]func(d *hotEdit){
 	"a win's player": func(d *hotEdit) {
 		d.change(func(w *rain.WinRecord) { w.User += "?" })
 	},
-	"a win's drop":      func(d *hotEdit) { d.change(func(w *rain.WinRecord) { w.Drop = "997.1" }) },
-	"the drop before":   func(d *hotEdit) { d.change(func(w *rain.WinRecord) { w.Before = "997.1" }) },
-	"a player's count":  func(d *hotEdit) { d.player(func(p *rain.PlayerRecord) { p.Wins-- }) },
-	"a player's newest": func(d *hotEdit) { d.player(func(p *rain.PlayerRecord) { p.Newest = "997.1" }) },
-	"a player forgotten": func(d *hotEdit) {
-		if w := d.win(); w != nil {
-			delete(d.Players, w.User)
-		}
+	"a win's drop": func(d *hotEdit) { d.change(func(w *rain.WinRecord) { w.Drop = "997.1" }) },
+	"a waiting win, for another player too": func(d *hotEdit) {
+		d.wins(func(e *rain.Entry) {
+			w := e.Wins[0]
+			w.User, w.Drop = paytest.Home("thief", d.Snapshot.Shard, d.c.Shards), "998.1"
+			d.Wins = append(d.Wins, rain.WinRecord{Win: w, Entry: e.Ref.ID})
+		})
 	},
 	"two wins for each other": func(d *hotEdit) {
 		if last := len(d.Wins) - 1; last > 0 {
@@ -181,27 +149,10 @@ var hotEdits = map[string]func(d *hotEdit){
 	},
 	"the state's won":   func(d *hotEdit) { d.Snapshot.Won++ },
 	"the state's left":  func(d *hotEdit) { d.Snapshot.Left++ },
-	"the state's moves": func(d *hotEdit) { d.Snapshot.Moves++ },
-	"a move not counted": func(d *hotEdit) {
-		if d.Snapshot.Moves > d.Snapshot.Epoch {
-			d.Snapshot.Moves--
-		}
-	},
 	"the state's epoch": func(d *hotEdit) { d.Snapshot.Epoch++ },
 	"the state's last entry": func(d *hotEdit) {
 		d.Snapshot.NewestEntry = d.Snapshot.LastEntry
 		d.Snapshot.LastEntry = fmt.Sprintf("%d-0", d.b.Clock.Now())
 	},
 	"an outbox begun anew": func(d *hotEdit) { d.Snapshot.NewestEntry = "0-1" },
-	"what was given back, less of it": func(d *hotEdit) {
-		if s := &d.Snapshot; len(s.Returned) > 0 && s.Epoch == 0 {
-			s.Returned = remove(s.Returned, s.Returned[0].First)
-		}
-	},
-	"what was not given back": func(d *hotEdit) {
-		if len(d.Wins) > 0 {
-			packet := d.Wins[0].Packet
-			d.Snapshot.Returned = append(d.Snapshot.Returned, rain.Range{First: packet, Last: packet})
-		}
-	},
 }

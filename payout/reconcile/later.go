@@ -20,7 +20,7 @@ func (r *campaignCheck) checkLater(ctx context.Context, q sqldb.Querier) error {
 	if r.amounts == nil {
 		return nil
 	}
-	for _, n := range r.sortedShards() {
+	for n := range r.shards {
 		mark, err := r.checkMark(ctx, q, n)
 		if err != nil {
 			return err
@@ -32,7 +32,7 @@ func (r *campaignCheck) checkLater(ctx context.Context, q sqldb.Querier) error {
 			return err
 		}
 	}
-	return r.checkLaterMoves(ctx)
+	return nil
 }
 
 // checkMark checks that a shard's mark is not older than its posted entries. The mark detects that Redis has gone
@@ -54,8 +54,8 @@ func (r *campaignCheck) checkMark(ctx context.Context, q sqldb.Querier, n int) (
 		}
 	}
 	if paid.after(mark) || back.after(mark) {
-		r.found.add("a mark that was set back", shardName(n), "shard %d: the table shard_mark has %s as the newest "+
-			"entry that was posted, but a payout of %s and a reclaim of %s were posted", n, mark, paid, back)
+		r.found.add("a mark that was set back", "shard %d: the table shard_mark has %s as the newest entry that was "+
+			"posted, but a payout of %s and a reclaim of %s were posted", n, mark, paid, back)
 	}
 	return mark, nil
 }
@@ -73,18 +73,18 @@ func (r *campaignCheck) checkLaterOf(ctx context.Context, q sqldb.Querier, n int
 	if err != nil {
 		return err
 	}
-	name := func(key, what string, at position) {
+	name := func(what string, at position) {
 		if at.after(newest) {
-			r.found.add("an entry that no shard has written", key, "%s: it is of entry %s of shard %d, but the newest "+
+			r.found.add("an entry that no shard has written", "%s: it is of entry %s of shard %d, but the newest "+
 				"that the shard has ever written is %s", what, at, n, newest)
 		}
 	}
-	name(shardName(n)+"shard_mark", "the table shard_mark", mark)
+	name("the table shard_mark", mark)
 	for i := range paid {
-		name(paid[i].claim, paid[i].name(), paid[i].at)
+		name(paid[i].name(), paid[i].at)
 	}
 	for _, row := range b.laterReclaims {
-		name(row.ref.String(), fmt.Sprintf("the reclaim of %d packets, %d in all", row.packets, row.amount), row.at)
+		name(fmt.Sprintf("the reclaim of %d packets, %d in all", row.packets, row.amount), row.at)
 	}
 	return nil
 }
@@ -92,10 +92,11 @@ func (r *campaignCheck) checkLaterOf(ctx context.Context, q sqldb.Querier, n int
 // newestNow reads the newest entry that a shard has ever written.
 func (r *campaignCheck) newestNow(ctx context.Context, n int) (at position, err error) {
 	entry, epoch, found, err := r.scope.hot.Newest(ctx, r.campaign, n)
-	if err == nil && (!found || epoch != r.shards[n].snapshot.Epoch) && !r.scope.last {
-		return at, errStale
-	}
-	if err == nil {
+	switch {
+	case err != nil:
+	case !found || epoch != r.shards[n].snapshot.Epoch:
+		err = errStale
+	default:
 		if at, err = positionOf(cmp.Or(entry, "0-0")); err != nil {
 			err = fmt.Errorf("%w: %w", rain.ErrUnreadable, err)
 		}
@@ -104,41 +105,4 @@ func (r *campaignCheck) newestNow(ctx context.Context, n int) (at position, err 
 		return at, fmt.Errorf("shard %d: %w: %w", n, ErrHot, err)
 	}
 	return at, nil
-}
-
-// checkLaterMoves checks the moves that were left out as later than the snapshots: their shards have made them by
-// now.
-func (r *campaignCheck) checkLaterMoves(ctx context.Context) error {
-	ahead := func(of map[int]rain.ShardSnapshot) (ids []string) {
-		for _, id := range sortedKeys(r.moves) {
-			m := r.moves[id]
-			from, to := of[m.From], of[m.To]
-			if from.Found && m.Number > from.Moves || to.Found && m.Done && m.ToNumber > to.Moves {
-				ids = append(ids, id)
-			}
-		}
-		return ids
-	}
-	then := map[int]rain.ShardSnapshot{}
-	for n, b := range r.shards {
-		then[n] = b.snapshot
-	}
-	if r.scope.hot == nil || len(ahead(then)) == 0 {
-		return nil
-	}
-	shards, err := r.scope.hot.Snapshot(ctx, r.campaign)
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrHot, err)
-	}
-	now := map[int]rain.ShardSnapshot{}
-	for _, s := range shards {
-		now[s.Shard] = s
-	}
-	for _, id := range ahead(now) {
-		m := r.moves[id]
-		r.found.add("a move that its shard has not made", id, "%s: by its row it is number %d of shard %d and number "+
-			"%d of shard %d, but they have made moves up to number %d and %d", m.name(), m.Number, m.From, m.ToNumber,
-			m.To, now[m.From].Moves, now[m.To].Moves)
-	}
-	return nil
 }

@@ -64,16 +64,6 @@ func TestAPayoutFromBetween(t *testing.T) {
 	})
 }
 
-// TestAMoveFromTheFuture: a move that its shard has not made is named, and does not count as a later one.
-func TestAMoveFromTheFuture(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
-		f, c := b.Stocked(t, "c1", rain.Spec{Budget: 1000, Packets: 100, Shards: 2})
-		change(t, b, "INSERT INTO move (id, campaign_id, from_shard, to_shard, numbers, packets, from_number, epoch, "+
-			"created_at) VALUES ('forged', 'c1', 0, 1, '7-9', 3, 5, 0, 1)")
-		wantNamed(t, b.Prove(t, c, f), "", "forged", "they have made moves up to number 0 and 0")
-	})
-}
-
 // TestAPacketOfTheOtherLaneIsFound: by each proof, where a guest is paid a player's packet, or a player a guest's, and
 // where a row moves stock from one lane to the other.
 func TestAPacketOfTheOtherLaneIsFound(t *testing.T) {

@@ -58,7 +58,7 @@ func (r *campaignCheck) readMoves(ctx context.Context, q sqldb.Querier) error {
 		switch {
 		case unreadable != nil || m.packets != m.Numbers.Count() || m.packets == 0:
 			m.fault = fmt.Sprintf("its numbers are not %d packets of the campaign", m.packets)
-		case m.From == m.To || r.shards[m.From] == nil || r.shards[m.To] == nil:
+		case m.From == m.To || r.shard(m.From) == nil || r.shard(m.To) == nil:
 			m.fault = "there are no two such shards"
 		case layout.LaneOfShard(m.From) != layout.LaneOfShard(m.To):
 			m.fault = "one shard is the guests', the other one the players'"
@@ -68,8 +68,7 @@ func (r *campaignCheck) readMoves(ctx context.Context, q sqldb.Querier) error {
 				m.ToNumber, m.Done)
 		}
 		if m.fault != "" {
-			r.found.add("a move that cannot be", m.Lent.Move, "%s: %s", m.name(), m.fault)
-			r.invalid[m.Lent.Move] = true
+			r.found.add("a move that cannot be", "%s: %s", m.name(), m.fault)
 			return err
 		}
 		r.moves[m.Lent.Move] = m
@@ -91,26 +90,21 @@ func (r *campaignCheck) readEpochs(ctx context.Context, q sqldb.Querier) error {
 	if err != nil {
 		return err
 	}
-	for _, n := range r.sortedShards() {
-		b := r.shards[n]
+	for n, b := range r.shards {
 		if !b.snapshot.Found || b.snapshot.Epoch == epochs[n] {
 			continue
 		}
 		if !r.scope.last {
 			return errStale
 		}
-		r.found.add("a shard of another epoch", shardName(n), "shard %d: what Redis has is of the time since %d, "+
-			"but the "+
-			"ledger has rebuilt the shard at %d: Redis has gone back in time", n, b.snapshot.Epoch, epochs[n])
+		r.found.add("a shard of another epoch", "shard %d: what Redis has is of the time since %d, but the ledger "+
+			"has rebuilt the shard at %d: Redis has gone back in time", n, b.snapshot.Epoch, epochs[n])
 	}
 	return nil
 }
 
 // moved is the effect of the moves on one shard, as of its snapshot.
-type moved struct {
-	came, gone rain.Numbers
-	numbers    []int64 // of the moves
-}
+type moved struct{ came, gone rain.Numbers }
 
 // hold computes the packets of each shard.
 func (r *campaignCheck) hold(ctx context.Context) error {
@@ -122,11 +116,9 @@ func (r *campaignCheck) hold(ctx context.Context) error {
 		m := r.moves[id]
 		if m.gone {
 			of[m.From].gone = append(of[m.From].gone, m.Numbers...)
-			of[m.From].numbers = append(of[m.From].numbers, m.Number)
 		}
 		if m.came {
 			of[m.To].came = append(of[m.To].came, m.Numbers...)
-			of[m.To].numbers = append(of[m.To].numbers, m.ToNumber)
 		}
 		switch {
 		case m.gone && !m.came:
@@ -142,29 +134,28 @@ func (r *campaignCheck) hold(ctx context.Context) error {
 	return nil
 }
 
-// lend adds the loans in a shard's lent hash.
+// lend adds the loans in a shard's lent hash, and compares them with their rows.
 func (r *campaignCheck) lend(n int, of *moved) {
 	s := &r.shards[n].snapshot
 	lent := map[string]bool{}
 	for _, l := range s.Lent {
 		lent[l.Move] = true
-		if l.Number > s.Moves || l.Number <= s.Epoch || l.Epoch != s.Epoch {
-			r.found.add("a move that its shard has not made", l.Move, "shard %d: it has lent packets %s as move %s, "+
-				"its move "+
-				"number "+
-				"%d of the time since %d; but it has made moves up to number %d since %d", n, l.Numbers, l.Move,
-				l.Number, l.Epoch,
-				s.Moves, s.Epoch)
+		switch m := r.moves[l.Move]; {
+		case m == nil:
+			of.gone = append(of.gone, l.Numbers...)
+			r.inFlight = append(r.inFlight, l.Numbers...)
+		case m.From != n || m.To != l.To || m.Number != l.Number || m.Epoch != l.Epoch || m.text != l.Numbers.String():
+			r.found.add("a move that is not what was lent", "%s, number %d, epoch %d: but shard %d has lent packets "+
+				"%s to shard %d under it, number %d, epoch %d", m.name(), m.Number, m.Epoch, n, l.Numbers, l.To,
+				l.Number, l.Epoch)
 		}
-		if m := r.moves[l.Move]; m != nil {
-			r.checkLent(n, l, m)
-			continue
-		}
-		of.gone = append(of.gone, l.Numbers...)
-		of.numbers = append(of.numbers, l.Number)
-		r.inFlight = append(r.inFlight, l.Numbers...)
 	}
-	r.checkMoves(n, lent, of.numbers)
+	for _, id := range sortedKeys(r.moves) {
+		if m := r.moves[id]; s.Found && m.From == n && m.gone && !m.Done && m.Epoch == s.Epoch && !lent[id] {
+			r.found.add("a move that its shard has forgotten", "%s: it is not done, but shard %d does not know of it",
+				m.name(), n)
+		}
+	}
 }
 
 // holdShard computes the packets of one shard.
@@ -176,14 +167,11 @@ func (r *campaignCheck) holdShard(n int, of *moved) {
 		return // its open loans may have come
 	}
 	if twice := rain.Remaining(came, slices.Concat(of.gone, here)); len(twice) > 0 {
-		r.found.add("packets moved twice", shardName(n)+twice.String(), "shard %d: by the moves, %s came to it while "+
-			"being there",
-			n, packets(twice))
+		r.found.add("packets moved twice", "shard %d: by the moves, %s came to it while being there", n, packets(twice))
 	}
 	if absent := rain.Remaining(of.gone, came); len(absent) > 0 {
-		r.found.add("packets moved that were not there", shardName(n)+absent.String(), "shard %d: by the moves, %s "+
-			"left it "+
-			"without having been there", n, packets(absent))
+		r.found.add("packets moved that were not there", "shard %d: by the moves, %s left it without having been there",
+			n, packets(absent))
 	}
 }
 
@@ -203,16 +191,13 @@ func (r *campaignCheck) askForMoves(ctx context.Context) error {
 			open[m.To] = append(open[m.To], m)
 		}
 	}
-	for _, n := range r.sortedShards() {
-		b := r.shards[n]
-		if !b.snapshot.Found || len(open[n]) == 0 && !r.scope.rows {
-			continue
-		}
-		if err := r.unread(n, r.readBorrowed(ctx, n)); err != nil {
+	for _, n := range sortedKeys(open) {
+		borrowed, err := r.readBorrowed(ctx, n)
+		if err := r.unread(n, err); err != nil {
 			return err
 		}
 		for _, m := range open[n] {
-			if number, come := b.borrowed[m.Lent.Move]; come && number >= 0 && number <= b.snapshot.Moves {
+			if number, come := borrowed[m.Lent.Move]; come && number >= 0 && number <= r.shards[n].snapshot.Moves {
 				m.came, m.ToNumber = true, number
 			}
 		}
@@ -220,105 +205,13 @@ func (r *campaignCheck) askForMoves(ctx context.Context) error {
 	return nil
 }
 
-// readBorrowed reads the moves that have come to a shard. They never change.
-func (r *campaignCheck) readBorrowed(ctx context.Context, n int) error {
-	b := r.shards[n]
+// readBorrowed reads the moves that have come to a shard, with their numbers. They never change.
+func (r *campaignCheck) readBorrowed(ctx context.Context, n int) (map[string]int64, error) {
 	borrowed := map[string]int64{}
 	err := r.scope.hot.EachBorrowed(ctx, r.campaign, n, func(id string, number int64) { borrowed[id] = number })
 	if err != nil {
-		return fmt.Errorf("shard %d: %w: %w", n, ErrHot, err)
+		return nil, fmt.Errorf("shard %d: %w: %w", n, ErrHot, err)
 	}
-	_, epoch, _, err := r.scope.hot.Newest(ctx, r.campaign, n)
-	switch {
-	case err != nil:
-		return fmt.Errorf("shard %d: %w: %w", n, ErrHot, err)
-	case epoch == b.snapshot.Epoch:
-		b.borrowed = borrowed
-		return nil
-	case r.scope.last:
-		return fmt.Errorf("shard %d: %w: %w", n, ErrHot, errStale)
-	}
-	return errStale
-}
-
-// checkLent compares a shard's loan with the move's row.
-func (r *campaignCheck) checkLent(shard int, l rain.Lent, m *move) {
-	if m.From != shard || m.To != l.To || m.Number != l.Number || m.Epoch != l.Epoch || m.text != l.Numbers.String() {
-		r.found.add("a move that is not what was lent", l.Move, "%s, number %d, epoch %d: but shard %d has lent "+
-			"packets "+
-			"%s to "+
-			"shard %d under it, number %d, epoch %d", m.name(), m.Number, m.Epoch, shard, l.Numbers, l.To,
-			l.Number, l.Epoch)
-	}
-}
-
-// checkMoves compares a shard's count of moves with the rows. lent has the shard's loans, numbers those of its moves.
-func (r *campaignCheck) checkMoves(shard int, lent map[string]bool, numbers []int64) {
-	s := &r.shards[shard].snapshot
-	if !s.Found {
-		return
-	}
-	for _, id := range sortedKeys(r.moves) {
-		if m := r.moves[id]; m.From == shard && m.gone && !m.Done && m.Epoch == s.Epoch && !lent[id] {
-			r.found.add("a move that its shard has forgotten", id, "%s: it is not done, but shard %d does not know "+
-				"of it",
-				m.name(),
-				shard)
-		}
-	}
-	slices.Sort(numbers)
-	next := s.Epoch + 1
-	var unknown rain.Numbers
-	for i, number := range numbers {
-		switch {
-		case number <= s.Epoch: // of an earlier epoch
-		case i > 0 && number == numbers[i-1]:
-			r.found.add("a number of two moves", fmt.Sprint(shardName(shard), number),
-				"shard %d: two moves are its move number %d", shard, number)
-		default:
-			if next < number {
-				unknown = append(unknown, rain.Range{First: int(next), Last: int(number - 1)})
-			}
-			next = number + 1
-		}
-	}
-	if next <= s.Moves {
-		unknown = append(unknown, rain.Range{First: int(next), Last: int(s.Moves)})
-	}
-	if len(unknown) > 0 {
-		r.found.add("moves without rows", shardName(shard)+unknown.String(), "shard %d: it has counted %d "+
-			"moves, but "+
-			"the "+
-			"rows have no move with its number %s", shard, s.Moves-s.Epoch, inWords(unknown))
-	}
-}
-
-// checkBorrowed compares the recipients' records of moves with the done rows. A move has its row before it comes, so
-// every move in the shard's snapshot has one.
-func (r *campaignCheck) checkBorrowed(context.Context, sqldb.Querier) error {
-	for _, id := range sortedKeys(r.moves) {
-		m := r.moves[id]
-		b := r.shards[m.To]
-		if !m.Done || b.borrowed == nil {
-			continue
-		}
-		switch number, come := b.borrowed[id]; {
-		case !come || number < 0:
-			r.found.add("a move that has not come", id, "%s: it is done, but shard %d has not got it", m.name(), m.To)
-		case number > 0 && number != m.ToNumber:
-			r.found.add("a move with another number", id, "%s: it is number %d of shard %d, which says %d", m.name(),
-				m.ToNumber, m.To, number)
-		}
-	}
-	for _, n := range r.sortedShards() {
-		b := r.shards[n]
-		for _, id := range sortedKeys(b.borrowed) {
-			m := r.moves[id]
-			if b.borrowed[id] <= b.snapshot.Moves && (m == nil || m.To != n) && !r.invalid[id] {
-				r.found.add("a move without a row", shardName(n)+id,
-					"shard %d: it says that move %q has come to it, but there is no such move to it", n, id)
-			}
-		}
-	}
-	return nil
+	_, err = r.newestNow(ctx, n)
+	return borrowed, err
 }

@@ -22,8 +22,7 @@ func (r *campaignCheck) readOutbox(ctx context.Context) error {
 	if r.scope.hot == nil || r.amounts == nil {
 		return nil
 	}
-	for _, n := range r.sortedShards() {
-		b := r.shards[n]
+	for n, b := range r.shards {
 		r.checkNewest(n)
 		upTo := "+"
 		if b.snapshot.Found {
@@ -31,15 +30,13 @@ func (r *campaignCheck) readOutbox(ctx context.Context) error {
 		}
 		err := r.scope.hot.EachEntry(ctx, r.campaign, n, upTo, func(e rain.Entry, unreadable error) error {
 			if unreadable != nil {
-				r.found.add("invalid data in Redis", e.Ref.String(), "outbox entry %s: it cannot be read, and may be "+
-					"anybody's "+
+				r.found.add("invalid data in Redis", "outbox entry %s: it cannot be read, and may be anybody's "+
 					"money: %v", e.Ref, unreadable)
 				return nil
 			}
 			if b.laterRef(e.Ref) {
-				r.found.add("an outbox entry from elsewhere", e.Ref.String(), "outbox entry %s (%s): no script has "+
-					"written it, "+
-					"the newest of the shard is %s", e.Ref, entryInWords(&e), b.snapshot.LastEntry)
+				r.found.add("an outbox entry from elsewhere", "outbox entry %s (%s): no script has written it, the "+
+					"newest of the shard is %s", e.Ref, entryInWords(&e), b.snapshot.LastEntry)
 				return nil
 			}
 			if e.Reclaim != nil {
@@ -63,8 +60,8 @@ func (r *campaignCheck) checkNewest(n int) {
 	s := &r.shards[n].snapshot
 	newest := cmp.Or(s.NewestEntry, "0-0")
 	if s.Found && newest != s.LastEntry && newest != rain.UnknownEntry {
-		r.found.add("an outbox that was changed", shardName(n), "shard %d: the newest entry that its scripts have "+
-			"written is %s, but the outbox says %q", n, s.LastEntry, s.NewestEntry)
+		r.found.add("an outbox that was changed", "shard %d: the newest entry that its scripts have written is %s, "+
+			"but the outbox says %q", n, s.LastEntry, s.NewestEntry)
 	}
 }
 
@@ -104,8 +101,7 @@ func (r *campaignCheck) compareOutbox(ctx context.Context, q sqldb.Querier) erro
 	if !r.counted() || r.scope.hot == nil {
 		return nil
 	}
-	for _, n := range r.sortedShards() {
-		b := r.shards[n]
+	for n, b := range r.shards {
 		if len(b.outbox.won) == 0 || !r.scope.rows && b.paid.words == nil && b.dead.words == nil {
 			continue // none of it is in the ledger
 		}
@@ -169,9 +165,7 @@ func (r *campaignCheck) compareWaiting(ctx context.Context, q sqldb.Querier, b *
 	for i := range page {
 		w := &page[i]
 		if recorded && (records[i].Packet != w.Packet || records[i].Entry != w.ref.ID || records[i].User == "") {
-			r.found.add("an outbox win that is none", w.ref.String()+w.User, "%s: in the outbox, but Redis knows no "+
-				"such win",
-				w.name())
+			r.found.add("an outbox win that is none", "%s: in the outbox, but Redis knows no such win", w.name())
 		}
 		at, inside := b.holding.index(w.Packet)
 		if !inside || r.letters.HasWin(w.ref, w.sealedAt, w.Win) {
@@ -181,16 +175,14 @@ func (r *campaignCheck) compareWaiting(ctx context.Context, q sqldb.Querier, b *
 		switch {
 		case is && row.is(w.User, w.Drop, w.ref):
 		case is:
-			r.found.add("a waiting win that is paid otherwise", w.ref.String()+w.User,
-				"%s: in the outbox, but the ledger has paid %d to player %s for this packet%s", w.name(),
-				row.amount, row.user,
-				row.otherwise(w.User))
+			r.found.add("a waiting win that is paid otherwise", "%s: in the outbox, but the ledger has paid %d to "+
+				"player %s for this packet%s", w.name(), row.amount, row.user, row.otherwise(w.User))
 			if b.paid.has(at) {
 				b.mismatched += w.Amount
 			}
 		case b.dead.has(at):
-			r.found.add("a packet given twice", w.ref.String()+w.User, "%s: in the outbox, but a dead letter "+
-				"gives this packet to another player, or is of another entry", w.name())
+			r.found.add("a packet given twice", "%s: in the outbox, but a dead letter gives this packet to another "+
+				"player, or is of another entry", w.name())
 			b.mismatched += w.Amount
 		}
 	}

@@ -27,13 +27,12 @@ var wholeReads = map[string]string{
 	"reconcile.(*campaignCheck).escrowByKind": "the proof of a campaign adds up the lines of its escrow, 250,000 " +
 		"at once",
 	"chain.(*Block).next":            "a block has up to 10,000 rows, and hashes each of them",
-	"reconcile.compareAccounts":      "a balance is proved by all lines of its account",
-	"reconcile.checkStates":          "the full proof looks at every withdrawal",
-	"reconcile.allBalances":          "the full proof adds up all balances",
+	"reconcile.checkAccounts":        "a balance is proved by all lines of its account",
+	"reconcile.(*fullProof).total":   "the full proof adds up all balances",
 	"reconcile.checkHeld":            "the full proof compares every win that was held with its payout",
 	"ledger.(*Lists).Heads":          "a row for each list; every one of them may have changed",
 	"reconcile.(*fullProof).measure": "the full proof says how long it will take",
-	"reconcile.checkClearing":        "the proof of everything adds up all withdrawals in flight",
+	"reconcile.compareOpen":          "the proof of everything adds up all withdrawals in flight, and held wins",
 }
 
 // TestEveryStatementHasAnIndex makes the ledger send its statements, and asks MariaDB for their plans, with tables as

@@ -3,7 +3,9 @@ package reconcile
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/posting"
@@ -18,8 +20,7 @@ func (r *campaignCheck) readTally(ctx context.Context, q sqldb.Querier) error {
 		return err
 	}
 	r.all.Paid, r.all.AmountPaid, r.astray = t.Paid, t.AmountPaid, t.AmountPaid
-	for _, n := range r.sortedShards() {
-		b := r.shards[n]
+	for n, b := range r.shards {
 		if !b.snapshot.Found {
 			continue
 		}
@@ -56,7 +57,7 @@ func (r *campaignCheck) readReclaims(ctx context.Context, q sqldb.Querier) error
 		row.ref.ID = row.at.String()
 		r.all.Reclaimed += int64(row.packets)
 		r.all.AmountReclaimed += row.amount
-		b := r.shards[row.ref.Shard]
+		b := r.shard(row.ref.Shard)
 		if row.ref.Shard == posting.WholeCampaign {
 			r.given = true
 		} else if b != nil && b.later(row.at) {
@@ -72,9 +73,8 @@ func (r *campaignCheck) readReclaims(ctx context.Context, q sqldb.Querier) error
 		}
 		var err error
 		if row.asked, err = rain.ParseNumbers(text, r.campaign.Packets); err != nil {
-			r.found.add("a reclaim that cannot be read", row.ref.String(), "the reclaim of entry %s: %q are no "+
-				"packets of the "+
-				"campaign", row.ref, text)
+			r.found.add("a reclaim that cannot be read", "the reclaim of entry %s: %q are no packets of the campaign",
+				row.ref, text)
 		}
 		if b == nil {
 			r.dismissed = append(r.dismissed, row)
@@ -95,7 +95,7 @@ func (r *campaignCheck) readLetters(ctx context.Context, q sqldb.Querier) error 
 		}
 		r.letters.Note(d)
 		r.waiting.deadLetter(d, "")
-		b, at := r.shards[d.Shard], position{d.WonAt, d.Seq}
+		b, at := r.shard(d.Shard), position{d.WonAt, d.Seq}
 		if b == nil || b.later(at) {
 			return nil
 		}
@@ -109,21 +109,18 @@ func (r *campaignCheck) readLetters(ctx context.Context, q sqldb.Querier) error 
 			b.deadPay += cmp.Or(d.Amount, r.amounts.Of(d.Packet))
 			strays, twice := b.holding.put(&b.dead, rain.Numbers{{First: d.Packet, Last: d.Packet}})
 			if len(twice) > 0 || len(strays) > 0 && r.known(b) {
-				r.found.add("an unpayable dead letter", d.Claim+d.User, "dead letter %s (player %s, amount "+
-					"%d): its shard %d "+
-					"does not have this packet, or it is in another dead letter too", d.Claim, d.User,
-					d.Amount, d.Shard)
+				r.found.add("an unpayable dead letter", "dead letter %s (player %s, amount %d): its shard %d does "+
+					"not have this packet, or it is in another dead letter too", d.Claim, d.User, d.Amount, d.Shard)
 			}
 		case posting.LetterReclaim:
 			e, err := d.Entry()
 			if err != nil || e.Reclaim == nil {
-				r.found.add("a dead letter that cannot be read", d.Claim, "dead letter %s: %v", d.Claim, err)
+				r.found.add("a dead letter that cannot be read", "dead letter %s: %v", d.Claim, err)
 				return nil
 			}
 			if !r.counted() {
 				return nil
 			}
-			b.gave(at, e.Reclaim.Numbers)
 			if strays, _ := b.holding.put(&b.deadReturned, e.Reclaim.Numbers); len(strays) > 0 {
 				r.foreign(d.Shard, "in a reclaim among the dead letters", strays)
 			}
@@ -133,22 +130,12 @@ func (r *campaignCheck) readLetters(ctx context.Context, q sqldb.Querier) error 
 		r.campaign.ID)
 }
 
-// gave records the packets that an entry returned.
-func (b *shardBooks) gave(at position, numbers rain.Numbers) {
-	if at.after(position{ms: b.snapshot.Epoch}) {
-		b.given = append(b.given, numbers...)
-	} else {
-		b.givenBefore = append(b.givenBefore, numbers...)
-	}
-}
-
 // readPaid finds the packets in the outboxes and the dead letters that are paid.
 func (r *campaignCheck) readPaid(ctx context.Context, q sqldb.Querier) error {
 	if !r.counted() {
 		return nil
 	}
-	for _, n := range r.sortedShards() {
-		b := r.shards[n]
+	for _, b := range r.shards {
 		numbers := b.holding.list(func(w int) uint64 { return b.won.word(w) | b.dead.word(w) })
 		page := make([]int, 0, paidAtOnce)
 		for packet := range numbers.Each() {
@@ -200,4 +187,34 @@ func (r *campaignCheck) payoutsOf(ctx context.Context, q sqldb.Querier, numbers 
 		return err
 	}, payoutSelect+"WHERE campaign_id = ? AND packet IN", numbers, r.campaign.ID)
 	return rows, err
+}
+
+// deadLetter adds the description of a dead letter, with the campaign if it is not "". It names a limited number of
+// each kind, and counts the others.
+func (f *findings) deadLetter(d posting.DeadLetter, campaign string) {
+	of := []string{d.Kind}
+	if campaign != "" {
+		of = append(of, "campaign "+campaign)
+	}
+	if d.Packet >= 0 {
+		of = append(of, packets(rain.Numbers{{First: d.Packet, Last: d.Packet}}))
+	}
+	if d.User != "" {
+		of = append(of, "player "+d.User)
+	}
+	if d.Amount != 0 && d.Kind != posting.LetterForged {
+		of = append(of, fmt.Sprint("amount ", int64(d.Amount)))
+	}
+	f.add("dead letters of kind "+d.Kind, "dead letter %s (%s): %s", d.Claim, strings.Join(of, ", "), d.Reason)
+}
+
+// allLetters returns the descriptions of all open dead letters.
+func allLetters(ctx context.Context, q sqldb.Querier) ([]string, error) {
+	waiting := findings{texts: []string{}}
+	err := q.Each(ctx, func(scan sqldb.Scan) error {
+		d, err := posting.LetterTable.Scan(scan)
+		waiting.deadLetter(d, d.Campaign)
+		return err
+	}, posting.LetterTable.Select("WHERE resolved_at = 0 AND NOT "+posting.PaidLetter+"ORDER BY id"))
+	return waiting.all(), err
 }

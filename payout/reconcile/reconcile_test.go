@@ -213,7 +213,7 @@ func TestReconcileIsExactWhileItRains(t *testing.T) {
 				t.Errorf("round %d: %+v, %v", rounds, got, err)
 				break
 			}
-			if got, err := b.Proof.ReconcileAll(t.Context(), f, nil); err != nil || !got.Balanced {
+			if got, err := b.Proof.ReconcileFull(t.Context(), f, reconcile.FullOptions{}); err != nil || !got.Balanced {
 				t.Errorf("round %d, everything: %+v, %v", rounds, got, err)
 				break
 			}
@@ -225,7 +225,7 @@ func TestReconcileIsExactWhileItRains(t *testing.T) {
 		if !got.Balanced || got.Stock != 0 || got.Unsettled != 0 || got.Paid+got.Reclaimed != 10*packets {
 			t.Errorf("in the end: %+v", got)
 		}
-		all, err := b.Proof.ReconcileAll(t.Context(), f, nil)
+		all, err := b.Proof.ReconcileFull(t.Context(), f, reconcile.FullOptions{})
 		if err != nil || !all.Balanced {
 			t.Errorf("everything in the end: %+v, %v", all, err)
 		}

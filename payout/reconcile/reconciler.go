@@ -30,6 +30,37 @@ type campaignReader interface {
 	CampaignAsStored(ctx context.Context, id string) (*rain.Campaign, error)
 }
 
+// Hot reads the campaigns' state in Redis. Package grab/store implements it.
+type Hot interface {
+	// Snapshot reads each shard of a campaign, each at one moment.
+	Snapshot(ctx context.Context, c *rain.Campaign) ([]rain.ShardSnapshot, error)
+	// EachEntry calls fn for every entry of a shard's outbox up to an id, the oldest first. An unreadable entry has
+	// only its reference and the reason. It stops at fn's first error.
+	EachEntry(ctx context.Context, c *rain.Campaign, shard int, upTo string,
+		fn func(e rain.Entry, unreadable error) error) error
+	// EachRecord calls fn for all records of a shard's players in Redis, unordered. A record may come twice, and a
+	// new one may be missing. It stops at fn's first error.
+	EachRecord(ctx context.Context, c *rain.Campaign, shard int, fn func(rain.Records) error) error
+	// WinsOf reads the records of wins by their users and drops. A missing one is zero.
+	WinsOf(ctx context.Context, c *rain.Campaign, shard int, of []rain.Win) ([]rain.WinRecord, error)
+	// EachBorrowed calls fn with each move that has come to a shard, and its number among the shard's moves,
+	// unordered. The number is 0 if the move came before the shard was restored, and -1 if it is invalid. A move that
+	// comes meanwhile may be missing.
+	EachBorrowed(ctx context.Context, c *rain.Campaign, shard int, fn func(move string, number int64)) error
+	// Newest returns the id of the newest entry that a shard has ever written to its outbox, and the shard's epoch.
+	// found is false if Redis does not have the shard.
+	Newest(ctx context.Context, c *rain.Campaign, shard int) (entry string, epoch int64, found bool, err error)
+}
+
+// ErrHot is the error of a reconciliation that could not read Redis. It says nothing about the books.
+var ErrHot = errors.New("the campaign's state in Redis cannot be read")
+
+// errStale means that a shard was rebuilt, or the campaign dropped, between two reads, so that they do not match.
+var errStale = errors.New("a shard was rebuilt, or the campaign dropped, meanwhile")
+
+// tries is the number of attempts of a reconciliation if shards are rebuilt meanwhile.
+const tries = 3
+
 // Reconciler compares the ledger with itself and with Redis. It writes nothing. It is safe for concurrent use.
 type Reconciler struct {
 	db        *sqldb.DB
@@ -71,7 +102,8 @@ func (s *Reconciler) ReconcileWith(ctx context.Context, id string, hot Hot, dept
 	return s.reconcileWith(ctx, id, hot, scope{rows: depth != Sums, txns: true})
 }
 
-// reconcileWith starts again if a shard was rebuilt between two reads. A panic is a finding, and hides no other one.
+// reconcileWith reads all rows if the sums do not match. It starts again if a shard was rebuilt between two reads. A
+// panic is a finding, and hides no other one.
 func (s *Reconciler) reconcileWith(ctx context.Context, id string, hot Hot, how scope) (Reconciliation, error) {
 	how.stretch = s.stretch
 	began := s.clock()
@@ -79,11 +111,17 @@ func (s *Reconciler) reconcileWith(ctx context.Context, id string, hot Hot, how 
 		how.last = try == tries
 		var r *campaignCheck
 		err := s.recoverer.Try("reconciliation", func() (err error) {
-			r, err = s.once(ctx, id, hot, how)
+			if r, err = s.check(ctx, id, hot, how); errors.Is(err, errDoubt) {
+				how.rows, how.txns = true, true
+				r, err = s.check(ctx, id, hot, how)
+			}
 			return err
 		})
 		if errors.Is(err, loop.ErrPanic) {
-			r, err = brokenOff(id, err), nil
+			r = &campaignCheck{campaign: &rain.Campaign{ID: id}}
+			r.found.add("a check that broke off", "the check of the campaign broke off, so nothing of it is proved: %v",
+				err)
+			err = nil
 		}
 		if errors.Is(err, errStale) && !how.last {
 			continue
@@ -98,27 +136,8 @@ func (s *Reconciler) reconcileWith(ctx context.Context, id string, hot Hot, how 
 	}
 }
 
-// brokenOff is the result for a campaign whose check panics.
-func brokenOff(id string, why error) *campaignCheck {
-	r := newCampaignCheck(&rain.Campaign{ID: id, Fault: "it was not looked at"}, nil, scope{})
-	r.found = findings{}
-	r.found.add("a check that broke off", why.Error(), "the check of the campaign broke off, so nothing of it is "+
-		"proved: %v", why)
-	return r
-}
-
-// errDoubt means that sums do not match.
+// errDoubt means that the sums do not match.
 var errDoubt = errors.New("the sums do not match")
-
-// once reconciles a campaign. If its sums do not match, it reads all rows.
-func (s *Reconciler) once(ctx context.Context, id string, hot Hot, how scope) (*campaignCheck, error) {
-	r, err := s.check(ctx, id, hot, how)
-	if errors.Is(err, errDoubt) {
-		how.rows, how.txns = true, true
-		r, err = s.check(ctx, id, hot, how)
-	}
-	return r, err
-}
 
 // check reads a campaign, its state in Redis, and its rows in the ledger.
 func (s *Reconciler) check(ctx context.Context, id string, hot Hot, how scope) (*campaignCheck, error) {
@@ -189,7 +208,7 @@ func (r *campaignCheck) read(ctx context.Context, tx *sqldb.Tx) error {
 	} else {
 		steps = nil
 	}
-	return r.run(ctx, tx, append(steps, r.checkBorrowed, r.compareOutbox, r.compareRecords, r.checkForgotten))
+	return r.run(ctx, tx, append(steps, r.compareOutbox, r.compareRecords, r.checkForgotten))
 }
 
 // readBooks checks a campaign with an invalid row. Its packets and amounts are unknown. So only the sums and the
@@ -205,11 +224,11 @@ type step func(context.Context, sqldb.Querier) error
 
 // run runs steps one after the other. Unreadable rows are a finding, and hide no other one.
 func (r *campaignCheck) run(ctx context.Context, q sqldb.Querier, steps []step) error {
-	for n, step := range steps {
+	for _, step := range steps {
 		err := step(ctx, q)
 		if sqldb.IsUnreadable(err) {
-			r.found.add("rows that cannot be read", fmt.Sprint(n, err), "rows of the campaign cannot be read or added "+
-				"up, so they were tampered with: %v", err)
+			r.found.add("rows that cannot be read", "rows of the campaign cannot be read or added up, so they were "+
+				"tampered with: %v", err)
 			continue
 		}
 		if err != nil {

@@ -143,15 +143,11 @@ func TestARealRedis(t *testing.T) {
 		"a revision to come": {run("HSET|state|rev|99"), "its state is of revision 99"},
 		"more wins for each": {run("HSET|state|wins_per_user|99"), `wins_per_user is "99"`},
 		"a longer rain":      {run("HSET|state|closes|1125899906842624"), "the state's closes"},
-		"what has come":      {run("HSET|borrowed|x|1"), `move "x" has come to it, but there is no such move`},
-		"what has come, in words": {run("HSET|borrowed|x|all"),
-			`move "x" has come to it, but there is no such move`},
 		"a win for another player": {run("HDEL|wins|" + win + "|" + player + ";HSET|wins|" + thief + "|1 " + ticket +
 			"|" + thief + "\n" + ticket + "|" + record), "in the outbox, but Redis knows no such win"},
 		"a win more, and all counts": {run("HINCRBY|state|won|1;HSET|wins|" + thief + "|1 0.7|" + thief + "\n0.7|34 " +
 			oldest.ID + " "), "player thief"},
 		"won":       {run("HINCRBY|state|won|1"), "are recorded for players"},
-		"moves":     {run("HINCRBY|state|moves|1"), "the rows have no move with its number 2"},
 		"epoch":     {run("HSET|state|epoch|5"), "Redis has gone back in time"},
 		"no number": {run("HSET|state|won|x"), `the state's won is "x"`},
 		"no state":  {run("DEL|state"), "shard 1: Redis has lost it"},
@@ -164,19 +160,13 @@ func TestARealRedis(t *testing.T) {
 			id := paytest.Got(rdb.XAdd(t.Context(), again).Result()).Must(t)
 			return rdb.HSet(t.Context(), k.State, "last", id).Err()
 		}, "twice won in its outbox"},
-		"a win":          {run("HDEL|wins|" + win), "has no such win"},
+		"a win":          {run("HDEL|wins|" + win), "Redis knows no such win"},
 		"a win's packet": {run("HSET|wins|" + win + "|59 " + oldest.ID + " "), "shard 1 has no such packet"},
 		"words in a win": {run("HSET|wins|" + win + "|all"), `is "all", which no script has written`},
-		"a count":        {run("HSET|wins|" + player + "|9 0.0"), "Redis says that player " + player + " has won 9"},
-		"what is lent":   {run("HSET|lent|x|0 3 0 30-31"), "it has made moves up to number 1"},
+		"what is lent":   {run("HSET|lent|x|0 3 0 30-31"), "by the split and the moves the shard has no such packets"},
 		"lent in words":  {run("HSET|lent|x|all"), `move x is lent as "all"`},
-		"too many wins": {run("HSET|wins|" + player + "|11 0.0"),
-			"has won 11 packets, but they may win 10"},
-		"another newest": {run("HSET|wins|" + player + "|1 9.9"),
-			"has won with drop 9.9, but has no such win"},
 		"a later win": {run("HSET|wins|x\n0.1|30 9999999999999-0 "),
 			"the newest entry that the shard has ever written"},
-		"stock that went": {run("RPUSH|stock|20-20"), "its stock says that it returned packet 20"},
 	} {
 		paytest.Must(t, d.do())
 		if found := prove(what); !strings.Contains(found, d.want) {
@@ -189,6 +179,7 @@ func TestARealRedis(t *testing.T) {
 	// Invalid data of one shard is named, and does not hide an edit of another one.
 	other := gm.G.Keys(gm.C.ID, 2).State
 	blind := map[string]func() error{"too many ranges": run("LPUSH|stock" + strings.Repeat("|30-30", 10_001))}
+	delete(names, "borrowed") // which is read only while a move is in flight
 	for name := range names {
 		blind[name] = run("SET|" + name + "|x")
 	}

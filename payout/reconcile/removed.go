@@ -9,7 +9,6 @@ import (
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/chain"
-	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
 
@@ -44,13 +43,12 @@ func (p *txnPage) readRemoved(ctx context.Context, q sqldb.Querier, ids []int64)
 // readRemoved checks a campaign whose payouts were removed.
 func (r *campaignCheck) readRemoved(ctx context.Context, tx *sqldb.Tx) error {
 	r.given = true // no packet has a place any more
+	r.shards = nil // an open dead letter has no money: the export contains its entry
 	r.scope.rows = true
 	if !r.campaign.Drained || r.campaign.Status != rain.Closed {
-		r.found.add("a campaign that was removed", r.campaign.ID,
-			"the table archive has the campaign, which is not over")
+		r.found.add("a campaign that was removed", "the table archive has the campaign, which is not over")
 	}
-	steps := []step{r.readReclaims, r.readRemovedPayouts, r.noteLetters,
-		r.checkEscrow, r.checkTally}
+	steps := []step{r.readReclaims, r.readRemovedPayouts, r.readLetters, r.checkEscrow, r.checkTally}
 	if r.scope.txns {
 		steps = append(steps, r.checkTxns)
 	}
@@ -67,8 +65,8 @@ func (r *campaignCheck) readRemovedPayouts(ctx context.Context, q sqldb.Querier)
 	}
 	r.astray = r.all.AmountPaid
 	if n := r.all.Paid + r.all.Reclaimed; n != int64(r.campaign.Packets) {
-		r.found.add("packets of a removed campaign", r.campaign.ID, "by the table archive and the reclaims %d packets "+
-			"were paid and %d returned, and the campaign had %d", r.all.Paid, r.all.Reclaimed, r.campaign.Packets)
+		r.found.add("packets of a removed campaign", "by the table archive and the reclaims %d packets were paid and "+
+			"%d returned, and the campaign had %d", r.all.Paid, r.all.Reclaimed, r.campaign.Packets)
 	}
 	var left string
 	more, err := q.First(ctx, []any{&left}, "SELECT claim FROM payout WHERE campaign_id = ? LIMIT 1", r.campaign.ID)
@@ -76,8 +74,8 @@ func (r *campaignCheck) readRemovedPayouts(ctx context.Context, q sqldb.Querier)
 		return err
 	}
 	if more {
-		r.found.add("payouts of a removed campaign", r.campaign.ID, "payouts of the campaign are left, as %s, and the "+
-			"table archive has it: its removal has not ended, or they were added", left)
+		r.found.add("payouts of a removed campaign", "payouts of the campaign are left, as %s, and the table archive "+
+			"has it: its removal has not ended, or they were added", left)
 	}
 	exported := false
 	err = q.Each(ctx, func(scan sqldb.Scan) error {
@@ -93,19 +91,8 @@ func (r *campaignCheck) readRemovedPayouts(ctx context.Context, q sqldb.Querier)
 		return fmt.Errorf("read the audit of its export: %w", err)
 	}
 	if !exported {
-		r.found.add("a removal without an export", r.campaign.ID, "the table archive names the export %s, and the "+
-			"audit has no such export of the campaign", file)
+		r.found.add("a removal without an export", "the table archive names the export %s, and the audit has no such "+
+			"export of the campaign", file)
 	}
 	return nil
-}
-
-// noteLetters reads the open dead letters. They have no money. The export contains their entries.
-func (r *campaignCheck) noteLetters(ctx context.Context, q sqldb.Querier) error {
-	return q.Each(ctx, func(scan sqldb.Scan) error {
-		d, err := posting.LetterTable.Scan(scan)
-		if err == nil {
-			r.waiting.deadLetter(d, "")
-		}
-		return err
-	}, posting.LetterTable.Select("WHERE campaign_id = ? AND resolved_at = 0 ORDER BY id"), r.campaign.ID)
 }

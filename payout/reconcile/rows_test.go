@@ -76,7 +76,7 @@ func everything(t testing.TB, b *paytest.Books, f *paytest.FakeRedis, campaign s
 	if r.Balanced != (len(r.Findings) == 0 && r.Difference == 0) {
 		t.Errorf("balanced is %v: %+v", r.Balanced, r)
 	}
-	books := paytest.Got(b.Proof.ReconcileAll(t.Context(), f, nil)).Must(t)
+	books := paytest.Got(b.Proof.ReconcileFull(t.Context(), f, reconcile.FullOptions{})).Must(t)
 	found := slices.Clone(books.Findings)
 	for _, c := range books.Campaigns {
 		found = append(found, c.Findings...)

@@ -7,7 +7,6 @@ import (
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/booking"
-	"redrain/payout/ledger/chain"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
@@ -17,17 +16,17 @@ func (r *campaignCheck) checkShards(context.Context, sqldb.Querier) error {
 	if !r.counted() {
 		return nil
 	}
-	for _, n := range r.sortedShards() {
-		b := r.shards[n]
+	for n, b := range r.shards {
 		if !r.known(b) {
 			if b.snapshot.Unread == "" { // else it is reported
-				r.found.add("a lost shard", shardName(n), "shard %d: Redis has lost it, or never had it; what it held "+
-					"cannot be accounted for until the campaign is rebuilt", n)
+				r.found.add("a lost shard", "shard %d: Redis has lost it, or never had it; what it held cannot be "+
+					"accounted for until the campaign is rebuilt", n)
 			}
 			continue
 		}
-		if b.snapshot.Found {
-			r.checkState(n)
+		if got, want := b.snapshot.Left, b.snapshot.Stock.Count(); b.snapshot.Found && got != want {
+			r.found.add("a state that is not its stock", "shard %d: its state says that %d packets are left, but its "+
+				"stock has %d", n, got, want)
 		}
 		if r.scope.rows {
 			r.checkPlaces(n)
@@ -109,7 +108,7 @@ func (r *campaignCheck) escrowByKind(ctx context.Context, q sqldb.Querier) (map[
 
 func (r *campaignCheck) compare(what string, got rain.Money, source string, want rain.Money) {
 	if got != want {
-		r.found.add("sums", what+" "+source+" "+delta(got, want), "%s is %d, but %s %d", what, got, source, want)
+		r.found.add("sums", "%s is %d, but %s %d", what, got, source, want)
 	}
 }
 
@@ -125,11 +124,9 @@ func (r *campaignCheck) tally(ctx context.Context, q sqldb.Querier) (t posting.T
 func (r *campaignCheck) checkTally(ctx context.Context, q sqldb.Querier) error {
 	t, err := r.tally(ctx, q)
 	if err == nil && t != r.all {
-		r.found.add("the tally", delta(t.AmountPaid, r.all.AmountPaid)+" "+delta(t.AmountReclaimed,
-			r.all.AmountReclaimed),
-			"the tally says %d packets paid, %d in all, and %d returned, %d in all; the rows say %d, %d, %d and %d",
-			t.Paid, t.AmountPaid, t.Reclaimed, t.AmountReclaimed, r.all.Paid, r.all.AmountPaid, r.all.Reclaimed,
-			r.all.AmountReclaimed)
+		r.found.add("the tally", "the tally says %d packets paid, %d in all, and %d returned, %d in all; the rows "+
+			"say %d, %d, %d and %d", t.Paid, t.AmountPaid, t.Reclaimed, t.AmountReclaimed, r.all.Paid, r.all.AmountPaid,
+			r.all.Reclaimed, r.all.AmountReclaimed)
 	}
 	return err
 }
@@ -143,10 +140,7 @@ func (r *campaignCheck) checkTxns(ctx context.Context, q sqldb.Querier) error {
 		if err != nil || len(ids) == 0 {
 			return err
 		}
-		if err := checkTxnPage(ctx, q, ids, &r.found); err != nil {
-			return err
-		}
-		if err := checkContents(ctx, q, ids, &r.found); err != nil {
+		if err := checkTxns(ctx, q, ids, &r.found); err != nil {
 			return err
 		}
 		after = ids[len(ids)-1]
@@ -158,41 +152,24 @@ func (r *campaignCheck) checkTxns(ctx context.Context, q sqldb.Querier) error {
 //
 // If an account's entries cannot be summed, it is reported, and the others are compared.
 func checkAccounts(ctx context.Context, q sqldb.Querier, accounts []string, found *findings) error {
-	return oneByOne(accounts, func(some []string) error { return compareAccounts(ctx, q, some, found) },
-		func(account string, why error) {
-			found.add("rows that cannot be read", account,
-				"account %s: its rows cannot be added up, so they were tampered with: %v", account, why)
-		})
-}
-
-// checkContents compares the contents of transactions with their stored hashes.
-func checkContents(ctx context.Context, q sqldb.Querier, ids []int64, found *findings) error {
-	return oneByOne(ids,
-		func(ids []int64) error { return chain.CheckTxns(ctx, q, ids, found.addFault) },
-		func(id int64, why error) {
-			found.add("rows that cannot be read", txnKey(id),
-				"transaction %d: its rows cannot be read, so they were tampered with: %v", id, why)
-		})
-}
-
-func compareAccounts(ctx context.Context, q sqldb.Querier, accounts []string, found *findings) error {
-	return q.Each(ctx, func(scan sqldb.Scan) error {
-		var id string
-		var balance, sum rain.Money
-		if err := scan(&id, &balance, &sum); err != nil {
-			return err
-		}
-		if balance != sum {
-			found.add("a balance that is not its entries", id+" "+delta(balance, sum),
-				"the balance of %s is %d, but its entries sum to %d", id, balance, sum)
-		}
-		if balance < 0 && !booking.MayOwe(id) {
-			found.add("an account below zero", id, "the balance of %s is %d", id, balance)
-		}
-		return nil
-	}, "SELECT b.account_id, b.amount, COALESCE((SELECT SUM(e.amount) FROM entry e WHERE e.account_id = "+
-		"b.account_id), 0) FROM balance b WHERE b.account_id IN "+sqldb.Marks(len(accounts)),
-		sqldb.Args(accounts)...)
+	return oneByOne(accounts, found, "account", func(some []string) error {
+		return q.Each(ctx, func(scan sqldb.Scan) error {
+			var id string
+			var balance, sum rain.Money
+			if err := scan(&id, &balance, &sum); err != nil {
+				return err
+			}
+			if balance != sum {
+				found.add("a balance that is not its entries", "the balance of %s is %d, but its entries sum to %d", id,
+					balance, sum)
+			}
+			if balance < 0 && !booking.MayOwe(id) {
+				found.add("an account below zero", "the balance of %s is %d", id, balance)
+			}
+			return nil
+		}, "SELECT b.account_id, b.amount, COALESCE((SELECT SUM(e.amount) FROM entry e WHERE e.account_id = "+
+			"b.account_id), 0) FROM balance b WHERE b.account_id IN "+sqldb.Marks(len(some)), sqldb.Args(some)...)
+	})
 }
 
 // checkSettings reports shards whose state or rules were tampered with. It reads the campaign again after the
@@ -204,20 +181,18 @@ func (r *campaignCheck) checkSettings(ctx context.Context, q sqldb.Querier) erro
 		r.campaign.ID); err != nil {
 		return err
 	}
-	for _, n := range r.sortedShards() {
+	for n := range r.shards {
 		s := &r.shards[n].snapshot
 		for _, what := range s.Altered {
-			r.found.add("a state that was changed", shardName(n)+what, "shard %d: %s", n, what)
+			r.found.add("a state that was changed", "shard %d: %s", n, what)
 		}
 		switch {
 		case s.Closed && rain.Status(status) != rain.Closed:
-			r.found.add("a state that was changed", shardName(n)+"closed",
-				"shard %d: its state says that it is closed, but "+
-					"the campaign is %s", n, status)
+			r.found.add("a state that was changed", "shard %d: its state says that it is closed, but the campaign is "+
+				"%s", n, status)
 		case !s.Closed && s.Revision > revision:
-			r.found.add("a state that was changed", shardName(n)+"revision",
-				"shard %d: its state is of revision %d of the "+
-					"campaign, which has come to revision %d", n, s.Revision, revision)
+			r.found.add("a state that was changed", "shard %d: its state is of revision %d of the campaign, which "+
+				"has come to revision %d", n, s.Revision, revision)
 		}
 	}
 	return nil

@@ -145,9 +145,7 @@ func makeBookEdits() (all []string) {
 	add("move", "id", "AND done_at > 0", "DELETE FROM move")
 	add("move", "id", "AND done_at > 0 AND to_number > 0 AND NOT EXISTS (SELECT 1 FROM shard_epoch e WHERE "+
 		"e.campaign_id = move.campaign_id AND e.shard = move.to_shard AND e.barrier_ms > 0)", "UPDATE move SET "+
-		"to_number "+
-		"= to_number + 1000000000000000",
-		"UPDATE move SET to_number = to_number - 1", "UPDATE move SET done_at = 0")
+		"to_number = to_number + 1000000000000000", "UPDATE move SET done_at = 0")
 	add("reclaim", "entry_seq || closed_at || shard || campaign_id", "", "DELETE FROM reclaim",
 		"UPDATE reclaim SET packets = packets + 1", "UPDATE reclaim SET amount = amount + 1", "UPDATE reclaim SET "+
 			"numbers "+

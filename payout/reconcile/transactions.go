@@ -9,6 +9,7 @@ import (
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/chain"
 	"redrain/rain"
 )
 
@@ -19,6 +20,40 @@ const askedAtOnce = 100
 // txnsAtOnce is the number of transactions in one page. Each may have 4,000 lines and as many payouts, which are kept
 // in memory.
 const txnsAtOnce = 25
+
+// source is the source of a kind of transaction: rows that justify it. A transaction must move exactly the amounts of
+// its rows, for each account.
+type source struct {
+	from, to string // the kinds of the accounts between which the money moves
+	rows     string // the table, with joins
+	id       string // the column of the transaction's id; it has an index, and 0 = none
+	fields   string // a row's name, the owners of both accounts, and the amount
+}
+
+// sources has every kind of transaction. Reconciliation reports a transaction of any other kind.
+var sources = map[string]source{
+	booking.KindDeposit: {booking.KindWorld, booking.KindSponsor, "deposit", "txn_id",
+		"reference, '', sponsor, amount"},
+	// A campaign's row is older than its transaction. The transaction's key names the campaign, and the campaign's
+	// own check finds a missing one.
+	booking.KindFund: {booking.KindSponsor, booking.KindEscrow, "campaign c JOIN txn t ON t.kind = '" +
+		booking.KindFund + "' AND c.id = SUBSTR(t.idem_key, 6) AND t.idem_key = CONCAT('fund:', c.id)", "t.id",
+		"c.id, c.sponsor, c.id, c.budget"},
+	booking.KindPay: {booking.KindEscrow, booking.KindUser, "payout", "txn_id", "claim, campaign_id, user_id, amount"},
+	booking.KindReclaim: {booking.KindEscrow, booking.KindSponsor,
+		"reclaim r LEFT JOIN campaign c ON c.id = r.campaign_id", "r.txn_id",
+		"'the rest of a shard', r.campaign_id, COALESCE(c.sponsor, '?'), r.amount"},
+	booking.KindWithdraw: {booking.KindUser, booking.KindClearing, "withdrawal", "txn_id",
+		"id, user_id, user_id, amount"},
+	booking.KindPaid: {booking.KindClearing, booking.KindWorld, "withdrawal", "paid_id", "id, user_id, '', amount"},
+	booking.KindReturn: {booking.KindClearing, booking.KindUser, "withdrawal", "return_id",
+		"id, user_id, user_id, amount"},
+	booking.KindHold:    {booking.KindUser, booking.KindHeld, "held", "hold_id", "claim, user_id, user_id, amount"},
+	booking.KindRelease: {booking.KindHeld, booking.KindUser, "held", "release_id", "claim, user_id, user_id, amount"},
+	booking.KindConfirm: {booking.KindHeld, booking.KindSponsor,
+		"held h LEFT JOIN campaign c ON c.id = h.campaign_id", "h.confirm_id",
+		"h.claim, h.user_id, COALESCE(c.sponsor, '?'), h.amount"},
+}
 
 // txnPage is a page of transactions, with all of their rows.
 type txnPage struct {
@@ -43,31 +78,33 @@ type sourceSums struct {
 	names map[string][]string // of some of the rows
 }
 
-// checkTxnPage compares transactions with their lines, and both with the source rows. All are read from one snapshot.
-// If a transaction cannot be read, it is reported, and the others are compared.
-func checkTxnPage(ctx context.Context, q sqldb.Querier, ids []int64, found *findings) error {
-	return oneByOne(ids, func(ids []int64) error { return compareTxns(ctx, q, ids, found) },
-		func(id int64, why error) {
-			found.add("rows that cannot be read", txnKey(id),
-				"transaction %d: its rows cannot be read, so they were tampered with: %v", id, why)
-		})
-}
-
-// oneByOne calls work with a page of rows. If a row cannot be read, it calls work with each row, and name for those
+// oneByOne calls work with a page of rows. If a row cannot be read, it calls work with each row, and reports those
 // that fail.
-func oneByOne[T any](page []T, work func([]T) error, name func(one T, why error)) error {
+func oneByOne[T any](page []T, found *findings, what string, work func([]T) error) error {
 	err := work(page)
 	if !sqldb.IsUnreadable(err) {
 		return err
 	}
 	for i := range page {
 		if err := work(page[i : i+1]); sqldb.IsUnreadable(err) {
-			name(page[i], err)
+			found.add("rows that cannot be read", "%s %v: its rows cannot be read or added up, so they were "+
+				"tampered with: %v", what, page[i], err)
 		} else if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// checkTxns compares transactions with their lines, with the source rows and with their stored hashes. All are read
+// from one snapshot.
+func checkTxns(ctx context.Context, q sqldb.Querier, ids []int64, found *findings) error {
+	return oneByOne(ids, found, "transaction", func(ids []int64) error {
+		if err := compareTxns(ctx, q, ids, found); err != nil {
+			return err
+		}
+		return chain.CheckTxns(ctx, q, ids, found.addFault)
+	})
 }
 
 func compareTxns(ctx context.Context, q sqldb.Querier, ids []int64, found *findings) error {
@@ -115,33 +152,31 @@ func (p *txnPage) readLines(ctx context.Context, q sqldb.Querier, ids []int64) e
 }
 
 func (p *txnPage) readSources(ctx context.Context, q sqldb.Querier, ids []int64) error {
-	for kind, sourceTable := range sources {
+	for kind, source := range sources {
 		err := q.Each(ctx, func(scan sqldb.Scan) error {
 			var id int64
 			var name string
-			var from, to booking.Account
+			from, to := booking.Account{Kind: source.from}, booking.Account{Kind: source.to}
 			var amount rain.Money
-			err := scan(&id, &name, &from.Kind, &from.Owner, &to.Kind, &to.Owner, &amount)
-			w := p.sourceSums(id, kind)
+			err := scan(&id, &name, &from.Owner, &to.Owner, &amount)
+			if p.sources[id] == nil {
+				p.sources[id] = map[string]*sourceSums{}
+			}
+			w := p.sources[id][kind]
+			if w == nil {
+				w = &sourceSums{sums: map[string]rain.Money{}, names: map[string][]string{}}
+				p.sources[id][kind] = w
+			}
 			w.add(from.ID(), name, -amount)
 			w.add(to.ID(), name, amount)
 			return err
-		}, sourceTable.query+sqldb.Marks(len(ids)), sqldb.Args(ids)...)
+		}, "SELECT "+source.id+", "+source.fields+" FROM "+source.rows+" WHERE "+source.id+" IN "+
+			sqldb.Marks(len(ids)), sqldb.Args(ids)...)
 		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func (p *txnPage) sourceSums(id int64, kind string) *sourceSums {
-	if p.sources[id] == nil {
-		p.sources[id] = map[string]*sourceSums{}
-	}
-	if p.sources[id][kind] == nil {
-		p.sources[id][kind] = &sourceSums{sums: map[string]rain.Money{}, names: map[string][]string{}}
-	}
-	return p.sources[id][kind]
 }
 
 func (w *sourceSums) add(account, name string, amount rain.Money) {
@@ -161,16 +196,14 @@ func (p *txnPage) check(id int64) {
 	}
 	var sum rain.Money
 	for _, ln := range lines {
-		sum += ln.amount
-		p.checkLine(id, kind, ln)
-	}
-	if len(lines) < 2 {
-		p.found.add("a transaction with too few lines", txnKey(id),
-			"transaction %d (%s) has %d lines, and needs two or more", id, kind, len(lines))
+		if sum += ln.amount; !ln.known {
+			p.found.add("a line of an unknown account", "transaction %d (%s), line %d: there is no account %s", id,
+				kind, ln.number, ln.account)
+		}
 	}
 	if sum != 0 {
-		p.found.add("a transaction that does not sum to zero", txnKey(id), "transaction %d (%s) sums to %d, not to 0",
-			id, kind, sum)
+		p.found.add("a transaction that does not sum to zero", "transaction %d (%s) sums to %d, not to 0", id, kind,
+			sum)
 	}
 	p.checkSources(id, kind, lines)
 }
@@ -178,43 +211,17 @@ func (p *txnPage) check(id int64) {
 // missing reports the rows of a transaction that does not exist.
 func (p *txnPage) missing(id int64, lines []bookedLine) {
 	for _, ln := range lines {
-		p.found.add("a line without a transaction", lineKey(id, ln.number),
-			"line %d of transaction %d (%s %s): there is no such transaction", ln.number, id, ln.account,
-			moves(ln.amount))
+		p.found.add("a line without a transaction", "line %d of transaction %d (%s %s): there is no such transaction",
+			ln.number, id, ln.account, moves(ln.amount))
 	}
 	for _, kind := range slices.Sorted(maps.Keys(p.sources[id])) {
 		w := p.sources[id][kind]
 		for _, a := range slices.Sorted(maps.Keys(w.sums)) {
 			if w.sums[a] > 0 {
-				p.found.add("source rows without a transaction", txnKey(id)+a,
-					"%s %s by %s, in transaction %d: there is no such transaction",
-					a, moves(w.sums[a]), strings.Join(w.names[a], ", "), id)
+				p.found.add("source rows without a transaction", "%s %s by %s, in transaction %d: there is no such "+
+					"transaction", a, moves(w.sums[a]), strings.Join(w.names[a], ", "), id)
 			}
 		}
-	}
-}
-
-func (p *txnPage) checkLine(id int64, kind string, ln bookedLine) {
-	if ln.amount > rain.MaxBudget || ln.amount < -rain.MaxBudget {
-		p.found.add("a line beyond any budget", lineKey(id, ln.number), "transaction %d (%s), line %d: %s %s, but no "+
-			"line moves more than %d", id, kind, ln.number, ln.account, moves(ln.amount), rain.MaxBudget)
-	}
-	if !ln.known {
-		p.found.add("a line of an unknown account", lineKey(id, ln.number),
-			"transaction %d (%s), line %d: there is no account %s", id, kind, ln.number, ln.account)
-	}
-	way, known := flows[kind]
-	if !known {
-		p.found.add("a transaction of an unknown kind", txnKey(id),
-			"transaction %d, line %d (%s %s): there is no kind of transaction %q",
-			id, ln.number, ln.account, moves(ln.amount), kind)
-		return
-	}
-	accountKind, _, _ := strings.Cut(ln.account, ":")
-	if right := ln.amount < 0 && accountKind == way.from || ln.amount > 0 && accountKind == way.to; !right {
-		p.found.add("a line of a wrong account", lineKey(id, ln.number),
-			"transaction %d, line %d: %s %s, but a transaction of kind %s moves money from %s to %s",
-			id, ln.number, ln.account, moves(ln.amount), kind, way.from, way.to)
 	}
 }
 
@@ -223,22 +230,23 @@ func (p *txnPage) checkSources(id int64, kind string, lines []bookedLine) {
 	for _, other := range slices.Sorted(maps.Keys(p.sources[id])) {
 		if other != kind {
 			w := p.sources[id][other]
-			p.found.add("source rows of another kind", txnKey(id), "transaction %d is of kind %s, but %s name it as "+
-				"theirs", id, kind, strings.Join(slices.Concat(slices.Collect(maps.Values(w.names))...), ", "))
+			p.found.add("source rows of another kind", "transaction %d is of kind %s, but %s name it as theirs", id,
+				kind, strings.Join(slices.Concat(slices.Collect(maps.Values(w.names))...), ", "))
 		}
 	}
-	sourceTable, needed := sources[kind]
-	if !needed {
-		return
-	}
+	source, known := sources[kind]
+	table, _, _ := strings.Cut(source.rows, " ")
 	w := p.sources[id][kind]
-	if p.removed[id] {
+	switch {
+	case !known:
+		p.found.add("a transaction of an unknown kind", "transaction %d (%s): there is no kind of transaction %q", id,
+			linesInWords(lines), kind)
 		return
-	}
-	if w == nil {
-		p.found.add("a transaction without source rows", txnKey(id),
-			"transaction %d is of kind %s, but no row of %s belongs to it (%s)", id, kind,
-			sourceTable.table, linesInWords(lines))
+	case p.removed[id]:
+		return
+	case w == nil:
+		p.found.add("a transaction without source rows", "transaction %d is of kind %s, but no row of %s belongs to "+
+			"it (%s)", id, kind, table, linesInWords(lines))
 		return
 	}
 	moved := map[string]rain.Money{}
@@ -249,20 +257,17 @@ func (p *txnPage) checkSources(id int64, kind string, lines []bookedLine) {
 	}
 	for _, a := range slices.Sorted(maps.Keys(moved)) {
 		if want, named := w.sums[a]; !named {
-			p.found.add("a line without source rows", lineKey(id, at[a]),
-				"transaction %d (%s), line %d: %s %s, but no row of %s says so",
-				id, kind, at[a], a, moves(moved[a]), sourceTable.table)
+			p.found.add("a line without source rows", "transaction %d (%s), line %d: %s %s, but no row of %s says so",
+				id, kind, at[a], a, moves(moved[a]), table)
 		} else if want != moved[a] {
-			p.found.add("a line that differs from its source rows", lineKey(id, at[a]),
-				"transaction %d (%s), line %d: %s %s, but should be %d by %s",
-				id, kind, at[a], a, moves(moved[a]), abs(want), w.say(a))
+			p.found.add("a line that differs from its source rows", "transaction %d (%s), line %d: %s %s, but "+
+				"should be %d by %s", id, kind, at[a], a, moves(moved[a]), abs(want), w.say(a))
 		}
 	}
 	for _, a := range slices.Sorted(maps.Keys(w.sums)) {
 		if _, booked := moved[a]; !booked {
-			p.found.add("source rows without a line", txnKey(id)+a,
-				"transaction %d (%s) has no line for %s, who should have %d by %s",
-				id, kind, a, w.sums[a], w.say(a))
+			p.found.add("source rows without a line", "transaction %d (%s) has no line for %s, who should have %d "+
+				"by %s", id, kind, a, w.sums[a], w.say(a))
 		}
 	}
 }

@@ -3,6 +3,7 @@ package reconcile
 import (
 	"context"
 	"fmt"
+	"hash/maphash"
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/posting"
@@ -30,9 +31,9 @@ type recordCheck struct {
 	*campaignCheck
 	b       *shardBooks
 	q       sqldb.Querier
-	players []rain.PlayerRecord // whose wins must still be followed
-	again   map[int]bool        // packets in the outbox that came twice
-	wins    int                 // distinct ones, up to the snapshot
+	seed    maphash.Seed
+	waiting map[int]uint64 // the hash of the record of each packet in the outbox
+	wins    int            // distinct ones, up to the snapshot
 
 	newest hotWin // the newest win after the snapshot
 	at     position
@@ -48,7 +49,7 @@ func (r *campaignCheck) compareRecords(ctx context.Context, q sqldb.Querier) err
 	if !r.counted() || r.scope.hot == nil {
 		return nil
 	}
-	for _, n := range r.sortedShards() {
+	for n := range r.shards {
 		if !r.shards[n].snapshot.Found {
 			continue
 		}
@@ -63,14 +64,9 @@ func (r *campaignCheck) compareRecords(ctx context.Context, q sqldb.Querier) err
 
 func (r *campaignCheck) compareShard(ctx context.Context, q sqldb.Querier, n int) error {
 	b := r.shards[n]
-	s := &recordCheck{campaignCheck: r, b: b, q: q, again: map[int]bool{}, at: position{ms: -1}}
+	s := &recordCheck{campaignCheck: r, b: b, q: q, seed: maphash.MakeSeed(), waiting: map[int]uint64{},
+		at: position{ms: -1}}
 	err := r.scope.hot.EachRecord(ctx, r.campaign, n, func(page rain.Records) error { return s.page(ctx, page) })
-	if err == nil && len(s.again) > 0 {
-		err = s.checkAgain(ctx)
-	}
-	if err == nil {
-		err = s.followWins(ctx)
-	}
 	if s.failed != nil {
 		return s.failed
 	}
@@ -82,19 +78,12 @@ func (r *campaignCheck) compareShard(ctx context.Context, q sqldb.Querier, n int
 		return err
 	}
 	if s.wins != b.snapshot.Won {
-		r.found.add("a state that is not its wins", shardName(n)+" "+delta(rain.Money(b.snapshot.Won),
-			rain.Money(s.wins)),
-			"shard %d: its state says that %d packets are won, but %d are recorded for players", n, b.snapshot.Won,
-			s.wins)
+		r.found.add("a state that is not its wins", "shard %d: its state says that %d packets are won, but %d are "+
+			"recorded for players", n, b.snapshot.Won, s.wins)
 	}
 	if s.at.after(newest) {
-		r.found.add("a win of a later entry", s.newest.Entry+s.newest.User, "%s: won in Redis, but the newest entry "+
-			"that the shard has ever written is %s", s.newest.name(r.campaign.ID), newest)
-	}
-	lost := b.holding.list(func(w int) uint64 { return b.recorded.word(w) &^ b.counted.word(w) })
-	if len(lost) > 0 {
-		r.found.add("wins that are not counted", shardName(n)+lost.String(), "shard %d: Redis has wins of %s, "+
-			"which it has not counted for their players", n, packets(lost))
+		r.found.add("a win of a later entry", "%s: won in Redis, but the newest entry that the shard has ever "+
+			"written is %s", s.newest.name(r.campaign.ID), newest)
 	}
 	return nil
 }
@@ -103,8 +92,7 @@ func (r *campaignCheck) compareShard(ctx context.Context, q sqldb.Querier, n int
 func (s *recordCheck) page(ctx context.Context, page rain.Records) error {
 	n := s.b.snapshot.Shard
 	for _, what := range page.Unreadable {
-		s.found.add("invalid data in Redis", shardName(n)+what, "shard %d: among the wins, %s, which no script has "+
-			"written", n, what)
+		s.found.add("invalid data in Redis", "shard %d: among the wins, %s, which no script has written", n, what)
 	}
 	var open []hotWin
 	for _, record := range page.Wins {
@@ -114,66 +102,8 @@ func (s *recordCheck) page(ctx context.Context, page rain.Records) error {
 			open = append(open, w)
 		}
 	}
-	if s.failed = s.compareWins(ctx, open); s.failed != nil {
-		return s.failed
-	}
-	for _, p := range page.Players {
-		if p.Wins > s.campaign.WinsPerUser {
-			s.found.add("a player with too many wins", p.User, "shard %d: Redis says that player %s has won %d "+
-				"packets, but they may win %d", n, p.User, p.Wins, s.campaign.WinsPerUser)
-		}
-	}
-	if s.players = append(s.players, page.Players...); len(s.players) < sqldb.Chunk {
-		return nil
-	}
-	return s.followWins(ctx)
-}
-
-// followWins reads each waiting player's wins from the newest to the first, all players at once, and compares their
-// number with the player's count. Wins are never removed or changed, so this is exact even while players win more.
-func (s *recordCheck) followWins(ctx context.Context) error {
-	n := s.b.snapshot.Shard
-	type trail struct {
-		rain.PlayerRecord
-		next string // drop
-		wins int    // so far
-	}
-	trails := make([]trail, len(s.players))
-	for i, p := range s.players {
-		trails[i] = trail{p, p.Newest, 0}
-	}
-	s.players = s.players[:0]
-	for len(trails) > 0 {
-		wins := make([]rain.Win, len(trails))
-		for i, t := range trails {
-			wins[i] = rain.Win{User: t.User, Drop: t.next}
-		}
-		records, err := s.scope.hot.WinsOf(ctx, s.campaign, n, wins)
-		if err != nil {
-			return err
-		}
-		left := trails[:0]
-		for i, t := range trails {
-			if records[i].User == "" {
-				s.found.add("a win that is missing", t.User+t.next, "shard %d: Redis says that player %s has won with "+
-					"drop %s, but has no such win", n, t.User, t.next)
-				continue
-			}
-			if at, ok := s.b.holding.index(records[i].Packet); ok {
-				s.b.counted.add(at, s.b.holding.count)
-			}
-			t.next, t.wins = records[i].Before, t.wins+1
-			switch {
-			case t.next != "" && t.wins < min(t.Wins, s.campaign.WinsPerUser):
-				left = append(left, t)
-			case t.next != "" || t.wins != t.Wins:
-				s.found.add("a count of wins that is wrong", t.User, "shard %d: Redis says that player %s has won %d "+
-					"packets, but knows %d wins one after the other", n, t.User, t.Wins, t.wins)
-			}
-		}
-		trails = left
-	}
-	return nil
+	s.failed = s.compareWins(ctx, open)
+	return s.failed
 }
 
 // place records a win's packet. It reports whether the win must be looked up.
@@ -189,24 +119,28 @@ func (s *recordCheck) place(w *hotWin) bool {
 		return false
 	}
 	if w.Packet >= s.campaign.Packets {
-		s.found.add("a win of no packet", w.Entry+w.User, "%s: won in Redis, but there is no such packet",
-			w.name(s.campaign.ID))
+		s.found.add("a win of no packet", "%s: won in Redis, but there is no such packet", w.name(s.campaign.ID))
 		return false
 	}
 	i, ok := s.b.holding.index(w.Packet)
 	if !ok {
-		s.found.add("a win of another shard's packet", w.Entry+w.User, "%s: won in Redis, but shard %d has no such "+
-			"packet",
+		s.found.add("a win of another shard's packet", "%s: won in Redis, but shard %d has no such packet",
 			w.name(s.campaign.ID), w.shard)
 		return false
 	}
 	waits := s.b.won.has(i) && !s.b.paid.has(i) && !s.b.dead.has(i)
 	if s.b.recorded.add(i, s.b.holding.count) {
 		s.wins++
-	} else if waits {
-		s.again[w.Packet] = true
 	}
-	return !waits // a win in the outbox is compared there
+	if waits { // a win in the outbox is compared there
+		hash := maphash.Comparable(s.seed, w.WinRecord)
+		if first, again := s.waiting[w.Packet]; again && first != hash {
+			s.found.add("a packet won twice", "%s: won in Redis, where another record has this packet too",
+				w.name(s.campaign.ID))
+		}
+		s.waiting[w.Packet] = hash
+	}
+	return !waits
 }
 
 // compareWins looks up wins that are not in an outbox.
@@ -240,17 +174,14 @@ func (s *recordCheck) compareWins(ctx context.Context, wins []hotWin) error {
 		switch {
 		case dead[deadWin{w.Packet, w.User, w.Drop, w.ref(s.campaign.ID).String()}]:
 		case is:
-			s.found.add("a win paid otherwise", w.Entry+w.User,
-				"%s: won in Redis, but the ledger has paid %d to player %s for this packet%s",
-				w.name(s.campaign.ID), row.amount,
-				row.user, row.otherwise(w.User))
+			s.found.add("a win paid otherwise", "%s: won in Redis, but the ledger has paid %d to player %s for this "+
+				"packet%s", w.name(s.campaign.ID), row.amount, row.user, row.otherwise(w.User))
 		case s.b.stock.has(at):
-			s.found.add("a win that is in the stock", w.Entry+w.User, "%s: won in Redis, but others can win this "+
-				"packet too",
+			s.found.add("a win that is in the stock", "%s: won in Redis, but others can win this packet too",
 				w.name(s.campaign.ID))
 		default:
-			s.found.add("a win that is lost", w.Entry+w.User,
-				"%s: won in Redis, but neither in an outbox nor in the ledger", w.name(s.campaign.ID))
+			s.found.add("a win that is lost", "%s: won in Redis, but neither in an outbox nor in the ledger",
+				w.name(s.campaign.ID))
 		}
 	}
 	return nil
@@ -280,27 +211,4 @@ func (s *recordCheck) deadWins(ctx context.Context, wins []hotWin) (map[deadWin]
 		return nil
 	}, posting.LetterTable.Select("WHERE kind = ? AND resolved_at = 0 AND claim IN"), claims, posting.LetterPay)
 	return found, err
-}
-
-// checkAgain decides whether packets in the outbox came twice because Redis returned a record twice, or because two
-// players have them.
-func (s *recordCheck) checkAgain(ctx context.Context) error {
-	owners := map[int]hotWin{}
-	n := s.b.snapshot.Shard
-	return s.scope.hot.EachRecord(ctx, s.campaign, n, func(page rain.Records) error {
-		for _, record := range page.Wins {
-			w := hotWin{record, n}
-			if !s.again[w.Packet] {
-				continue
-			}
-			w.Amount = s.amounts.Of(w.Packet)
-			if first, known := owners[w.Packet]; known && first != w {
-				s.found.add("a packet won twice", w.Entry+w.User, "%s: won in Redis, where %s is won too",
-					w.name(s.campaign.ID),
-					first.name(s.campaign.ID))
-			}
-			owners[w.Packet] = w
-		}
-		return nil
-	})
 }
