@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"redrain/payout/ledger/booking"
-	"redrain/payout/ledger/chain"
 	"redrain/rain"
 )
 
@@ -44,8 +43,8 @@ func (f *findings) add(kind, key, format string, args ...any) {
 }
 
 // addFault adds a row or block that differs from its hash.
-func (f *findings) addFault(fault chain.Fault) {
-	f.add("a hash that does not agree", fault.String(), "%s", fault)
+func (f *findings) addFault(fault string) {
+	f.add("a hash that does not agree", fault, "%s", fault)
 }
 
 // all returns the findings as text.

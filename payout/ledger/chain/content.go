@@ -21,8 +21,7 @@ func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 // different bytes. A number is its decimal digits, as every database writes it. It must not be copied.
 type Content struct {
 	bytes  []byte    // not hashed yet
-	digest hash.Hash // of the bytes before; nil: there were never enough
-	rest   bool      // digest is in use, and bytes are the rest
+	digest hash.Hash // of the bytes before; nil: of none
 	sum    Hash      // output of digest, which avoids an allocation
 }
 
@@ -102,34 +101,23 @@ func (c *Content) end(at int) {
 
 // hash moves the buffered bytes into the digest.
 func (c *Content) hash() {
-	switch {
-	case c.digest == nil:
+	if c.digest == nil {
 		c.digest = sha256.New()
-	case !c.rest:
-		c.digest.Reset()
 	}
 	c.digest.Write(c.bytes) // a hash never fails
-	c.bytes, c.rest = c.bytes[:0], true
+	c.bytes = c.bytes[:0]
 }
 
 // Sum returns the hash of the added values. The next value begins another content.
-func (c *Content) Sum() (sum Hash) {
-	if !c.rest {
-		sum = sha256.Sum256(c.bytes)
-	} else {
-		c.hash()
-		sum = Hash(c.digest.Sum(c.sum[:0]))
-	}
-	c.Reset()
-	return sum
+func (c *Content) Sum() Hash {
+	c.hash()
+	c.digest.Sum(c.sum[:0])
+	c.digest.Reset()
+	return c.sum
 }
 
-// Reset begins another content in the same memory.
-func (c *Content) Reset() { c.bytes, c.rest = c.bytes[:0], false }
-
-// Txn begins a transaction's content: its kind, key, time and the hash of its source documents. The lines follow.
+// Txn adds a transaction: its kind, key, time and the hash of its source documents. The lines follow.
 func (c *Content) Txn(kind, key string, at int64, papers []byte) {
-	c.Reset()
 	c.Text(kind)
 	c.Text(key)
 	c.Int(at)
