@@ -156,19 +156,15 @@ func packetsOf(entries []rain.Entry) (packets map[string][]int, closing bool) {
 	for i := range entries {
 		e := &entries[i]
 		if len(e.Wins) > 0 || e.Reclaim != nil {
-			packets[e.Ref.Campaign] = AppendPackets(packets[e.Ref.Campaign], e.Wins)
+			numbers := packets[e.Ref.Campaign]
+			for j := range e.Wins {
+				numbers = append(numbers, e.Wins[j].Packet)
+			}
+			packets[e.Ref.Campaign] = numbers
 		}
 		closing = closing || e.Reclaim != nil
 	}
 	return packets, closing
-}
-
-// AppendPackets appends the packet numbers of wins to numbers.
-func AppendPackets(numbers []int, wins []rain.Win) []int {
-	for i := range wins {
-		numbers = append(numbers, wins[i].Packet)
-	}
-	return numbers
 }
 
 // readPayouts reads the payouts of the entries' packets. A quick batch first checks a sample.

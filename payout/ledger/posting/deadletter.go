@@ -40,11 +40,10 @@ type DeadLetter struct {
 	Reason    string
 	CreatedAt int64 // Unix ms
 
-	ID        int64
-	Seq       int64  // with WonAt: the position in the outbox
-	Payload   []byte // as received
-	void      bool   // resolved when it is written
-	unpayable bool   // no retry can ever pay it; not stored
+	ID      int64
+	Seq     int64  // with WonAt: the position in the outbox
+	Payload []byte // as received
+	void    bool   // resolved when it is written
 }
 
 // Entry decodes the payload. It fails for a message or a withdrawal.
@@ -181,20 +180,13 @@ func (l Letters) has(d DeadLetter) bool { return l[d.Claim][d.fingerprint()] }
 
 // HasWin reports whether a dead letter in the set is about exactly this win.
 func (l Letters) HasWin(ref rain.EntryRef, sealedAt int64, w rain.Win) bool {
-	known, ok := l[LetterClaim(rain.ClaimID(ref.Campaign, w.Packet))]
-	if !ok {
+	if l[LetterClaim(rain.ClaimID(ref.Campaign, w.Packet))] == nil {
 		return false // nearly always: this saves the encoding
 	}
-	d := winLetter(ref, sealedAt, w, position{}, "")
-	return known[d.fingerprint()]
+	return l.has(winLetter(ref, sealedAt, w, position{}, ""))
 }
 
 // HasReclaim reports whether a dead letter in the set is about exactly this reclaim.
 func (l Letters) HasReclaim(e rain.Entry) bool {
-	known, ok := l[LetterClaim(e.Ref.String())]
-	if !ok {
-		return false
-	}
-	d := reclaimLetter(e, position{}, "")
-	return known[d.fingerprint()]
+	return l[LetterClaim(e.Ref.String())] != nil && l.has(reclaimLetter(e, position{}, ""))
 }

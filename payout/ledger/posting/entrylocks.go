@@ -22,21 +22,26 @@ type entryLocks struct {
 // lock waits until none of the entries is locked and locks them all at once. No worker waits while it holds a lock,
 // so there is no deadlock. The caller must call unlock, unless lock fails.
 func (s *entryLocks) lock(ctx context.Context, entries []rain.Entry) (unlock func(), err error) {
-	for {
-		holder := s.tryLock(entries)
-		if holder == nil {
-			return func() { s.unlock(entries) }, nil
-		}
+	mine := make(chan struct{})
+	for holder := s.tryLock(entries, mine); holder != nil; holder = s.tryLock(entries, mine) {
 		select {
 		case <-holder:
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
 	}
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, e := range entries {
+			delete(s.busy, e.Ref)
+		}
+		close(mine)
+	}, nil
 }
 
-// tryLock locks the entries, or returns a channel that is closed at the next unlock of one of them.
-func (s *entryLocks) tryLock(entries []rain.Entry) (holder <-chan struct{}) {
+// tryLock locks the entries, or returns the channel of a worker that has locked one of them.
+func (s *entryLocks) tryLock(entries []rain.Entry, mine chan struct{}) (holder <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range entries {
@@ -47,20 +52,8 @@ func (s *entryLocks) tryLock(entries []rain.Entry) (holder <-chan struct{}) {
 	if s.busy == nil {
 		s.busy = map[rain.EntryRef]chan struct{}{}
 	}
-	gone := make(chan struct{})
 	for _, e := range entries {
-		s.busy[e.Ref] = gone
+		s.busy[e.Ref] = mine
 	}
 	return nil
-}
-
-func (s *entryLocks) unlock(entries []rain.Entry) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i, e := range entries {
-		if i == 0 {
-			close(s.busy[e.Ref])
-		}
-		delete(s.busy, e.Ref)
-	}
 }

@@ -53,12 +53,8 @@ func (m *Moves) Write(ctx context.Context, campaign string, from int, lent rain.
 		if epoch != lent.Epoch {
 			return ErrCutOff
 		}
-		reason, err := refusalOf(ctx, tx, campaign, from, lent)
-		if err != nil {
+		if err := checkLoan(ctx, tx, campaign, from, lent); err != nil {
 			return err
-		}
-		if reason != "" {
-			return fmt.Errorf("%w: %s", ErrMoveRefused, reason)
 		}
 		return tx.Insert(ctx, "move", moveColumns, [][]any{{lent.Move, campaign, from, lent.To, lent.Numbers.String(),
 			lent.Numbers.Count(), lent.Number, lent.Epoch, m.clock()}}, sqldb.Merge{})
@@ -66,27 +62,10 @@ func (m *Moves) Write(ctx context.Context, campaign string, from int, lent rain.
 	return sqldb.Wrap(err, "write move %s of campaign %s", lent.Move, campaign)
 }
 
-// Done marks a move as done. number is its number among the receiving shard's moves, 0 = not known. If the number is
-// impossible, the move is done, the number is not stored, and the error is ErrMoveRefused. A wrong number would make
-// the shard look as if it had gone back in time.
+// Done marks a move as done. number is its number among the receiving shard's moves, 0 = not known.
 func (m *Moves) Done(ctx context.Context, move string, number int64) error {
-	var reason string
-	err := m.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
-		keep := number
-		var err error
-		if reason, err = wrongArrival(ctx, tx, move, number); err != nil {
-			return err
-		}
-		if reason != "" {
-			keep = 0
-		}
-		_, err = tx.Exec(ctx, "UPDATE move SET to_number = ?, done_at = ? WHERE id = ? AND done_at = 0", keep,
-			m.clock(), move)
-		return err
-	})
-	if err == nil && reason != "" {
-		err = fmt.Errorf("%w: %s", ErrMoveRefused, reason)
-	}
+	_, err := m.db.Exec(ctx, "UPDATE move SET to_number = ?, done_at = ? WHERE id = ? AND done_at = 0", max(number, 0),
+		m.clock(), move)
 	return sqldb.Wrap(err, "end move %s", move)
 }
 
@@ -126,7 +105,6 @@ type Known struct {
 }
 
 // Known returns the newest known state of each shard of a campaign. A Redis with an older state has gone back in
-// Known returns the newest known state of each shard of a campaign. A Redis with an older state has gone back in
 // time.
 //
 // The barrier shows that, too. An open shard never has a lower barrier than the ledger (see epoch.go), unless Redis
@@ -136,44 +114,22 @@ func (m *Moves) Known(ctx context.Context, c *rain.Campaign) ([]Known, error) {
 	for i := range known {
 		known[i].Entry = "0-0"
 	}
-	err := m.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
-		err := tx.Each(ctx, func(scan sqldb.Scan) error {
-			var shard int
-			var ms, seq int64
-			if err := scan(&shard, &ms, &seq); err != nil {
-				return err
-			}
-			if shard >= 0 && shard < len(known) {
-				known[shard].Entry = fmt.Sprintf("%d-%d", ms, seq)
-			}
-			return nil
-		}, "SELECT shard, entry_ms, entry_seq FROM shard_mark WHERE campaign_id = ?", c.ID)
-		if err != nil {
+	err := m.db.Each(ctx, func(scan sqldb.Scan) error {
+		var shard int
+		var ms, seq, moves int64
+		if err := scan(&shard, &ms, &seq, &moves); err != nil || shard < 0 || shard >= len(known) {
 			return err
 		}
-		for _, query := range []string{
-			"SELECT from_shard, MAX(from_number) FROM move WHERE campaign_id = ? GROUP BY from_shard",
-			"SELECT to_shard, MAX(to_number) FROM move WHERE campaign_id = ? GROUP BY to_shard",
-			// Each epoch counts its moves from its own time.
-			"SELECT shard, barrier_ms FROM shard_epoch WHERE campaign_id = ?",
-		} {
-			err := tx.Each(ctx, func(scan sqldb.Scan) error {
-				var shard int
-				var number int64
-				if err := scan(&shard, &number); err != nil {
-					return err
-				}
-				if shard >= 0 && shard < len(known) {
-					known[shard].Moves = max(known[shard].Moves, number)
-				}
-				return nil
-			}, query, c.ID)
-			if err != nil {
-				return err
-			}
+		if ms > 0 {
+			known[shard].Entry = fmt.Sprintf("%d-%d", ms, seq)
 		}
+		known[shard].Moves = max(known[shard].Moves, moves)
 		return nil
-	})
+	}, "SELECT shard, entry_ms, entry_seq, 0 FROM shard_mark WHERE campaign_id = ? UNION ALL "+
+		"SELECT from_shard, 0, 0, MAX(from_number) FROM move WHERE campaign_id = ? GROUP BY from_shard UNION ALL "+
+		"SELECT to_shard, 0, 0, MAX(to_number) FROM move WHERE campaign_id = ? GROUP BY to_shard UNION ALL "+
+		// Each epoch counts its moves from its own time.
+		"SELECT shard, 0, 0, barrier_ms FROM shard_epoch WHERE campaign_id = ?", c.ID, c.ID, c.ID, c.ID)
 	return known, sqldb.Wrap(err, "read the known state of campaign %s", c.ID)
 }
 
