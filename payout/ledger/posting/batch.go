@@ -21,17 +21,17 @@ type batch struct {
 	campaigns  map[string]terms
 	unreadable map[string]bool // campaigns whose rows cannot be read or split
 	paid       map[packetKey]Holder
-	quick      bool                    // paid lacks earlier payouts
-	doubted    *seal.Ring              // verifies the seals; nil: all are valid
-	dead       Letters                 // about the claims in the batch
-	bounds     bounds                  // decide which entries are void
-	escrow     map[string]rain.Money   // nil: not read, because the last try had enough
-	players    *players                // nil: not read; the database refuses too many wins
-	reclaimed  reclaimed               // of the campaigns that return stock or have returned some
-	bannedAt   bannedAt                // nil: an operator has decided
-	listed     standing.Refused        // nil: an operator has decided
-	verdictOf  verdictOf               // nil: an operator has decided, or verdicts are off
-	holdings   map[shardKey]*packetSet // the packets of shards that return some
+	quick      bool                      // paid lacks earlier payouts
+	doubted    *seal.Ring                // verifies the seals; nil: all are valid
+	dead       Letters                   // about the claims in the batch
+	bounds     bounds                    // decide which entries are void
+	escrow     map[string]rain.Money     // nil: not read, because the last try had enough
+	players    *players                  // nil: not read; the database refuses too many wins
+	reclaimed  reclaimed                 // of the campaigns that return stock or have returned some
+	bannedAt   bannedAt                  // nil: an operator has decided
+	listed     standing.Refused          // nil: an operator has decided
+	verdictOf  verdictOf                 // nil: an operator has decided, or verdicts are off
+	holdings   map[shardKey]rain.Numbers // the packets of shards that return some
 
 	// Decided by classify.
 	txns     []booking.Txn

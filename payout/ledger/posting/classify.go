@@ -175,7 +175,7 @@ func (b *batch) refusal(e rain.Entry, w rain.Win, campaign terms) string {
 		}
 		return ""
 	}
-	if b.reclaimed.wasGiven(campaign.ID, w.Packet) {
+	if has(b.reclaimed.given[campaign.ID], w.Packet) {
 		return fmt.Sprintf("packet %d was returned to the sponsor", w.Packet)
 	}
 	layout := campaign.Layout()
@@ -242,7 +242,8 @@ func (b *batch) classifyReclaim(e rain.Entry, at position, campaign terms, fault
 		b.addDead(reclaimLetter(e, at, fault))
 		return
 	}
-	own, foreign := b.ofShard(e.Ref, r.Numbers)
+	foreign := without(r.Numbers, b.holdings[shardKey{e.Ref.Campaign, e.Ref.Shard}])
+	own := without(r.Numbers, foreign)
 	if len(own) == 0 {
 		// It keeps no money: its packets belong to other shards, whose reclaims return them.
 		d := forgedLetter(reclaimLetter(e, at,

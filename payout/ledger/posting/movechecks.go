@@ -73,11 +73,10 @@ func checkLoan(ctx context.Context, tx *sqldb.Tx, campaign string, from int, len
 	if lent.Number <= lent.Epoch {
 		return refused("it is number %d of shard %d, which counts from %d", lent.Number, from, lent.Epoch)
 	}
-	holds := packetSet{holdingOf(l, from, moves).Numbers}
-	if foreign := holds.without(lent.Numbers); len(foreign) > 0 {
+	if foreign := without(lent.Numbers, holdingOf(l, from, moves).Numbers); len(foreign) > 0 {
 		return refused("the shard does not have packets %s after its earlier moves", inShort(foreign))
 	}
-	if once := new(packetSet).without(lent.Numbers); once.Count() != lent.Numbers.Count() {
+	if rain.Remaining(lent.Numbers, nil).Count() != lent.Numbers.Count() {
 		return refused("it has duplicate packets")
 	}
 	return checkUnspent(ctx, tx, campaign, lent.Numbers)
@@ -104,12 +103,11 @@ func checkUnspent(ctx context.Context, q sqldb.Querier, campaign string, numbers
 			return refused("packet %d is paid", packet)
 		}
 	}
-	r := reclaimed{entries: map[rain.EntryRef]bool{}, whole: map[string]bool{}, given: map[string]*packetSet{}}
-	if err := r.readGiven(ctx, q, campaign); err != nil {
+	r, err := readReclaimed(ctx, q, nil, map[string]int64{campaign: 1})
+	if err != nil {
 		return err
 	}
-	free := r.given[campaign].without(numbers)
-	if gone := (&packetSet{free}).without(numbers); len(gone) > 0 {
+	if gone := without(numbers, without(numbers, r.given[campaign])); len(gone) > 0 {
 		return refused("packets %s were returned to the sponsor", inShort(gone))
 	}
 	return nil

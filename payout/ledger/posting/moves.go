@@ -142,7 +142,11 @@ type Holding struct {
 
 // Holding reads the packets of a shard. The result is final once the shard is fenced.
 func (r *Rebuilds) Holding(ctx context.Context, c *rain.Campaign, shard int) (h Holding, err error) {
-	moves, err := MoveTable.List(ctx, r.db, ofShard, c.ID, shard, shard)
+	return readHolding(ctx, r.db, c, shard)
+}
+
+func readHolding(ctx context.Context, q sqldb.Querier, c *rain.Campaign, shard int) (h Holding, err error) {
+	moves, err := MoveTable.List(ctx, q, ofShard, c.ID, shard, shard)
 	if err != nil {
 		return h, fmt.Errorf("read the moves of shard %d of campaign %s: %w", shard, c.ID, err)
 	}
