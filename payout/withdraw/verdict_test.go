@@ -84,7 +84,7 @@ func TestPayerByDefault(t *testing.T) {
 	}
 	p.record(t.Context(), w, p.classify(t.Context(), w, answer, err))
 	p.alarm(w, "nobody hears")
-	p.refreshGauge(t.Context())
+	paytest.Must(t, p.refreshGauge(t.Context()))
 	paytest.Want(t, testutil.ToFloat64(p.pending), 7, "wait")
 	families := paytest.Got(reg.Gather()).Must(t)
 	for _, f := range families {

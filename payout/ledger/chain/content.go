@@ -30,9 +30,8 @@ const hashedAtOnce = 4 << 10
 
 // Int adds a whole number.
 func (c *Content) Int(n int64) {
-	at := c.begin()
-	c.bytes = strconv.AppendInt(c.bytes, n, 10)
-	c.end(at)
+	var room [20]byte
+	c.Bytes(strconv.AppendInt(room[:0], n, 10))
 }
 
 // Text adds a text, given in one or several parts.

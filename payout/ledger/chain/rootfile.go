@@ -1,13 +1,11 @@
 package chain
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -16,24 +14,16 @@ import (
 	"redrain/internal/loop"
 )
 
-// maxRoot is the length limit of a line in a file of roots. Every root is shorter.
-const maxRoot = 4 << 20
-
 // ReadRoots reads roots, one JSON object a line, from a file of roots or from responses of GET /api/v1/audit/roots.
-func ReadRoots(from io.Reader) (roots []Root, err error) {
-	lines := bufio.NewScanner(from)
-	lines.Buffer(nil, maxRoot)
-	for n := 1; lines.Scan(); n++ {
-		if len(lines.Bytes()) == 0 {
-			continue
-		}
+func ReadRoots(text []byte) (roots []Root, err error) {
+	for from := json.NewDecoder(bytes.NewReader(text)); from.More(); {
 		var root Root
-		if err := json.Unmarshal(lines.Bytes(), &root); err != nil {
-			return nil, fmt.Errorf("line %d: invalid root: %w", n, err)
+		if err := from.Decode(&root); err != nil {
+			return nil, fmt.Errorf("line %d: invalid root: %w", len(roots)+1, err)
 		}
 		roots = append(roots, root)
 	}
-	return roots, lines.Err()
+	return roots, nil
 }
 
 // appendRoots appends the roots that a file does not have. It makes a missing file.
@@ -42,7 +32,7 @@ func (r *RootRounds) appendRoots(ctx context.Context) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	kept, err := ReadRoots(bytes.NewReader(text))
+	kept, err := ReadRoots(text)
 	if err != nil {
 		return fmt.Errorf("%s: %w; a partial last line may be removed", r.path, err)
 	}

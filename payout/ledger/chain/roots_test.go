@@ -124,7 +124,7 @@ func TestVerify(t *testing.T) {
 			[]string{"block 2 of the table txn does not follow block 0"}},
 		"a root": {"UPDATE root SET taken_at = 7", false,
 			[]string{"the root of 2026-11-22 in the table root was changed"}},
-		"the first root": {"DELETE FROM root WHERE day = '2026-11-22'", false, []string{"there was one before it"}},
+		"the first root": {"DELETE FROM root WHERE day = '2026-11-22'", false, []string{"the root of 2026-11-23 does not follow"}},
 		"the last root": {"DELETE FROM root WHERE day = '2026-11-23'", true,
 			[]string{"the root of 2026-11-23 was noted, and is not in"}},
 		"all blocks, made anew": {"DELETE FROM audit WHERE id = 2;DELETE FROM block;DELETE FROM root", true,

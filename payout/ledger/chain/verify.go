@@ -80,16 +80,17 @@ func believed(ctx context.Context, q sqldb.Querier, noted []Root, say func(strin
 		return nil, fmt.Errorf("read the roots: %w", err)
 	}
 	byDay := map[string]Root{}
-	for i, root := range kept {
+	previous := ""
+	for _, root := range kept {
+		before := previous
+		previous = root.Hash
 		switch {
 		case root.Hash != root.sum():
 			found("the root of %s in the table root was changed: its hash is not that of its blocks", root.Day)
 			continue
-		case i > 0 && root.Previous != kept[i-1].Hash:
-			found("the root of %s does not follow the one of %s: one of them was replaced, or one between them removed",
-				root.Day, kept[i-1].Day)
-		case i == 0 && root.Previous != "":
-			found("the root of %s is the first in the table root, and there was one before it", root.Day)
+		case root.Previous != before:
+			found("the root of %s does not follow the one before it in the table root: one of them was replaced, or one "+
+				"between them removed", root.Day)
 		}
 		byDay[root.Day] = root
 	}

@@ -69,15 +69,11 @@ func (p *Poster) DismissLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter, 
 	given = c.amounts.Sum(free)
 	switch {
 	case !c.Drained:
-		return 0,
-			NotDismissedError(fmt.Sprintf("it keeps packets %s from others until campaign %s is over and all else of "+
-				"it "+
-				"is settled: dismiss it then", free, d.Campaign))
+		return 0, NotDismissedError(fmt.Sprintf("it keeps packets %s from others until campaign %s is over and all "+
+			"else of it is settled: dismiss it then", free, d.Campaign))
 	case given > b.escrow[d.Campaign]:
-		return 0,
-			NotDismissedError(fmt.Sprintf("it keeps %d, but the campaign's escrow has %d: reconcile the campaign",
-				given,
-				b.escrow[d.Campaign]))
+		return 0, NotDismissedError(fmt.Sprintf("it keeps %d, but the campaign's escrow has %d: reconcile the campaign",
+			given, b.escrow[d.Campaign]))
 	}
 	at := position{ref: rain.EntryRef{Campaign: d.Campaign, Shard: DismissedLetter}, seq: d.ID,
 		key: fmt.Sprintf("dismiss:%s:%d", d.Campaign, d.ID)}
