@@ -73,12 +73,9 @@ func (r *Ring) Closing(campaign string, shard int, at int64) string {
 
 // CheckClosing reports whether a seal is that of the closing of a shard.
 func (r *Ring) CheckClosing(seal, campaign string, shard int, at int64) bool {
-	for _, k := range *r.keys.Load() {
-		if same(seal, siphash.Hash(k.closing0, k.closing1, closing(campaign, shard, at))) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(*r.keys.Load(), func(k key) bool {
+		return same(seal, siphash.Hash(k.closing0, k.closing1, closing(campaign, shard, at)))
+	})
 }
 
 func closing(campaign string, shard int, at int64) []byte {

@@ -113,16 +113,3 @@ func BenchmarkTap(b *testing.B) {
 		}
 	}
 }
-
-// BenchmarkNotice is what a notice costs: its seal, and the check of it.
-func BenchmarkNotice(b *testing.B) {
-	b.ReportAllocs()
-	ring := seal.NewRing(seal.Secret{1})
-	notice := bytes.Repeat([]byte("a settled claim "), 14)
-	for b.Loop() {
-		var room [seal.MessageSize]byte
-		if !ring.CheckNotice(ring.AppendNotice(room[:0], notice), notice) {
-			b.Fatal("refused")
-		}
-	}
-}

@@ -2,6 +2,7 @@ package signed
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/base64"
@@ -67,10 +68,7 @@ func NewSender(o SenderOptions) (*Sender, error) {
 	if o.TLS == nil {
 		transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
-	transport.MaxIdleConnsPerHost = 16
-	if o.Idle > 0 {
-		transport.MaxIdleConnsPerHost = o.Idle
-	}
+	transport.MaxIdleConnsPerHost = cmp.Or(o.Idle, 16)
 	transport.MaxResponseHeaderBytes = int64(o.Most)
 	return &Sender{o: o, key: key, http: &http.Client{
 		Transport: transport,

@@ -12,6 +12,8 @@ import (
 	"redrain/internal/testenv"
 )
 
+func TestMain(m *testing.M) { testenv.Main(m) }
+
 // header makes the three headers of a request.
 func header(id, timestamp, signature string) http.Header {
 	h := http.Header{}

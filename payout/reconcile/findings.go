@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"redrain/payout/ledger/booking"
-	"redrain/payout/ledger/chain"
 	"redrain/rain"
 )
 
@@ -41,7 +40,7 @@ func (f *findings) add(kind, format string, args ...any) {
 }
 
 // addFault adds a row or block that differs from its hash.
-func (f *findings) addFault(fault chain.Fault) {
+func (f *findings) addFault(fault string) {
 	f.add("a hash that does not agree", "%s", fault)
 }
 

@@ -175,9 +175,6 @@ func (d *Detector) compare(ctx context.Context, kept jetstream.KeyValueEntry) (m
 	}
 	for _, h := range was.Heads {
 		holds, err := d.o.Rows.Holds(ctx, h)
-		if errors.Is(err, chain.ErrUnknownBook) {
-			return "its mark cannot be read", was.At, nil
-		}
 		if err != nil {
 			return "", 0, err
 		}

@@ -48,50 +48,35 @@ type fakeLedger struct {
 	after time.Duration
 	is    ledger.Waiting
 	err   error
+	fails int // so many records fail before
+}
+
+func (f *fakeLedger) record() error {
+	if f.fails--; f.fails >= 0 {
+		return errors.New("the database is away")
+	}
+	return f.err
 }
 
 func (f *fakeLedger) RecordRetry(_ context.Context, _ ledger.Withdrawal, after time.Duration, _ string) error {
 	f.after = after
-	return f.err
+	return f.record()
 }
 
 func (f *fakeLedger) RecordWaiting(_ context.Context, _ ledger.Withdrawal, is ledger.Waiting) error {
 	f.is = is
-	return f.err
+	return f.record()
 }
 
-func (f *fakeLedger) RecordPaid(context.Context, ledger.Withdrawal, string) error { return f.err }
+func (f *fakeLedger) RecordPaid(context.Context, ledger.Withdrawal, string) error { return f.record() }
 
-func (f *fakeLedger) RecordRefused(context.Context, ledger.Withdrawal, string) error { return f.err }
+func (f *fakeLedger) RecordRefused(context.Context, ledger.Withdrawal, string) error {
+	return f.record()
+}
 
-func (f *fakeLedger) RecordDead(context.Context, ledger.Withdrawal, string) error { return f.err }
+func (f *fakeLedger) RecordDead(context.Context, ledger.Withdrawal, string) error { return f.record() }
 
 func (f *fakeLedger) CountPending(context.Context) (int64, error) { return 7, f.err }
-
-// flakyLedger records nothing for a while.
-type flakyLedger struct {
-	*ledger.Withdrawals
-
-	mu    sync.Mutex
-	fails int
-}
-
-func (f *flakyLedger) left() int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.fails
-}
-
-func (f *flakyLedger) RecordPaid(ctx context.Context, w ledger.Withdrawal, reference string) error {
-	f.mu.Lock()
-	failing := f.fails > 0
-	f.fails = max(f.fails-1, 0)
-	f.mu.Unlock()
-	if failing {
-		return errors.New("the database is away")
-	}
-	return f.Withdrawals.RecordPaid(ctx, w, reference)
-}
 
 // paid is the answer for a made payment.
 func paid(reference string) (Answer, error) { return Answer{Status: Paid, Reference: reference}, nil }

@@ -108,7 +108,7 @@ func NewPayer(ledger withdrawals, provider Provider, o PayerOptions) *Payer {
 			Name: "redrain_withdrawals_pending", Help: "Withdrawals that have not ended, dead letters among them.",
 		}),
 		outside: loop.FailureLog{Work: "pay withdrawals through the provider", Log: o.Log},
-		books:   loop.FailureLog{Work: "read and record withdrawals", Log: o.Log},
+		books:   loop.FailureLog{Work: "record withdrawals", Log: o.Log},
 	}
 	for _, outcome := range []string{outcomePaid, outcomeRefused, outcomeAction, outcomeWaiting, outcomeAgain,
 		outcomeDead} {
@@ -134,30 +134,25 @@ func (p *Payer) Wake() { p.wake.Signal() }
 func (p *Payer) Run(ctx context.Context) error {
 	var payments sync.WaitGroup
 	err := loop.Run(ctx,
-		loop.Spec{Part: part, Every: payPoll, Wake: p.wake, Recoverer: p.o.Recoverer, Log: p.o.Log,
-			Do: loop.Plain(func(ctx context.Context) { p.fill(ctx, &payments) })},
-		loop.Spec{Part: part, Every: payGaugeEvery, Do: loop.Plain(p.refreshGauge), Recoverer: p.o.Recoverer,
-			Log: p.o.Log},
-		loop.Spec{Part: part, Every: orphansEvery, Do: loop.Plain(p.endOrphans), Recoverer: p.o.Recoverer,
-			Log: p.o.Log})
+		loop.Spec{Part: part, Work: "lease due withdrawals", Every: payPoll, Wake: p.wake, Recoverer: p.o.Recoverer,
+			Log: p.o.Log, Do: func(ctx context.Context) error { return p.fill(ctx, &payments) }},
+		loop.Spec{Part: part, Every: payGaugeEvery, Do: p.refreshGauge, Recoverer: p.o.Recoverer, Log: p.o.Log},
+		loop.Spec{Part: part, Work: "end withdrawals of other receivers", Every: orphansEvery, Do: p.endOrphans,
+			Recoverer: p.o.Recoverer, Log: p.o.Log})
 	payments.Wait()
 	return err
 }
 
 // fill begins as many payments as there are free slots. It leases only these.
-func (p *Payer) fill(ctx context.Context, wg *sync.WaitGroup) {
+func (p *Payer) fill(ctx context.Context, wg *sync.WaitGroup) error {
 	room := cap(p.slots) - len(p.slots) // only this goroutine takes slots, so there can only be more
 	if room == 0 {
-		return
+		return nil
 	}
 	taken, err := p.ledger.LeaseDue(ctx, p.receiver, room, p.o.Timeout+payMargin)
 	if err != nil {
-		if ctx.Err() == nil {
-			p.books.Failed(err)
-		}
-		return
+		return err
 	}
-	p.books.Works()
 	leaseEnds := time.Now().Add(p.o.Timeout + payMargin)
 	for _, w := range taken {
 		p.slots <- struct{}{}
@@ -168,6 +163,7 @@ func (p *Payer) fill(ctx context.Context, wg *sync.WaitGroup) {
 			p.Wake() // a slot is free for the next
 		})
 	}
+	return nil
 }
 
 // try asks the provider once, and records the answer.
@@ -266,24 +262,21 @@ func (p *Payer) alarm(w ledger.Withdrawal, message string) {
 	}
 }
 
-func (p *Payer) refreshGauge(ctx context.Context) {
+func (p *Payer) refreshGauge(ctx context.Context) error {
 	n, err := p.ledger.CountPending(ctx)
 	if err == nil {
 		p.pending.Set(float64(n))
-	} else if ctx.Err() == nil {
-		p.o.Log.Debug("count pending withdrawals", "err", err)
 	}
+	return err
 }
 
 // endOrphans makes dead letters of overdue withdrawals that were sent to another receiver.
-func (p *Payer) endOrphans(ctx context.Context) {
+func (p *Payer) endOrphans(ctx context.Context) error {
 	buried, err := p.ledger.BuryStrays(ctx, p.receiver, strayLimit)
 	for _, w := range buried {
 		p.report(w, verdict{outcome: outcomeDead, reason: "was sent to " + w.Receiver + "; this server uses " +
 			p.receiver + "; find out there whether it was paid"})
 		p.outcome.WithLabelValues(outcomeDead).Inc()
 	}
-	if err != nil && ctx.Err() == nil {
-		p.books.Failed(err)
-	}
+	return err
 }

@@ -225,24 +225,6 @@ func TestAHangingProviderHoldsUpNobodyElse(t *testing.T) {
 	b.CheckBooks(t)
 }
 
-// TestPayerRecordsWhenTheDatabaseIsBack: the provider has paid and the database is unreachable. The answer is kept
-// until it can be written.
-func TestPayerRecordsWhenTheDatabaseIsBack(t *testing.T) {
-	t.Parallel()
-	b := paytest.OnSQLite(t)
-	b.Rich(t, "u1", 100)
-	flaky := &flakyLedger{Withdrawals: b.Withdrawals, fails: 3}
-	provider := &fakeProvider{answer: func(context.Context, Payment, int) (Answer, error) { return paid("bank") }}
-	p, _ := paying(t, flaky, provider, PayerOptions{Timeout: time.Hour})
-	b.MustWithdraw(t, "w1", "u1", 60)
-	p.Wake()
-	eventually(t, b, p, "w1", finished)
-	if flaky.left() != 0 || provider.tries("w1") != 1 {
-		t.Errorf("%d failures left, %d tries", flaky.left(), provider.tries("w1"))
-	}
-	b.CheckBooks(t)
-}
-
 // TestPayerThatEndsLeavesThePaymentToAnother: one payer is stopped while the provider hangs. It ends soon, and the
 // next payer makes the payment under the same key.
 func TestPayerThatEndsLeavesThePaymentToAnother(t *testing.T) {

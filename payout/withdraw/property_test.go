@@ -180,7 +180,7 @@ func (m *world) wait(rt *rapid.T) {
 		8 * 24 * time.Hour}).Draw(rt, "passes").Milliseconds())
 }
 
-func (m *world) strays(rt *rapid.T) { m.nodes[m.anyNode(rt)].endOrphans(rt.Context()) }
+func (m *world) strays(rt *rapid.T) { m.must(m.nodes[m.anyNode(rt)].endOrphans(rt.Context())) }
 
 func (m *world) redrive(rt *rapid.T) {
 	for _, id := range m.made {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -55,8 +56,8 @@ func TestPayerRecordsEachAnswer(t *testing.T) {
 		cut, cancel := context.WithCancel(t.Context())
 		cancel()
 		p.record(cut, w, v) // ends with its context, and has reported and counted nothing
-		fake.err = nil
-		p.record(t.Context(), w, v)
+		fake.err, fake.fails = nil, 3
+		synctest.Test(t, func(t *testing.T) { p.record(t.Context(), w, v) }) // the answer is kept until it is written
 		if n := testutil.ToFloat64(p.outcome.WithLabelValues(c.outcome)); n != 1 || (len(ended) == 1) != c.news {
 			t.Errorf("%s: counted %v times, told %q", c.outcome, n, ended)
 		}
@@ -83,7 +84,7 @@ func TestPayerByDefault(t *testing.T) {
 	}
 	p.record(t.Context(), w, p.classify(t.Context(), w, answer, err))
 	p.alarm(w, "nobody hears")
-	p.refreshGauge(t.Context())
+	paytest.Must(t, p.refreshGauge(t.Context()))
 	paytest.Want(t, testutil.ToFloat64(p.pending), 7, "wait")
 	families := paytest.Got(reg.Gather()).Must(t)
 	for _, f := range families {

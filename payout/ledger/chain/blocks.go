@@ -3,7 +3,7 @@ package chain
 import (
 	"context"
 	"fmt"
-	"time"
+	"slices"
 
 	"redrain/internal/sqldb"
 )
@@ -16,15 +16,8 @@ const (
 
 var books = []string{Audits, Txns}
 
-const (
-	// blockRows is the largest number of rows in a block.
-	blockRows = 10_000
-	// settled is a time after which no transaction can commit a row with a lower id than one that was seen. A
-	// transaction of the ledger ends within seconds.
-	settled = time.Minute
-	// viewLimit bounds one view.
-	viewLimit = time.Minute
-)
+// blockRows is the largest number of rows in a block.
+const blockRows = 10_000
 
 // Block covers the rows of a book with ids after those of the previous block, up to Last.
 type Block struct {
@@ -47,7 +40,7 @@ func newest(ctx context.Context, q sqldb.Querier, book string) (Block, error) {
 }
 
 // next hashes at most limit rows after a block, up to the id until.
-func (b *Block) next(ctx context.Context, q sqldb.Querier, until int64, limit int) (Block, error) {
+func (b *Block) next(ctx context.Context, q sqldb.Querier, until, limit int64) (Block, error) {
 	is := Block{Book: b.Book, Number: b.Number + 1}
 	var c Content
 	c.Add(b.Book, is.Number, b.Hash)
@@ -63,58 +56,13 @@ func (b *Block) next(ctx context.Context, q sqldb.Querier, until int64, limit in
 	return is, err
 }
 
-// Hasher hashes the rows of the books into blocks. Any number of processes may run one on one database: the first
+// makeBlocks makes blocks of the rows of a book up to an id. Any number of processes may do so on one database: the first
 // insert of a block wins.
-type Hasher struct {
-	db   *sqldb.DB
-	seen map[string]int64 // the highest id of each book, at the time at
-	at   time.Time
-
-	hashed time.Time // all rows committed until then are in blocks; zero: not known
-}
-
-// NewHasher makes a hasher of a migrated database.
-func NewHasher(db *sqldb.DB) *Hasher { return &Hasher{db: db} }
-
-// Round hashes the rows up to the ids that an earlier round saw at least a minute ago: transactions with lower ids
-// have ended. All rows that were committed until hashed are in blocks. It is zero before the first round that hashes.
-func (h *Hasher) Round(ctx context.Context, now time.Time) (hashed time.Time, err error) {
-	if h.seen != nil && now.Sub(h.at) < settled {
-		return h.hashed, nil
-	}
-	for book, until := range h.seen {
-		if err := h.hash(ctx, book, until); err != nil {
-			return h.hashed, err
-		}
-	}
-	h.hashed = h.at
-	list, err := heads(ctx, h.db)
-	if err != nil {
-		return h.hashed, err
-	}
-	h.seen, h.at = map[string]int64{}, now
-	for _, head := range list {
-		h.seen[head.Book] = head.ID
-	}
-	return h.hashed, nil
-}
-
-// hash makes blocks of the rows up to an id.
-func (h *Hasher) hash(ctx context.Context, book string, until int64) error {
+func makeBlocks(ctx context.Context, db *sqldb.DB, book string, until int64) error {
 	for full := true; full; {
-		err := h.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		err := db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 			last, err := newest(ctx, tx, book)
 			if err != nil {
-				return err
-			}
-			if last.Last > until { // another node has seen more rows, or the block was tampered with
-				head, err := readHead(ctx, tx, book)
-				if err == nil && head.ID < last.Last {
-					err = fmt.Errorf("block %d ends with row %d, and the newest row is %d: the block was changed, or "+
-						"rows were removed; no row is hashed until then, see redrain audit verify", last.Number,
-						last.Last, head.ID)
-				}
-				full = false
 				return err
 			}
 			b, err := last.next(ctx, tx, until, blockRows)
@@ -123,10 +71,7 @@ func (h *Hasher) hash(ctx context.Context, book string, until int64) error {
 			}
 			return blockTable.Insert(ctx, tx, sqldb.Merge{}, b)
 		})
-		if sqldb.IsDuplicate(err) {
-			continue // another node has made this block
-		}
-		if err != nil {
+		if err != nil && !sqldb.IsDuplicate(err) {
 			return fmt.Errorf("hash rows of %s into a block: %w", book, err)
 		}
 	}
@@ -140,25 +85,29 @@ type Head struct {
 	Hash string `json:"hash"` // in hexadecimal
 }
 
-// heads returns the newest rows of the books that have any.
-func heads(ctx context.Context, q sqldb.Querier) (list []Head, err error) {
+// Heads are the newest rows of the books that have any.
+func (r *Roots) Heads(ctx context.Context) (list []Head, err error) {
 	for _, book := range books {
-		head, err := readHead(ctx, q, book)
+		var hash []byte
+		head := Head{Book: book}
+		found, err := r.db.First(ctx, []any{&head.ID, &hash}, "SELECT id, hash FROM "+book+" ORDER BY id DESC LIMIT 1")
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("read the newest row of %s: %w", book, err)
 		}
-		if head.Hash != "" {
+		if found {
+			head.Hash = fmt.Sprintf("%x", hash)
 			list = append(list, head)
 		}
 	}
 	return list, nil
 }
 
-// readHead reads the newest row of a book; its hash is "" if there is none.
-func readHead(ctx context.Context, q sqldb.Querier, book string) (Head, error) {
+// Holds reports whether a row that was once the newest still exists. A table without hashes has no such row.
+func (r *Roots) Holds(ctx context.Context, h Head) (bool, error) {
+	if !slices.Contains(books, h.Book) {
+		return false, nil
+	}
 	var hash []byte
-	head := Head{Book: book}
-	_, err := q.First(ctx, []any{&head.ID, &hash}, "SELECT id, hash FROM "+book+" ORDER BY id DESC LIMIT 1")
-	head.Hash = fmt.Sprintf("%x", hash)
-	return head, sqldb.Wrap(err, "read the newest row of %s", book)
+	found, err := r.db.First(ctx, []any{&hash}, "SELECT hash FROM "+h.Book+" WHERE id = ?", h.ID)
+	return found && fmt.Sprintf("%x", hash) == h.Hash, sqldb.Wrap(err, "read row %d of %s", h.ID, h.Book)
 }

@@ -21,8 +21,7 @@ func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 // different bytes. A number is its decimal digits, as every database writes it. It must not be copied.
 type Content struct {
 	bytes  []byte    // not hashed yet
-	digest hash.Hash // of the bytes before; nil: there were never enough
-	rest   bool      // digest is in use, and bytes are the rest
+	digest hash.Hash // of the bytes before; nil: of none
 	sum    Hash      // output of digest, which avoids an allocation
 }
 
@@ -31,9 +30,8 @@ const hashedAtOnce = 4 << 10
 
 // Int adds a whole number.
 func (c *Content) Int(n int64) {
-	at := c.begin()
-	c.bytes = strconv.AppendInt(c.bytes, n, 10)
-	c.end(at)
+	var room [20]byte
+	c.Bytes(strconv.AppendInt(room[:0], n, 10))
 }
 
 // Text adds a text, given in one or several parts.
@@ -102,34 +100,23 @@ func (c *Content) end(at int) {
 
 // hash moves the buffered bytes into the digest.
 func (c *Content) hash() {
-	switch {
-	case c.digest == nil:
+	if c.digest == nil {
 		c.digest = sha256.New()
-	case !c.rest:
-		c.digest.Reset()
 	}
 	c.digest.Write(c.bytes) // a hash never fails
-	c.bytes, c.rest = c.bytes[:0], true
+	c.bytes = c.bytes[:0]
 }
 
 // Sum returns the hash of the added values. The next value begins another content.
-func (c *Content) Sum() (sum Hash) {
-	if !c.rest {
-		sum = sha256.Sum256(c.bytes)
-	} else {
-		c.hash()
-		sum = Hash(c.digest.Sum(c.sum[:0]))
-	}
-	c.Reset()
-	return sum
+func (c *Content) Sum() Hash {
+	c.hash()
+	c.digest.Sum(c.sum[:0])
+	c.digest.Reset()
+	return c.sum
 }
 
-// Reset begins another content in the same memory.
-func (c *Content) Reset() { c.bytes, c.rest = c.bytes[:0], false }
-
-// Txn begins a transaction's content: its kind, key, time and the hash of its source documents. The lines follow.
+// Txn adds a transaction: its kind, key, time and the hash of its source documents. The lines follow.
 func (c *Content) Txn(kind, key string, at int64, papers []byte) {
-	c.Reset()
 	c.Text(kind)
 	c.Text(key)
 	c.Int(at)

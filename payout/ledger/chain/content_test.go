@@ -22,11 +22,9 @@ func TestLongContents(t *testing.T) {
 			t.Errorf("%d values: %s", values, got)
 		}
 	}
-	c.Text(strings.Repeat("x", 3*hashedAtOnce))
-	c.Reset()
 	c.Null()
 	if got := c.Sum(); got != sha256.Sum256([]byte{255, 255, 255, 255}) {
-		t.Errorf("after a reset: %s", got)
+		t.Errorf("a missing value: %s", got)
 	}
 }
 

@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"fmt"
@@ -59,58 +60,41 @@ var endedWithdrawal = []string{"w.id", "w.user_id", "w.amount", "w.state", "w.re
 
 const withdrawalEvents = "withdrawal w JOIN withdrawal_event e ON e.withdrawal_id = w.id"
 
-// readPapers reads the hashes of the papers of transactions of a kind. One without papers is missing in the answer.
-func readPapers(ctx context.Context, q sqldb.Querier, kind string, ids []int64) (map[int64]Hash, error) {
-	sums := map[int64]Hash{}
-	p, known := papers[kind]
-	if !known {
-		return sums, nil
-	}
+// sum adds the hashes of the papers of transactions to sums. One without papers is not added.
+func (p paper) sum(ctx context.Context, q sqldb.Querier, ids []int64, sums map[int64]Hash) error {
 	contents := map[int64]*Content{}
-	values := make([]sql.NullString, len(p.columns))
 	var id int64
-	dest := []any{&id}
-	for i := range values {
-		dest = append(dest, &values[i])
-	}
+	values, dest := row(p.columns, &id)
 	err := q.Each(ctx, func(scan sqldb.Scan) error {
 		if err := scan(dest...); err != nil {
 			return err
 		}
-		c := contents[id]
-		if c == nil {
-			c = &Content{}
-			contents[id] = c
+		if contents[id] == nil {
+			contents[id] = &Content{}
 		}
-		c.values(values)
+		contents[id].values(values)
 		return nil
 	}, "SELECT "+p.id+", "+strings.Join(p.columns, ", ")+" FROM "+p.from+" WHERE "+p.id+" IN "+sqldb.Marks(len(ids))+
 		" ORDER BY "+p.id+", "+p.order, sqldb.Args(ids)...)
-	if err != nil {
-		return nil, fmt.Errorf("the papers of transactions of kind %s: %w", kind, err)
-	}
 	for id, c := range contents {
 		sums[id] = c.Sum()
 	}
-	return sums, nil
+	return err
 }
 
-// What follows hashes rows without their database, as an export has them.
+// row returns the values of columns, and the destinations of a scan of more columns and these.
+func row(columns []string, more ...any) (values []sql.NullString, dest []any) {
+	values = make([]sql.NullString, len(columns))
+	for i := range values {
+		more = append(more, &values[i])
+	}
+	return values, more
+}
 
 // PaperColumns are the columns of the papers of a kind of transaction that its hash covers, in the order in which they
 // are hashed. Where the papers come from several tables, each column has a table's short name before it: c campaign,
 // a campaign_amounts, r reclaim, cut reclaim_cut, w withdrawal, e withdrawal_event.
 func PaperColumns(kind string) []string { return slices.Clone(papers[kind].columns) }
-
-// AuditColumns are the columns of an audit record that its hash covers, in the order in which they are hashed.
-func AuditColumns() []string { return slices.Clone(auditColumns) }
-
-// Line is a line of a transaction.
-type Line struct {
-	Number  int64
-	Account string
-	Amount  int64
-}
 
 // HashRows hashes the papers of a transaction, each with the values of its PaperColumns, or an audit record with those
 // of its AuditColumns. It is zero without rows.
@@ -125,6 +109,83 @@ func HashRows(rows ...[]sql.NullString) (sum Hash) {
 	return c.Sum()
 }
 
+// CheckTxns compares transactions, with their lines and source documents, with their stored hashes. It calls found
+// for each that differs. It ignores ids without a transaction.
+func CheckTxns(ctx context.Context, q sqldb.Querier, ids []int64, found func(fault string)) error {
+	type txn struct {
+		id            int64
+		key, campaign string
+		papers, hash  []byte
+		content       Content
+	}
+	byID, kinds := map[int64]*txn{}, map[string][]int64{}
+	var campaigns []string
+	txns, err := sqldb.List(ctx, q, func(scan sqldb.Scan) (*txn, error) {
+		t := &txn{}
+		var kind string
+		var at int64
+		err := scan(&t.id, &kind, &t.key, &at, &t.papers, &t.hash)
+		t.content.Txn(kind, t.key, at, t.papers)
+		byID[t.id] = t
+		kinds[kind] = append(kinds[kind], t.id)
+		if kind == "pay" {
+			t.campaign, _, _ = strings.Cut(strings.TrimPrefix(t.key, "pay:"), ".")
+			campaigns = append(campaigns, t.campaign)
+		}
+		return t, err
+	}, "SELECT id, kind, idem_key, created_at, papers, hash FROM txn WHERE id IN "+sqldb.Marks(len(ids))+" ORDER BY id",
+		sqldb.Args(ids)...)
+	if err != nil || len(txns) == 0 {
+		return err
+	}
+	sums := map[int64]Hash{}
+	for kind, of := range kinds {
+		if p, known := papers[kind]; known {
+			if err := p.sum(ctx, q, of, sums); err != nil {
+				return fmt.Errorf("the papers of transactions of kind %s: %w", kind, err)
+			}
+		}
+	}
+	err = q.Each(ctx, func(scan sqldb.Scan) error {
+		var id, line, amount int64
+		var account string
+		err := scan(&id, &line, &account, &amount)
+		if t := byID[id]; t != nil {
+			t.content.Int(line)
+			t.content.Text(account)
+			t.content.Int(amount)
+		}
+		return err
+	}, "SELECT txn_id, line_no, account_id, amount FROM entry WHERE txn_id IN "+sqldb.Marks(len(ids))+
+		" ORDER BY txn_id, line_no", sqldb.Args(ids)...)
+	if err != nil {
+		return err
+	}
+	removed, err := Removed(ctx, q, campaigns)
+	for _, t := range txns {
+		papers, is := sums[t.id], t.content.Sum()
+		if !bytes.Equal(papers[:], t.papers) && !removed[t.campaign] || !bytes.Equal(is[:], t.hash) {
+			found(fmt.Sprintf("transaction %d (%s) is not what was hashed: it, its lines or its papers were changed",
+				t.id, t.key))
+		}
+	}
+	return err
+}
+
+// Removed returns the campaigns whose payouts were removed after an export.
+func Removed(ctx context.Context, q sqldb.Querier, campaigns []string) (map[string]bool, error) {
+	removed, err := sqldb.PairsIn[string, bool](ctx, q, "SELECT campaign_id, 1 FROM archive WHERE campaign_id IN",
+		campaigns)
+	return removed, sqldb.Wrap(err, "read removed campaigns")
+}
+
+// Line is a line of a transaction.
+type Line struct {
+	Number  int64
+	Account string
+	Amount  int64
+}
+
 // HashTxn hashes a transaction, the hash of its papers, and its lines.
 func HashTxn(kind, key string, at int64, papers Hash, lines []Line) Hash {
 	var c Content
@@ -133,4 +194,47 @@ func HashTxn(kind, key string, at int64, papers Hash, lines []Line) Hash {
 		c.Add(l.Number, l.Account, l.Amount)
 	}
 	return c.Sum()
+}
+
+// auditColumns are the columns of an audit record that its hash covers, in the order in which they are hashed.
+var auditColumns = []string{"at", "actor", "role", "action", "target", "detail"}
+
+// AuditColumns are the columns of an audit record that its hash covers, in the order in which they are hashed.
+func AuditColumns() []string { return slices.Clone(auditColumns) }
+
+// AuditRecord is a row of the audit.
+type AuditRecord struct {
+	At     int64 // Unix ms
+	Actor  string
+	Role   string
+	Action string
+	Target string
+	Detail string // JSON
+}
+
+// AppendAudit inserts an audit record with its hash.
+func AppendAudit(ctx context.Context, tx *sqldb.Tx, r AuditRecord) error {
+	values := []any{r.At, r.Actor, r.Role, r.Action, r.Target, r.Detail}
+	var c Content
+	c.Add(values...)
+	hash := c.Sum()
+	return tx.Insert(ctx, Audits, append(AuditColumns(), "hash"), [][]any{append(values, hash[:])}, sqldb.Merge{})
+}
+
+// checkAudit is CheckTxns for audit records.
+func checkAudit(ctx context.Context, q sqldb.Querier, ids []int64, found func(fault string)) error {
+	var id int64
+	var action string
+	var hash []byte
+	values, dest := row(auditColumns, &id, &action, &hash)
+	return q.Each(ctx, func(scan sqldb.Scan) error {
+		if err := scan(dest...); err != nil {
+			return err
+		}
+		if is := HashRows(values); !bytes.Equal(is[:], hash) {
+			found(fmt.Sprintf("audit record %d (%s) is not what was hashed: it was changed", id, action))
+		}
+		return nil
+	}, "SELECT id, action, hash, "+strings.Join(auditColumns, ", ")+" FROM audit WHERE id IN "+
+		sqldb.Marks(len(ids))+" ORDER BY id", sqldb.Args(ids)...)
 }

@@ -30,7 +30,7 @@ func TestRootsGoToAFile(t *testing.T) {
 		t.Helper()
 		text, err := os.ReadFile(path)
 		paytest.Must(t, err)
-		roots, err = chain.ReadRoots(bytes.NewReader(text))
+		roots, err = chain.ReadRoots(text)
 		paytest.Must(t, err)
 		for _, root := range roots {
 			days += root.Day + " "

@@ -3,9 +3,7 @@ package chain
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"redrain/internal/sqldb"
@@ -50,12 +48,6 @@ func dayEnd(nowMS int64) time.Time {
 	return time.UnixMilli(nowMS).UTC().Add(-rootAfter).Truncate(24 * time.Hour)
 }
 
-// isOver reports whether the newest day whose root may be taken had ended some time ago.
-func (r *Roots) isOver(ago time.Duration) bool {
-	now := r.clock()
-	return now-ago.Milliseconds() >= dayEnd(now).UnixMilli()
-}
-
 // Take takes the root of yesterday. It returns nil if the root exists, or if there are no blocks yet. If no node ran
 // on a day, the day has no root, and the next one covers it.
 func (r *Roots) Take(ctx context.Context) (taken *Root, err error) {
@@ -89,38 +81,16 @@ func (r *Roots) Take(ctx context.Context) (taken *Root, err error) {
 			return nil
 		}
 		root.Hash = root.sum()
-		err = rootTable.Insert(ctx, tx, sqldb.Merge{}, root)
-		if sqldb.IsDuplicate(err) {
-			return errTaken
-		}
 		taken = &root
-		return err
+		return rootTable.Insert(ctx, tx, sqldb.Merge{}, root)
 	})
-	if errors.Is(err, errTaken) {
+	switch {
+	case sqldb.IsDuplicate(err):
 		return nil, nil //nolint:nilnil // another node was faster
-	}
-	if err != nil {
+	case err != nil:
 		return nil, fmt.Errorf("take the root of %s: %w", day, err)
 	}
 	return taken, nil
-}
-
-var errTaken = errors.New("another node has taken it")
-
-// Heads are the newest rows of the books that have any.
-func (r *Roots) Heads(ctx context.Context) ([]Head, error) { return heads(ctx, r.db) }
-
-// ErrUnknownBook is the error of a table whose rows have no hashes.
-var ErrUnknownBook = errors.New("no such book")
-
-// Holds reports whether a row that was once the newest still exists.
-func (r *Roots) Holds(ctx context.Context, h Head) (bool, error) {
-	if !slices.Contains(books, h.Book) {
-		return false, fmt.Errorf("%w: %q", ErrUnknownBook, h.Book)
-	}
-	var hash []byte
-	found, err := r.db.First(ctx, []any{&hash}, "SELECT hash FROM "+h.Book+" WHERE id = ?", h.ID)
-	return found && fmt.Sprintf("%x", hash) == h.Hash, sqldb.Wrap(err, "read row %d of %s", h.ID, h.Book)
 }
 
 var rootTable = sqldb.NewTable("root", func(r *Root) []any {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"redrain/internal/sqldb"
@@ -40,20 +41,18 @@ func (r *Roots) Verify(ctx context.Context, o VerifyOptions) (v Verified, err er
 	if err != nil {
 		return v, err
 	}
-	w := &Walk{Found: func(f Fault) { found(f.String()) }}
+	w := &Walk{Found: found}
 	if o.From != "" {
 		begin := slices.IndexFunc(roots, func(root Root) bool { return root.Day == o.From })
 		if begin < 0 {
 			return v, UnknownDayError(o.From)
 		}
 		roots = roots[begin:]
-		w.Begin(roots[0].Blocks)
+		w.trusted = roots[0].Blocks
 	}
-	for i := range roots {
-		v.Roots++
-		if err := roots[i].check(ctx, r.db, found); err != nil {
-			return v, err
-		}
+	v.Roots = len(roots)
+	if err := checkBlocks(ctx, r.db, roots, found); err != nil {
+		return v, err
 	}
 	for more := true; more; {
 		if more, err = w.Step(ctx, r.db); err != nil {
@@ -70,12 +69,7 @@ func CheckRoots(ctx context.Context, q sqldb.Querier, found func(string)) error 
 	if err != nil {
 		return err
 	}
-	for i := range roots {
-		if err := roots[i].check(ctx, q, found); err != nil {
-			return err
-		}
-	}
-	return nil
+	return checkBlocks(ctx, q, roots, found)
 }
 
 // believed returns the roots by day. A noted root takes precedence over the database's.
@@ -86,16 +80,17 @@ func believed(ctx context.Context, q sqldb.Querier, noted []Root, say func(strin
 		return nil, fmt.Errorf("read the roots: %w", err)
 	}
 	byDay := map[string]Root{}
-	for i, root := range kept {
+	previous := ""
+	for _, root := range kept {
+		before := previous
+		previous = root.Hash
 		switch {
 		case root.Hash != root.sum():
 			found("the root of %s in the table root was changed: its hash is not that of its blocks", root.Day)
 			continue
-		case i > 0 && root.Previous != kept[i-1].Hash:
-			found("the root of %s does not follow the one of %s: one of them was replaced, or one between them removed",
-				root.Day, kept[i-1].Day)
-		case i == 0 && root.Previous != "":
-			found("the root of %s is the first in the table root, and there was one before it", root.Day)
+		case root.Previous != before:
+			found("the root of %s does not follow the one before it in the table root: one of them was replaced, or one "+
+				"between them removed", root.Day)
 		}
 		byDay[root.Day] = root
 	}
@@ -112,24 +107,21 @@ func believed(ctx context.Context, q sqldb.Querier, noted []Root, say func(strin
 		}
 		byDay[root.Day] = root
 	}
-	roots := make([]Root, 0, len(byDay))
-	for _, root := range byDay {
-		roots = append(roots, root)
-	}
-	slices.SortFunc(roots, func(a, b Root) int { return cmp.Compare(a.Day, b.Day) })
-	return roots, nil
+	return slices.SortedFunc(maps.Values(byDay), func(a, b Root) int { return cmp.Compare(a.Day, b.Day) }), nil
 }
 
-// check compares the root's blocks with those in the database.
-func (r *Root) check(ctx context.Context, q sqldb.Querier, found func(string)) error {
-	for _, want := range r.Blocks {
-		is, known, err := blockTable.Find(ctx, q, "WHERE book = ? AND number = ?", want.Book, want.Number)
-		if err != nil {
-			return fmt.Errorf("read the blocks of the root of %s: %w", r.Day, err)
-		}
-		if !known || is != want {
-			found(fmt.Sprintf("block %d of the table %s is not the one of the root of %s: it, or a row before its "+
-				"end, was changed or removed", want.Number, want.Book, r.Day))
+// checkBlocks compares the blocks of roots with those in the database.
+func checkBlocks(ctx context.Context, q sqldb.Querier, roots []Root, found func(string)) error {
+	for _, r := range roots {
+		for _, want := range r.Blocks {
+			is, known, err := blockTable.Find(ctx, q, "WHERE book = ? AND number = ?", want.Book, want.Number)
+			if err != nil {
+				return fmt.Errorf("read the blocks of the root of %s: %w", r.Day, err)
+			}
+			if !known || is != want {
+				found(fmt.Sprintf("block %d of the table %s is not the one of the root of %s: it, or a row before its "+
+					"end, was changed or removed", want.Number, want.Book, r.Day))
+			}
 		}
 	}
 	return nil

@@ -62,21 +62,18 @@ func (r *Rebuilds) EachAssigned(ctx context.Context, c *rain.Campaign, of rain.N
 	return nil
 }
 
-// assignedBetween has an element for each packet from … to-1. Unassigned packets have an empty user. It reads payouts
-// and dead letters from one snapshot, because a retry turns a dead letter into a payout.
+// assignedBetween has an element for each packet from … to-1. Unassigned packets have an empty user. It reads the
+// dead letters first, because a retry turns one into a payout.
 func (r *Rebuilds) assignedBetween(ctx context.Context, c *rain.Campaign, from, to int) ([]Assigned, error) {
 	page := make([]Assigned, to-from)
-	err := r.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
-		paid, err := sqldb.List(ctx, tx, scanAssigned, selectAssigned+"AND packet >= ? AND packet < ?", c.ID, from, to)
-		if err != nil {
-			return err
-		}
-		waiting, err := payable(ctx, tx, c, from, to)
-		for _, t := range slices.Concat(paid, waiting) {
-			page[t.Win.Packet-from] = t
-		}
-		return err
-	})
+	waiting, err := payable(ctx, r.db, c, from, to)
+	if err != nil {
+		return nil, err
+	}
+	paid, err := sqldb.List(ctx, r.db, scanAssigned, selectAssigned+"AND packet >= ? AND packet < ?", c.ID, from, to)
+	for _, t := range slices.Concat(waiting, paid) {
+		page[t.Win.Packet-from] = t
+	}
 	return page, err
 }
 
@@ -129,22 +126,26 @@ func (r *Rebuilds) Reclaimed(ctx context.Context, c *rain.Campaign, shard int) (
 // is fenced, the result is complete.
 func (r *Rebuilds) EachWin(ctx context.Context, c *rain.Campaign, shard int, yield func(Assigned) error) error {
 	// First: a retry turns a dead letter into a payout, possibly on a page that was read before.
-	waiting, err := r.payableTo(ctx, c, shard)
-	if err != nil {
+	var waiting []Assigned
+	err := r.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) (err error) {
+		waiting, err = payable(ctx, tx, c, 0, c.Packets)
 		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read the payable dead letters of campaign %s: %w", c.ID, err)
 	}
 	open := make(map[int]bool, len(waiting)) // packets of dead letters that are not paid meanwhile
 	for _, t := range waiting {
-		open[t.Win.Packet] = true
+		open[t.Win.Packet] = t.Entry.Shard == shard
 	}
-	after := Assigned{Win: rain.Win{Packet: -1}, Entry: rain.EntryRef{ID: "0-0"}}
-	for {
-		page, err := r.winsAfter(ctx, c, shard, after)
+	for page := []Assigned{{Win: rain.Win{Packet: -1}, Entry: rain.EntryRef{ID: "0-0"}}}; len(page) > 0; {
+		last := page[len(page)-1]
+		ms, seq, _ := last.Entry.Position() // scanAssigned has written it
+		page, err = sqldb.List(ctx, r.db, scanAssigned, selectAssigned+"AND shard = ? AND "+
+			"(won_at, entry_seq, packet) > (?, ?, ?) ORDER BY won_at, entry_seq, packet LIMIT ?", c.ID, shard, ms, seq,
+			last.Win.Packet, sqldb.Chunk)
 		if err != nil {
 			return fmt.Errorf("read the wins of shard %d of campaign %s: %w", shard, c.ID, err)
-		}
-		if len(page) == 0 {
-			break
 		}
 		for i := range page {
 			if err := yield(page[i]); err != nil {
@@ -152,7 +153,6 @@ func (r *Rebuilds) EachWin(ctx context.Context, c *rain.Campaign, shard int, yie
 			}
 			delete(open, page[i].Win.Packet)
 		}
-		after = page[len(page)-1]
 	}
 	for _, t := range waiting {
 		if !open[t.Win.Packet] {
@@ -163,34 +163,6 @@ func (r *Rebuilds) EachWin(ctx context.Context, c *rain.Campaign, shard int, yie
 		}
 	}
 	return nil
-}
-
-// payableTo returns the payable dead letters of a shard's players.
-func (r *Rebuilds) payableTo(ctx context.Context, c *rain.Campaign, shard int) (of []Assigned, err error) {
-	err = r.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
-		of, err = payable(ctx, tx, c, 0, c.Packets)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read the payable dead letters of campaign %s: %w", c.ID, err)
-	}
-	return slices.DeleteFunc(of, func(t Assigned) bool { return t.Entry.Shard != shard }), nil
-}
-
-// winsAfter returns the next page of the payouts to a shard's players.
-func (r *Rebuilds) winsAfter(ctx context.Context, c *rain.Campaign, shard int, after Assigned) (page []Assigned,
-	err error) {
-	ms, seq, err := after.Entry.Position()
-	if err != nil {
-		return nil, err
-	}
-	err = r.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) (err error) {
-		page, err = sqldb.List(ctx, tx, scanAssigned, selectAssigned+"AND shard = ? AND "+
-			"(won_at, entry_seq, packet) > (?, ?, ?) ORDER BY won_at, entry_seq, packet LIMIT ?",
-			c.ID, shard, ms, seq, after.Win.Packet, sqldb.Chunk)
-		return err
-	})
-	return page, err
 }
 
 // Total is the sum of a player's wins in a campaign.
@@ -216,4 +188,65 @@ func (r *Rebuilds) Top(ctx context.Context, c *rain.Campaign, shard, limit int) 
 			limit*max(c.Shards, 1)*4) // enough rows to find each shard's first ones among them
 	})
 	return top, sqldb.Wrap(err, "read the top players of campaign %s", c.ID)
+}
+
+// Most dead letters of wins cannot be paid any more. If Redis had gone back in time, the packet is paid to another
+// player. If a sealed line was written twice, the player has won with that drop already. Such a dead letter stays
+// open, but its packet belongs to its other owner.
+
+// payable returns a campaign's payable dead letters about packets from … to-1, one for each packet. Of several it
+// returns the oldest, because a retry can pay only one of them.
+func payable(ctx context.Context, q sqldb.Querier, c *rain.Campaign, from, to int) ([]Assigned, error) {
+	var all []Assigned
+	lines := rain.Entry{Ref: rain.EntryRef{Campaign: c.ID}}
+	err := q.Each(ctx, func(scan sqldb.Scan) error {
+		d, err := LetterTable.Scan(scan)
+		if err != nil {
+			return err
+		}
+		if t, ok := payableWin(c, d); ok {
+			all = append(all, t)
+			lines.Wins = append(lines.Wins, t.Win)
+		}
+		return nil
+	}, LetterTable.Select("WHERE campaign_id = ? AND resolved_at = 0 AND packet >= ? AND packet < ? AND kind = ? "+
+		"AND NOT EXISTS (SELECT 1 FROM payout p WHERE p.campaign_id = dead_letter.campaign_id "+
+		"AND p.packet = dead_letter.packet) ORDER BY id"), c.ID, from, to, LetterPay)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	won, err := readPlayers(ctx, q, []rain.Entry{lines})
+	if err != nil {
+		return nil, err
+	}
+	taken := map[int]bool{}
+	return slices.DeleteFunc(all, func(t Assigned) bool {
+		if taken[t.Win.Packet] || won.hasWon(c, t.Win) {
+			return true
+		}
+		taken[t.Win.Packet] = true
+		return false
+	}), nil
+}
+
+// hasWon reports whether a player has won with a drop before, or has all the wins allowed.
+func (p *players) hasWon(c *rain.Campaign, w rain.Win) bool {
+	return p.drops[dropKey{c.ID, w.User, w.Drop}] || p.wins[playerKey{c.ID, w.User}] >= int64(c.WinsPerUser)
+}
+
+// payableWin reads the win in a dead letter. ok is false if the dead letter alone shows that no retry can ever pay it.
+func payableWin(c *rain.Campaign, d DeadLetter) (t Assigned, ok bool) {
+	e, err := payout.DecodeEntry(d.Payload)
+	if err != nil || len(e.Wins) != 1 || e.Wins[0].Packet != d.Packet || e.Ref.Campaign != c.ID {
+		return t, false
+	}
+	w := e.Wins[0]
+	_, _, err = e.Ref.Position()
+	if err != nil || rain.CheckUser(w.User) != nil || c.Layout().Home(w.User) != e.Ref.Shard ||
+		!c.Layout().MayHave(w.User, w.Packet) ||
+		c.CheckTicket(w.User, w.Drop, e.SealedAt) != nil {
+		return t, false
+	}
+	w.Amount = d.Amount
+	return Assigned{Win: w, Entry: e.Ref}, true
 }

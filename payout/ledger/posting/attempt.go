@@ -67,16 +67,12 @@ func (p *Poster) countAttempt(ctx context.Context, tx *sqldb.Tx, e rain.Entry, c
 	if err := tx.Insert(ctx, "attempt_claim", columns, rows, sqldb.Merge{Key: columns[:2]}); err != nil {
 		return 0, err
 	}
-	return n, p.pruneAttempts(ctx, tx, now-attemptKept)
-}
-
-func (p *Poster) pruneAttempts(ctx context.Context, tx *sqldb.Tx, before int64) error {
-	old, err := sqldb.Column[string](ctx, tx, "SELECT entry FROM attempt WHERE last_at < ? LIMIT ?", before,
+	old, err := sqldb.Column[string](ctx, tx, "SELECT entry FROM attempt WHERE last_at < ? LIMIT ?", now-attemptKept,
 		sqldb.Chunk)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return deleteAttempts(ctx, tx, old)
+	return n, deleteAttempts(ctx, tx, old)
 }
 
 // giveUp makes dead letters of the wins and the reclaim that the ledger does not have. It locks the escrow, so it
@@ -114,13 +110,9 @@ func (p *Poster) ForgetAttempts(ctx context.Context, refs []rain.EntryRef) error
 }
 
 func deleteAttempts(ctx context.Context, tx *sqldb.Tx, names []string) error {
-	if len(names) == 0 {
-		return nil
-	}
 	slices.Sort(names) // in key order, as all rows that several workers lock
 	for _, table := range []string{"attempt", "attempt_claim"} {
-		if _, err := tx.Exec(ctx, "DELETE FROM "+table+" WHERE entry IN "+sqldb.Marks(len(names)),
-			sqldb.Args(names)...); err != nil {
+		if _, err := sqldb.ExecIn(ctx, tx, "DELETE FROM "+table+" WHERE entry IN", names); err != nil {
 			return fmt.Errorf("delete the counts of tries: %w", err)
 		}
 	}

@@ -21,17 +21,17 @@ type batch struct {
 	campaigns  map[string]terms
 	unreadable map[string]bool // campaigns whose rows cannot be read or split
 	paid       map[packetKey]Holder
-	quick      bool                    // paid lacks earlier payouts
-	doubted    *seal.Ring              // verifies the seals; nil: all are valid
-	dead       Letters                 // about the claims in the batch
-	bounds     bounds                  // decide which entries are void
-	escrow     map[string]rain.Money   // nil: not read, because the last try had enough
-	players    *players                // nil: not read; the database refuses too many wins
-	reclaimed  reclaimed               // of the campaigns that return stock or have returned some
-	bannedAt   bannedAt                // nil: an operator has decided
-	listed     standing.Refused        // nil: an operator has decided
-	verdictOf  verdictOf               // nil: an operator has decided, or verdicts are off
-	holdings   map[shardKey]*packetSet // the packets of shards that return some
+	quick      bool                      // paid lacks earlier payouts
+	doubted    *seal.Ring                // verifies the seals; nil: all are valid
+	dead       Letters                   // about the claims in the batch
+	bounds     bounds                    // decide which entries are void
+	escrow     map[string]rain.Money     // nil: not read, because the last try had enough
+	players    *players                  // nil: not read; the database refuses too many wins
+	reclaimed  reclaimed                 // of the campaigns that return stock or have returned some
+	bannedAt   bannedAt                  // nil: an operator has decided
+	listed     standing.Refused          // nil: an operator has decided
+	verdictOf  verdictOf                 // nil: an operator has decided, or verdicts are off
+	holdings   map[shardKey]rain.Numbers // the packets of shards that return some
 
 	// Decided by classify.
 	txns     []booking.Txn
@@ -156,19 +156,15 @@ func packetsOf(entries []rain.Entry) (packets map[string][]int, closing bool) {
 	for i := range entries {
 		e := &entries[i]
 		if len(e.Wins) > 0 || e.Reclaim != nil {
-			packets[e.Ref.Campaign] = AppendPackets(packets[e.Ref.Campaign], e.Wins)
+			numbers := packets[e.Ref.Campaign]
+			for j := range e.Wins {
+				numbers = append(numbers, e.Wins[j].Packet)
+			}
+			packets[e.Ref.Campaign] = numbers
 		}
 		closing = closing || e.Reclaim != nil
 	}
 	return packets, closing
-}
-
-// AppendPackets appends the packet numbers of wins to numbers.
-func AppendPackets(numbers []int, wins []rain.Win) []int {
-	for i := range wins {
-		numbers = append(numbers, wins[i].Packet)
-	}
-	return numbers
 }
 
 // readPayouts reads the payouts of the entries' packets. A quick batch first checks a sample.

@@ -86,10 +86,10 @@ func (b *batch) classifyWins(e rain.Entry, at position, campaign terms, fault, v
 		}
 		key := packetKey{e.Ref.Campaign, w.Packet}
 		_, before := b.paid[key]
-		reason, unpayable := fault, false
+		reason := fault
 		switch _, known := b.campaigns[e.Ref.Campaign]; {
 		case fault == "":
-			reason, unpayable = b.refusal(e, w, campaign)
+			reason = b.refusal(e, w, campaign)
 		case paid && !known: // it was allowed when it was paid
 			reason = ""
 		}
@@ -97,9 +97,7 @@ func (b *batch) classifyWins(e rain.Entry, at position, campaign terms, fault, v
 			reason = b.spend(campaign.ID, w, max(e.SealedAt, at.ms))
 		}
 		if reason != "" {
-			d := winLetter(e.Ref, e.SealedAt, w, at, reason)
-			d.unpayable = unpayable
-			b.addDead(d)
+			b.addDead(winLetter(e.Ref, e.SealedAt, w, at, reason))
 			continue
 		}
 		if !before {
@@ -163,24 +161,8 @@ func (b *batch) pay(at position, fresh []postedWin) {
 	b.totals[campaign] = t
 }
 
-// refusal returns the reason why a win cannot be posted, and whether that is final. It is "" if the win can be, or
-// is, posted.
-func (b *batch) refusal(e rain.Entry, w rain.Win, campaign terms) (reason string, forGood bool) {
-	if reason := b.contradiction(e, w, campaign); reason != "" {
-		return reason, true
-	}
-	if _, is := b.paid[packetKey{campaign.ID, w.Packet}]; is {
-		return "", false
-	}
-	if err := campaign.CheckTicket(w.User, w.Drop, e.SealedAt); err != nil {
-		return err.Error(), true
-	}
-	reason = b.players.refusal(campaign, w)
-	return reason, reason != ""
-}
-
-// contradiction returns the conflict of a win with the ledger or with the campaign's constants, or "".
-func (b *batch) contradiction(e rain.Entry, w rain.Win, campaign terms) string {
+// refusal returns the reason why a win cannot be posted. It is "" if the win can be, or is, posted.
+func (b *batch) refusal(e rain.Entry, w rain.Win, campaign terms) string {
 	if err := rain.CheckUser(w.User); err != nil {
 		return err.Error()
 	}
@@ -193,7 +175,7 @@ func (b *batch) contradiction(e rain.Entry, w rain.Win, campaign terms) string {
 		}
 		return ""
 	}
-	if b.reclaimed.wasGiven(campaign.ID, w.Packet) {
+	if has(b.reclaimed.given[campaign.ID], w.Packet) {
 		return fmt.Sprintf("packet %d was returned to the sponsor", w.Packet)
 	}
 	layout := campaign.Layout()
@@ -204,7 +186,10 @@ func (b *batch) contradiction(e rain.Entry, w rain.Win, campaign terms) string {
 		return fmt.Sprintf("packet %d is not in the player's lane: guests and players have separate packets",
 			w.Packet)
 	}
-	return ""
+	if err := campaign.CheckTicket(w.User, w.Drop, e.SealedAt); err != nil {
+		return err.Error()
+	}
+	return b.players.refusal(campaign, w)
 }
 
 // spend deducts a win from the campaign's escrow, if that was read. It returns the reason of a refusal, or "".
@@ -250,16 +235,15 @@ func (b *batch) classifyReclaim(e rain.Entry, at position, campaign terms, fault
 	case fault != "":
 	case campaign.Status != rain.Closed:
 		fault = "the campaign is not closed"
-	case len(r.Numbers) == 0 || slices.ContainsFunc(r.Numbers, func(some rain.Range) bool {
-		return some.First < 0 || some.First > some.Last || some.Last >= campaign.Packets
-	}):
+	case !within(r.Numbers, campaign.Packets):
 		fault = "the campaign has no such packets"
 	}
 	if fault != "" {
 		b.addDead(reclaimLetter(e, at, fault))
 		return
 	}
-	own, foreign := b.ofShard(e.Ref, r.Numbers)
+	foreign := without(r.Numbers, b.holdings[shardKey{e.Ref.Campaign, e.Ref.Shard}])
+	own := without(r.Numbers, foreign)
 	if len(own) == 0 {
 		// It keeps no money: its packets belong to other shards, whose reclaims return them.
 		d := forgedLetter(reclaimLetter(e, at,

@@ -13,7 +13,6 @@ const (
 	BarrierMarginMS = barrierMarginMS
 	FarFutureMS     = farFutureMS
 	AssignedPage    = assignedPage
-	MostHopeless    = mostUnpayable
 )
 
 // Batch is a posting before its writes.

@@ -60,13 +60,11 @@ func (b *batch) hold(now int64) {
 		b.txns = append(b.txns, holding(b.held[first:end], now))
 		first = end
 	}
-	if len(b.held) > 0 {
-		kept := make(map[string]bool, len(b.held))
-		for _, h := range b.held {
-			kept[h.claim] = true
-		}
-		b.dropHeld(func(claim string) bool { return kept[claim] })
+	kept := make(map[string]bool, len(b.held))
+	for _, h := range b.held {
+		kept[h.claim] = true
 	}
+	b.dropHeld(kept)
 }
 
 // holding makes the transaction that holds some wins of one payment.
@@ -116,13 +114,13 @@ func (b *batch) leaveOutHeld(ctx context.Context, q sqldb.Querier) error {
 	}
 	held, err := sqldb.PairsIn[string, bool](ctx, q, "SELECT claim, 1 FROM held WHERE state <> 'released' AND claim IN",
 		before)
-	if len(held) > 0 {
-		b.dropHeld(func(claim string) bool { return held[claim] })
-	}
+	b.dropHeld(held)
 	return err
 }
 
 // dropHeld removes held claims from the settled ones.
-func (b *batch) dropHeld(is func(claim string) bool) {
-	b.settled = slices.DeleteFunc(b.settled, func(s Settlement) bool { return is(s.Claim) })
+func (b *batch) dropHeld(held map[string]bool) {
+	if len(held) > 0 {
+		b.settled = slices.DeleteFunc(b.settled, func(s Settlement) bool { return held[s.Claim] })
+	}
 }

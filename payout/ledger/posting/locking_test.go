@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -109,4 +110,44 @@ func TestTheEscrowIsTakenLast(t *testing.T) {
 	release()
 	b.WantBalance(t, booking.EscrowAccount("c1"), 0)
 	b.CheckBooks(t)
+}
+
+// TestPlayersAppearEverywhereAtOnce: eight campaigns pay the same new players at once. Each posting returns another
+// balance of a player, from the first win to the last.
+func TestPlayersAppearEverywhereAtOnce(t *testing.T) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
+		const campaigns, rounds, users = 8, 6, 12
+		for c := range campaigns {
+			b.OpenCampaign(t, fmt.Sprintf("c%d", c), rain.Spec{Budget: 5 * rounds * users, Packets: rounds * users})
+		}
+		for round := range rounds {
+			var mu sync.Mutex
+			told := map[string][]int{}
+			start := make(chan struct{})
+			var wg sync.WaitGroup
+			for c := range campaigns {
+				var wins []rain.Win
+				for u := range users {
+					wins = append(wins, paytest.Win(fmt.Sprintf("%d-%d", round, (u+c)%users), round*users+u, 5))
+				}
+				wg.Go(func() {
+					<-start
+					posted, err := b.Post(t.Context(),
+						[]rain.Entry{paytest.Entry(fmt.Sprintf("c%d", c), round+1, wins...)})
+					paytest.Check(t, err)
+					mu.Lock()
+					defer mu.Unlock()
+					for _, s := range posted.Settled {
+						told[s.User] = append(told[s.User], int(s.Balance))
+					}
+				})
+			}
+			close(start)
+			wg.Wait()
+			for user, balances := range told {
+				slices.Sort(balances)
+				paytest.WantList(t, balances, []int{5, 10, 15, 20, 25, 30, 35, 40}, fmt.Sprintf("%s was told", user))
+			}
+		}
+	})
 }

@@ -2,7 +2,6 @@ package posting_test
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -57,8 +56,6 @@ func TestAMoveThatCannotBe(t *testing.T) {
 			"with one that came by":  {from: 1, to: 2, number: 5, numbers: rain.Numbers{one(2)}, reason: "number 5"},
 			"with number zero": {from: 2, to: 1, number: -1, numbers: rain.Numbers{one(8)},
 				reason: "counts from"},
-			"with a number far ahead": {from: 2, to: 1, number: 1 << 60, numbers: rain.Numbers{one(8)},
-				reason: "newest"},
 			"that has another row": {id: "m1", from: 0, to: 1, number: 1, numbers: rain.Numbers{one(1)},
 				reason: "its row"},
 			"to elsewhere by its row": {id: "m1", from: 0, to: 2, number: 1, numbers: first.Numbers,
@@ -120,29 +117,6 @@ func TestTwoNodesClaimAPacket(t *testing.T) {
 				rain.Range{First: 1, Last: 3}))
 		})
 		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM move"), 1, "rows")
-	})
-}
-
-// TestAnArrivalWithAMadeUpNumber: the move is done, and its number is not stored. A wrong number would make the shard
-// look as if it had gone back in time forever.
-func TestAnArrivalWithAMadeUpNumber(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
-		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 120, Packets: 12, Shards: 3})
-		for i, number := range []int64{1 << 60, -1} {
-			m := lent(string(rune('a'+i)), 1, int64(i+1), one(i))
-			paytest.Must(t, b.Moves.Write(t.Context(), "c1", 0, m))
-			testenv.WantErr(t, b.Moves.Done(t.Context(), m.Move, number), posting.ErrMoveRefused,
-				fmt.Sprintf("number %d", number))
-			paytest.Must(t, b.Moves.Done(t.Context(), m.Move, number)) // it is done
-		}
-		known, err := b.Moves.Known(t.Context(), c)
-		if err != nil || known[1].Moves != 0 {
-			t.Errorf("%+v, %v", known, err)
-		}
-		paytest.Got(b.Moves.Open(t.Context(), "c1")).Len(t, 0)
-		b.MustFence(t, 1) // a number of an epoch before is none that is made up
-		paytest.Must(t, b.Moves.Write(t.Context(), "c1", 0, lent("z", 1, 3, one(3))))
-		paytest.Must(t, b.Moves.Done(t.Context(), "z", 3))
 	})
 }
 

@@ -98,35 +98,6 @@ func TestAMoveAndARebuild(t *testing.T) {
 	})
 }
 
-// TestARebuildIsSeen: a rebuilt shard has at least the number of moves with which its epoch begins, or Redis has gone
-// back in time. Later postings and moves count as usual.
-func TestARebuildIsSeen(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
-		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 80, Packets: 8, Shards: 2})
-		b.OpenCampaign(t, "c2", rain.Spec{Budget: 80, Packets: 8, Shards: 2})
-		known := func(what string, entry string, moves int64) {
-			t.Helper()
-			got, err := b.Moves.Known(t.Context(), c)
-			want := []posting.Known{{Entry: entry, Moves: moves}, {Entry: "0-0"}}
-			if err != nil || !slices.Equal(got, want) {
-				t.Errorf("%s: %+v, %v, want %+v", what, got, err, want)
-			}
-		}
-		attempt := paytest.Got(b.BeginRebuild(t.Context(), "c1", 0)).Must(t)
-		known("begun", "0-0", 0)
-		barrier := paytest.Got(b.Fence(t.Context(), "c1", 0, attempt)).Must(t)
-		known("rebuilt", "0-0", barrier.Epoch)
-		next := lent("m1", 1, barrier.Epoch+1, rain.Range{First: 3, Last: 3})
-		next.Epoch = barrier.Epoch
-		paytest.Must(t, b.Moves.Write(t.Context(), "c1", 0, next))
-		known("and lent", "0-0", barrier.Epoch+1)
-		entry := fmt.Sprintf("%d-2", barrier.Epoch)
-		b.MustPost(t, paytest.Seal(rain.Entry{Ref: rain.EntryRef{Campaign: "c1", Shard: 0, ID: entry},
-			Wins: []rain.Win{paytest.Win(paytest.Home("u", 0, 2), 1, 0)}}))
-		known("and won", entry, barrier.Epoch+1)
-	})
-}
-
 // TestMovesMeetAFence: a shard is fenced while several nodes write the same rows of moves. No row is added after the
 // fence, so the shard's stock follows from the rows.
 func TestMovesMeetAFence(t *testing.T) {

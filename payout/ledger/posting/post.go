@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"sync"
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/booking"
@@ -188,132 +188,95 @@ func (b *batch) stillInBounds(ctx context.Context, tx *sqldb.Tx) error {
 	return nil
 }
 
-// stateSettled is the state of every payout and the column's default: the row is written with the money.
-const stateSettled = "settled"
-
-var intoPayout = sqldb.Into{Table: "payout", Columns: []string{
-	"campaign_id", "packet", // the key
-	"user_id", "amount", "drop_id", "shard", "won_at", "entry_seq", "settled_at", "txn_id", "claim",
-}} // the state is the column's default
-
-var reclaimColumns = []string{
-	"campaign_id", "shard", "numbers", "packets", "amount", "closed_at", "entry_seq", "reclaimed_at", "txn_id",
-}
-
-// write carries out the decisions of classify.
-func (p *Poster) write(ctx context.Context, tx *sqldb.Tx, b *batch) (Posted, error) {
-	now := p.clock()
-	if err := p.limitLetters(ctx, tx, b); err != nil {
-		return Posted{}, err
-	}
-	b.sumPapers(now)
-	b.hold(now)
-	if err := b.leaveOutHeld(ctx, tx); err != nil {
-		return Posted{}, err
-	}
-	_, err := booking.Book(ctx, tx, now, b.txns, func(done booking.Booked) error {
-		if err := p.writePayouts(ctx, tx, b, done.IDs, now); err != nil {
-			return err
-		}
-		if err := p.writeReclaims(ctx, tx, b, done.IDs, now); err != nil {
-			return err
-		}
-		if err := b.writeHeld(ctx, tx, done.IDs, now); err != nil {
-			return err
-		}
-		totals, err := countWins(ctx, tx, b)
-		if err != nil {
-			return err
-		}
-		for i := range b.settled {
-			b.settled[i].Total = totals[playerKey{b.settled[i].Campaign, b.settled[i].User}]
-		}
-		if err := WriteLetters(ctx, tx, b.letters, now); err != nil {
-			return err
-		}
-		if err := WriteLetters(ctx, tx, b.voids, now); err != nil {
-			return err
-		}
-		return fillBalances(ctx, tx, b.settled, done.Moves)
-	})
-	if err != nil {
-		return Posted{}, err
-	}
-	if err := writeMarks(ctx, tx, b, now+farFutureMS); err != nil {
-		return Posted{}, err
-	}
-	// The campaign's row is last, as its escrow is in Book: all workers want it.
-	return Posted{Settled: b.settled, New: len(b.wins), Dead: b.letters, Dropped: b.dropped, Void: b.voids,
-			Cut: b.cuts, Held: len(b.held)},
-		Tally(ctx, tx, b.totals)
-}
-
-func (p *Poster) writePayouts(ctx context.Context, tx *sqldb.Tx, b *batch, ids map[string]int64, now int64) error {
-	// In key order, as all rows that several workers insert.
-	return tx.InsertEach(ctx, intoPayout, len(b.wins), func(i int, r *sqldb.Row) {
-		w := &b.wins[i]
-		r.Text(w.ref.Campaign)
-		r.Int(int64(w.win.Packet))
-		r.Text(w.win.User)
-		r.Int(int64(w.win.Amount))
-		r.Text(w.win.Drop)
-		r.Int(int64(w.ref.Shard))
-		r.Int(w.ms)
-		r.Int(w.seq)
-		r.Int(now)
-		r.Int(ids[w.key])
-		r.Text(w.claim)
-	})
-}
-
-func (p *Poster) writeReclaims(ctx context.Context, tx *sqldb.Tx, b *batch, ids map[string]int64, now int64) error {
-	rows := make([][]any, len(b.reclaims))
-	for i, r := range b.reclaims {
-		rows[i] = []any{
-			r.ref.Campaign, r.ref.Shard, r.asked.String(), r.packets, int64(r.amount), r.ms, r.seq, now, ids[r.key],
-		}
-	}
-	if err := tx.Insert(ctx, "reclaim", reclaimColumns, rows, sqldb.Merge{}); err != nil {
-		return err
-	}
-	cuts := make([][]any, len(b.cuts))
-	for i, c := range b.cuts {
-		ms, seq, err := c.Ref.Position()
-		if err != nil {
-			return err
-		}
-		cuts[i] = []any{c.Ref.Campaign, c.Ref.Shard, ms, seq, int64(c.Asked), int64(c.Given),
-			c.numbers.String(), c.Reason, now}
-	}
-	return tx.Insert(ctx, "reclaim_cut", []string{"campaign_id", "shard", "closed_at", "entry_seq", "asked", "given",
-		"numbers", "reason", "created_at"}, cuts, sqldb.Merge{})
-}
-
-// fillBalances sets the balance in each settlement. The posting knows those that it has changed, and reads the
-// others.
-func fillBalances(ctx context.Context, tx *sqldb.Tx, settled []Settlement, moves booking.Movements) error {
-	var users []string
-	var open []int // settlements of players whose balance did not change
-	for i := range settled {
-		balance, known := moves.Balance(booking.UserAccount(settled[i].User))
-		settled[i].Balance = balance
-		if !known {
-			users, open = append(users, settled[i].User), append(open, i)
-		}
-	}
-	slices.Sort(users)
-	others, err := booking.UserBalances(ctx, tx, slices.Compact(users))
-	if err != nil {
-		return err
-	}
-	for _, i := range open {
-		settled[i].Balance = others[settled[i].User]
-	}
-	return nil
-}
-
 // MayBePoison reports whether an entry, and not the database, may be the cause of a failed posting. Entries of a
 // campaign with an invalid row must not block others.
 func MayBePoison(err error) bool {
 	return sqldb.IsRefused(err) || errors.Is(err, booking.ErrUnbalanced) || errors.Is(err, ErrUnreadableCampaign)
+}
+
+// Settlement is a claim in the ledger.
+type Settlement struct {
+	Campaign string
+	Entry    rain.EntryRef // the outbox entry that contained it
+	Claim    string
+	User     string
+	Packet   int
+	Drop     string // the drop that won it
+	Amount   rain.Money
+	Balance  rain.Money // the player's balance after the posting
+	Total    rain.Money // the player's total in the campaign; 0 if this posting has not changed it
+	WonAt    int64      // Unix ms
+	New      bool       // posted by this call; false if by an earlier one
+}
+
+// Posted is the result of [Poster.Post].
+type Posted struct {
+	Settled []Settlement // every claim of the entries that is in the ledger now
+	New     int          // how many of them are new
+	Dead    []DeadLetter // new dead letters of this call
+	Void    []DeadLetter // too late: of an earlier epoch of its shard; see Fence
+	Dropped int          // forged input that was not kept, because many like it are
+	Held    int          // wins that this call has held; they are in New and not in Settled
+	Cut     []ReclaimCut // reclaims that this call has posted with less than they asked for
+}
+
+// ReclaimCut is a reclaim that got less than it asked for.
+type ReclaimCut struct {
+	Ref    rain.EntryRef
+	Asked  rain.Money
+	Given  rain.Money
+	Reason string
+
+	numbers rain.Numbers // the returned packets
+}
+
+// entryLocks lets one worker of this process at a time post an outbox entry. If settlement is slow, the relay
+// publishes entries again, and two copies meet. Without the lock, the second transaction waits for the first in the
+// database, fails at a unique key, and rolls back. A rollback that removes new players' balances leaves gap locks to
+// the waiting transactions, which is a deadlock. Between processes that still happens, rarely, and costs one more
+// try.
+//
+// The zero value is ready.
+type entryLocks struct {
+	mu   sync.Mutex
+	busy map[rain.EntryRef]chan struct{} // closed when the entry is unlocked
+}
+
+// lock waits until none of the entries is locked and locks them all at once. No worker waits while it holds a lock,
+// so there is no deadlock. The caller must call unlock, unless lock fails.
+func (s *entryLocks) lock(ctx context.Context, entries []rain.Entry) (unlock func(), err error) {
+	mine := make(chan struct{})
+	for holder := s.tryLock(entries, mine); holder != nil; holder = s.tryLock(entries, mine) {
+		select {
+		case <-holder:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, e := range entries {
+			delete(s.busy, e.Ref)
+		}
+		close(mine)
+	}, nil
+}
+
+// tryLock locks the entries, or returns the channel of a worker that has locked one of them.
+func (s *entryLocks) tryLock(entries []rain.Entry, mine chan struct{}) (holder <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range entries {
+		if holder, busy := s.busy[e.Ref]; busy {
+			return holder
+		}
+	}
+	if s.busy == nil {
+		s.busy = map[rain.EntryRef]chan struct{}{}
+	}
+	for _, e := range entries {
+		s.busy[e.Ref] = mine
+	}
+	return nil
 }

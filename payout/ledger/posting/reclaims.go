@@ -18,10 +18,10 @@ import (
 
 // reclaimed is the state that decides about the reclaims of a batch.
 type reclaimed struct {
-	entries  map[rain.EntryRef]bool // posted reclaims
-	whole    map[string]bool        // campaigns whose whole budget was returned
-	given    map[string]*packetSet  // by campaign
-	assigned map[string]*packetSet  // by campaign, of the packets that the batch asks for
+	entries  map[rain.EntryRef]bool  // posted reclaims
+	whole    map[string]bool         // campaigns whose whole budget was returned
+	given    map[string]rain.Numbers // by campaign, in order
+	assigned map[string]rain.Numbers // by campaign, of the packets that the batch asks for, in order
 }
 
 // readReclaimed reads the state for the reclaims among the entries. before counts the earlier reclaims of campaigns;
@@ -29,8 +29,7 @@ type reclaimed struct {
 // meanwhile.
 func readReclaimed(ctx context.Context, q sqldb.Querier, entries []rain.Entry,
 	before map[string]int64) (reclaimed, error) {
-	r := reclaimed{entries: map[rain.EntryRef]bool{}, whole: map[string]bool{}, given: map[string]*packetSet{},
-		assigned: map[string]*packetSet{}}
+	r := reclaimed{map[rain.EntryRef]bool{}, map[string]bool{}, map[string]rain.Numbers{}, map[string]rain.Numbers{}}
 	for campaign := range before {
 		if err := r.readGiven(ctx, q, campaign); err != nil {
 			return r, err
@@ -43,17 +42,13 @@ func readReclaimed(ctx context.Context, q sqldb.Querier, entries []rain.Entry,
 		}
 	}
 	for campaign, numbers := range asked {
-		var taken rain.Numbers
-		if given := r.given[campaign]; given != nil {
-			taken = slices.Clone(given.ranges)
-		}
+		taken := slices.Clone(r.given[campaign])
 		for some := range slices.Chunk(numbers, rangesAtOnce) {
 			if err := readTaken(ctx, q, campaign, some, &taken); err != nil {
 				return r, err
 			}
 		}
-		r.assigned[campaign] = &packetSet{}
-		r.assigned[campaign].add(taken)
+		r.assigned[campaign] = rain.Remaining(taken, nil)
 	}
 	return r, nil
 }
@@ -82,15 +77,8 @@ func (r *reclaimed) readGiven(ctx context.Context, q sqldb.Querier, campaign str
 	}, "SELECT r.shard, COALESCE(cut.numbers, r.numbers), r.closed_at, r.entry_seq FROM reclaim r "+
 		"LEFT JOIN reclaim_cut cut ON cut.campaign_id = r.campaign_id AND cut.shard = r.shard "+
 		"AND cut.closed_at = r.closed_at AND cut.entry_seq = r.entry_seq WHERE r.campaign_id = ?", campaign)
-	r.given[campaign] = &packetSet{}
-	r.given[campaign].add(all)
+	r.given[campaign] = rain.Remaining(all, nil)
 	return err
-}
-
-// wasGiven reports whether a packet was returned before.
-func (r *reclaimed) wasGiven(campaign string, packet int) bool {
-	set := r.given[campaign]
-	return set != nil && set.has(packet)
 }
 
 // readTaken adds the packets of ranges that are paid, or in an open dead letter, to taken.
@@ -112,38 +100,29 @@ func readTaken(ctx context.Context, q sqldb.Querier, campaign string, ranges rai
 
 // unassigned returns the unassigned packets of the given ones, and marks them as assigned.
 func (r *reclaimed) unassigned(campaign string, asked rain.Numbers) (free rain.Numbers) {
-	taken := r.assigned[campaign]
-	free = taken.without(asked)
-	taken.add(free)
+	free = without(asked, r.assigned[campaign])
+	r.assigned[campaign] = rain.Remaining(slices.Concat(r.assigned[campaign], free), nil)
 	return free
 }
 
 // take marks a packet as assigned to a player of the batch.
 func (r *reclaimed) take(campaign string, packet int) {
-	if set := r.assigned[campaign]; set != nil {
-		set.add(rain.Numbers{{First: packet, Last: packet}})
+	if taken, asked := r.assigned[campaign]; asked {
+		r.assigned[campaign] = rain.Remaining(taken.Add(packet), nil)
 	}
 }
 
-// packetSet is a set of packets, as ordered ranges.
-type packetSet struct{ ranges rain.Numbers }
-
-// add adds packets to the set.
-func (s *packetSet) add(numbers rain.Numbers) {
-	s.ranges = rain.Remaining(slices.Concat(s.ranges, numbers), nil)
-}
-
-// has reports whether a packet is in the set.
-func (s *packetSet) has(packet int) bool {
-	i, found := slices.BinarySearchFunc(s.ranges, packet, func(r rain.Range, packet int) int {
+// has reports whether a packet is in one of the ranges, which are in order.
+func has(ranges rain.Numbers, packet int) bool {
+	i, found := slices.BinarySearchFunc(ranges, packet, func(r rain.Range, packet int) int {
 		return cmp.Compare(r.First, packet)
 	})
-	return found || i > 0 && s.ranges[i-1].Last >= packet
+	return found || i > 0 && ranges[i-1].Last >= packet
 }
 
-// without returns the packets that are not in the set, each once.
-func (s *packetSet) without(numbers rain.Numbers) rain.Numbers {
-	return rain.Remaining(rain.Remaining(numbers, nil), s.ranges)
+// without returns the packets that are not in the ordered set, each once and in order.
+func without(numbers, set rain.Numbers) rain.Numbers {
+	return rain.Remaining(rain.Remaining(numbers, nil), set)
 }
 
 // PaidLetter selects dead letters whose win is paid to their player: another node posted a copy of the entry while it
@@ -161,3 +140,26 @@ const HeldLetters = "FROM dead_letter JOIN campaign c ON c.id = dead_letter.camp
 	"AND resolved_at = 0 " +
 	"AND amount > 0 AND amount <= c.budget AND NOT " + PaidLetter + "AND (kind = '" + LetterPay +
 	"' AND packet >= 0 AND packet < c.packets OR kind = '" + LetterReclaim + "') "
+
+// A closing seal covers campaign, shard and time, because only Redis knows the remaining numbers. So the numbers of a
+// reclaim are compared with the moves in the ledger. A move's row is written before its packets arrive, so a shard
+// never has more than the moves say.
+
+// readHoldings reads the packets that the shards with reclaims in the entries can have.
+func readHoldings(ctx context.Context, q sqldb.Querier, entries []rain.Entry,
+	campaigns map[string]terms) (map[shardKey]rain.Numbers, error) {
+	holdings := map[shardKey]rain.Numbers{}
+	for i := range entries {
+		c, known := campaigns[entries[i].Ref.Campaign]
+		shard := entries[i].Ref.Shard
+		if entries[i].Reclaim == nil || !known || shard < 0 || shard >= max(c.Shards, 1) {
+			continue
+		}
+		h, err := readHolding(ctx, q, c.Campaign, shard)
+		if err != nil {
+			return nil, err
+		}
+		holdings[shardKey{c.ID, shard}] = h.Numbers
+	}
+	return holdings, nil
+}

@@ -36,7 +36,7 @@ func TestHTTP(t *testing.T) {
 			return webhooktest.Pay
 		}
 		breaker := &providertest.Breaker{Next: receiver}
-		url := serve(t, breaker).URL + "/payments"
+		url := serve(t, breaker).URL + "/payments?token=hunter2"
 		return providertest.Sandbox{
 			New: func() withdraw.Provider {
 				p, err := webhook.New(webhook.Options{URL: url, Secret: webhooktest.Secret,
@@ -52,7 +52,7 @@ func TestHTTP(t *testing.T) {
 				}
 				return list
 			},
-			Refused: "closed", Breaker: breaker, Secrets: []string{webhooktest.Secret},
+			Refused: "closed", Breaker: breaker, Secrets: []string{webhooktest.Secret, "hunter2"},
 		}
 	})
 }

@@ -58,10 +58,7 @@ func New(o Options) (*Provider, error) {
 
 // receiver names the receiver without secrets: passwords and queries only show as a digest.
 func receiver(o Options, key []byte) withdraw.Receiver {
-	u, err := url.Parse(o.URL)
-	if err != nil {
-		return withdraw.Receiver{Provider: providerName} // New has refused it
-	}
+	u, _ := url.Parse(o.URL) // NewSender has checked it
 	account := o.Account
 	if account == "" {
 		account = "key:" + digest(key)
