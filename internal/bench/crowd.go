@@ -259,9 +259,9 @@ func (c *Crowd) tapOpen(turn int, at time.Time) (next int) {
 	}
 	c.tally.count(func(t *counts) {
 		if connected {
-			t.nothing++
+			t.NothingInAir++
 		} else {
-			t.noPlayer++
+			t.NobodyThere++
 		}
 	})
 	return turn

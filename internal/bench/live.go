@@ -83,27 +83,23 @@ func (p *player) session(ctx context.Context, sock *client.Socket) (joined bool,
 			p.receive(m)
 		}
 	}
-	p.crowd.noteEnd(ctx, p, err)
-	return p.isJoined(), err
-}
-
-// noteEnd counts the end of a connection, unless this side has ended it.
-func (c *Crowd) noteEnd(ctx context.Context, p *player, err error) {
-	if ctx.Err() != nil || p.hasLeft() {
-		return
+	joined, left := p.state()
+	if ctx.Err() != nil || left {
+		return joined, err // this side has ended it
 	}
 	closed, isClosed := errors.AsType[*client.ClosedError](err)
-	c.tally.count(func(t *counts) {
+	p.crowd.tally.count(func(t *counts) {
 		switch {
 		case isClosed:
-			t.closes[strconv.Itoa(closed.Code)]++
+			t.Closes[strconv.Itoa(closed.Code)]++
 		case errors.Is(err, client.ErrProtocol):
-			t.faults[err.Error()]++
-			t.broken++
+			t.Faults[err.Error()]++
+			t.Broken++
 		default:
-			t.broken++
+			t.Broken++
 		}
 	})
+	return joined, err
 }
 
 // comeBack returns the pause before the next try, and moves the player to the next server, like a load balancer. ok is
@@ -148,7 +144,7 @@ func (p *player) waitForSlot(ctx context.Context) bool {
 		if err != nil || turn.Admitted {
 			return true // the socket gives the reason
 		}
-		position, wait = turn.Position, turn.Retry
+		position, wait = turn.Position, time.Duration(turn.RetryAfterMS)*time.Millisecond
 	}
 	return false
 }
@@ -166,7 +162,7 @@ func (p *player) receive(m client.Message) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if m.First {
-		p.crowd.tally.count(func(t *counts) { t.frames++ })
+		p.crowd.tally.count(func(t *counts) { t.Frames++ })
 	}
 	switch m.Type {
 	case wire.TypeResult:
@@ -175,7 +171,7 @@ func (p *player) receive(m client.Message) {
 		p.receiveWave(m.Body)
 	case wire.TypeSettled:
 		n := int64(bytes.Count(m.Body, []byte(`"claim":`)))
-		p.crowd.tally.count(func(t *counts) { t.settled += n })
+		p.crowd.tally.count(func(t *counts) { t.Settled += n })
 	case wire.TypeRain:
 		p.receiveRain(m.Body)
 	case wire.TypeWelcome:
@@ -206,7 +202,7 @@ func decode[T any](p *player, body []byte) (m T, ok bool) {
 	return m, true
 }
 
-func (p *player) fault(words string) { p.crowd.tally.count(func(t *counts) { t.faults[words]++ }) }
+func (p *player) fault(words string) { p.crowd.tally.count(func(t *counts) { t.Faults[words]++ }) }
 
 func (p *player) receiveResult(body []byte) {
 	m, ok := decode[wire.Result](p, body)
@@ -238,7 +234,7 @@ func (p *player) receiveError(body []byte) {
 	}
 	_, wasTap := p.answered(string(m.ID))
 	p.crowd.tally.count(func(t *counts) {
-		t.errors[m.Code]++
+		t.Errors[m.Code]++
 		if wasTap {
 			t.pending--
 		}
@@ -271,7 +267,7 @@ func (p *player) receiveWelcome(body []byte) {
 		p.crowd.tally.count(func(t *counts) { t.connected++ })
 		p.crowd.arrive(p)
 	} else if again {
-		p.crowd.tally.count(func(t *counts) { t.connected++; t.reconnects++ })
+		p.crowd.tally.count(func(t *counts) { t.connected++; t.Reconnects++ })
 	}
 	if p.plan != nil {
 		p.stay()
@@ -304,9 +300,9 @@ func (p *player) receiveWave(body []byte) {
 		w.noteLast(now)
 	}
 	p.crowd.tally.count(func(t *counts) {
-		t.waves++
+		t.AllWaves++
 		if late {
-			t.late++
+			t.Waves.Late++
 		}
 	})
 	if len(p.queue) == 0 || p.queue[len(p.queue)-1].n < w.n {

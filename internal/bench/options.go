@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"runtime"
 	"time"
+
+	"redrain/internal/openapi"
 )
 
 // Options are the options of Gather.
@@ -22,7 +24,7 @@ type Options struct {
 	Header func(player int) http.Header // sent with the handshake. Defaults to nothing
 	// Turn requests a player's position in a campaign's waiting room, which keeps it. By default a waiting player
 	// reconnects after the server's pause.
-	Turn func(ctx context.Context, player int, token, campaign string) (Turn, error)
+	Turn func(ctx context.Context, player int, token, campaign string) (openapi.Admission, error)
 	// Knock makes Gather return when each player has joined or waits for a slot.
 	Knock bool
 

@@ -17,6 +17,7 @@ import (
 	"redrain/client"
 	"redrain/internal/auth"
 	"redrain/internal/bench"
+	"redrain/internal/openapi"
 )
 
 // benchPlayers are the names and tokens of simulated players: minted users, or guests.
@@ -132,10 +133,9 @@ const shortWait = 10 * time.Second
 // makeGuests creates the guests of a side, with the proof of work that the server requires. If the server refuses more
 // guests of an address for long, the existing ones play.
 func (t *benchPlayers) makeGuests(ctx context.Context, say func(format string, args ...any)) error {
-	const atOnce = 8
 	began := time.Now()
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(atOnce)
+	g.SetLimit(8)
 	var full atomic.Bool
 	for i := range t.count {
 		g.Go(func() error {
@@ -164,13 +164,12 @@ func (t *benchPlayers) makeGuests(ctx context.Context, say func(format string, a
 }
 
 // turn requests a player's position in a waiting room.
-func (t *benchPlayers) turn(ctx context.Context, player int, token, campaign string) (bench.Turn, error) {
+func (t *benchPlayers) turn(ctx context.Context, player int, token, campaign string) (a openapi.Admission, err error) {
 	me, err := t.client(player, token)
 	if err != nil {
-		return bench.Turn{}, err
+		return a, err
 	}
-	turn, err := me.Turn(ctx, campaign)
-	return bench.Turn{Admitted: turn.Admitted, Position: turn.Position, Retry: millis(turn.RetryAfterMS)}, err
+	return me.Turn(ctx, campaign)
 }
 
 const forwardedFor = "X-Forwarded-For"
