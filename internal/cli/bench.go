@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -37,19 +36,15 @@ func (c *benchCmd) Run(app *App) error {
 	report.URLs = c.nodes()
 	report.Judge(s.audit(after, report))
 	s.tidy(context.WithoutCancel(after))
-	return s.finish(report.Problems, func() error { return showBench(app, report, c.JSON) })
+	return errors.Join(app.show(c.JSON, benchReport(*report)), failed(report.Problems))
 }
 
-// finish shows a report. Its problems are the command's error.
-func (s *benchRun) finish(problems []string, show func() error) error {
-	if err := show(); err != nil {
-		return err
+// failed returns the problems of a report as an error.
+func failed(problems []string) error {
+	if len(problems) == 0 {
+		return nil
 	}
-	errs := make([]error, len(problems))
-	for i, p := range problems {
-		errs[i] = errors.New(p)
-	}
-	return errors.Join(errs...)
+	return errors.New(strings.Join(problems, "\n"))
 }
 
 // benchRun is one run of bench: the servers, the campaigns and the players that it uses.
@@ -80,9 +75,7 @@ func (c *benchCmd) prepare(app *App) (*benchRun, error) {
 
 // runName is the name of a campaign, of its sponsor, and of minted players.
 func runName() string {
-	random := make([]byte, 4)
-	_, _ = rand.Read(random) // never fails
-	return "bench-" + hex.EncodeToString(random)
+	return "bench-" + strings.ToLower(rand.Text()[:8])
 }
 
 // playAlone gets players and a campaign, starts a rain or waits for one, and lets the players tap.

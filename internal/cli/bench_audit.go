@@ -85,14 +85,13 @@ func (s *benchRun) read(ctx context.Context, a *bench.Audit, told []bench.Win) e
 
 // readPlayers reads with the token of each player with a reported win.
 func (s *benchRun) readPlayers(ctx context.Context, a *bench.Audit, told []bench.Win) error {
-	const atOnce = 16
 	players := map[int]struct{}{}
 	for _, w := range told {
 		players[w.Player] = struct{}{}
 	}
 	var mu sync.Mutex // guards a
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(atOnce)
+	g.SetLimit(16)
 	for player := range players {
 		g.Go(func() error {
 			token, err := s.players.token(ctx, player)

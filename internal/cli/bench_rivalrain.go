@@ -32,7 +32,7 @@ func (s *benchRun) playRivals(ctx context.Context) error {
 	}
 	s.screen.close()
 	report.sum(s.cmd, people, rivals)
-	return s.finish(report.Problems, func() error { return report.show(s.app, s.cmd.JSON) })
+	return errors.Join(s.app.show(s.cmd.JSON, report), failed(report.Problems))
 }
 
 // playRival plays one rain in a new campaign.
@@ -131,7 +131,7 @@ func (s *benchRun) confirmHeld(ctx context.Context, out *rivalRainReport, people
 		users[w.User] = true
 		claims = append(claims, w.Claim)
 	}
-	for some := range slices.Chunk(claims, decidedAtOnce) {
+	for some := range slices.Chunk(claims, atOnce) {
 		if _, err := s.client.DecideHeld(ctx, "confirm", some, "bench"); err != nil {
 			return err
 		}

@@ -107,7 +107,7 @@ func TestCommands(t *testing.T) {
 		"dismiss": {args: "payout dismiss c1-4 --reason=forged", golden: "payout-dismissed.golden",
 			request: `POST /api/v1/payouts/c1-4/dismiss {"reason":"forged"}`},
 		"dismiss one": {args: "payout dismiss c1-4 --reason=forged --letter 12", golden: "payout-dismissed.golden",
-			request: `POST /api/v1/payouts/c1-4/dismiss {"reason":"forged","letter":"12"}`},
+			request: `POST /api/v1/payouts/c1-4/dismiss {"letter":"12","reason":"forged"}`},
 		"withdrawal": {args: "withdrawal show w1", golden: "withdrawal-shown.golden"},
 		"hold": {args: "withdrawal hold w1 --reason odd", golden: "withdrawal-held.golden",
 			request: `POST /api/v1/withdrawals/w1/hold {"reason":"odd"}`},

@@ -29,8 +29,7 @@ var groups = append(slices.Clone(config.Groups),
 // serveCmd runs the server.
 type serveCmd struct{ config.Config }
 
-func (s *serveCmd) check() []string {
-	var faults []string
+func (s *serveCmd) check() (faults faultList) {
 	for _, err := range s.Validate() {
 		faults = append(faults, err.Error())
 	}

@@ -31,8 +31,7 @@ func (c *verifyCmd) AfterApply() error {
 	return nil
 }
 
-func (c *verifyCmd) check() []string {
-	faults := faultList(c.remote.check())
+func (c *verifyCmd) check() (faults faultList) {
 	faults.when(c.Commitment != "" && c.Rain == "", "--commitment: belongs to one rain; say which with --rain")
 	return faults
 }
@@ -65,7 +64,7 @@ func (c *verifyCmd) Run(app *App) error {
 		if err != nil {
 			return err
 		}
-		verifications, good := []verification{}, true
+		all, good := verifications{}, true
 		for _, r := range rains {
 			f, err := api.Fairness(ctx, c.Campaign, r.ID)
 			if err != nil {
@@ -78,15 +77,12 @@ func (c *verifyCmd) Run(app *App) error {
 			if c.User != "" && again != nil {
 				v.luck(again, c.User, claims)
 			}
-			verifications, good = append(verifications, v), good && v.OK
-		}
-		if err := c.show(app, verifications, func(t *table) { t.verifications(verifications) }); err != nil {
-			return err
+			all, good = append(all, v), good && v.OK
 		}
 		if !good {
-			return fmt.Errorf("campaign %s: not every rain is what its commitment promised", c.Campaign)
+			err = fmt.Errorf("campaign %s: not every rain is what its commitment promised", c.Campaign)
 		}
-		return nil
+		return errors.Join(app.show(c.JSON, all), err)
 	})
 }
 
@@ -163,15 +159,23 @@ func sameSettings(r wire.Rain, s openapi.Schedule) bool {
 		r.FirstWave == s.FirstWave
 }
 
-func (t *table) verifications(verifications []verification) {
-	for _, v := range verifications {
+type verifications []verification
+
+func (all verifications) show(t *table) {
+	for _, v := range all {
 		if v.OK {
 			t.row("rain "+v.Rain, "as announced", fmt.Sprintf("%d drops, digest %s", v.Drops, v.Digest))
 		}
 		for _, f := range v.Faults {
 			t.row("rain "+v.Rain, "NOT AS ANNOUNCED", f)
 		}
-		t.beats(v.Beats)
+		for _, b := range v.Beats {
+			luck := "no luck"
+			if b.Lucky {
+				luck = "lucky"
+			}
+			t.row(fmt.Sprintf("beat %d", b.Beat), luck, fmt.Sprintf("%s, odds %s", t.at(b.At), b.Odds), b.Claim)
+		}
 	}
 }
 
@@ -220,16 +224,5 @@ func (v *verification) luck(r *rain.Rain, user string, claims []client.Claim) {
 	for beat := range r.Beats() {
 		v.Beats = append(v.Beats, beatLuck{Beat: beat, At: r.BeatAt(beat), Odds: r.OddsFor(user, beat),
 			Lucky: r.LuckyIn(user, beat), Claim: given[beat]})
-	}
-}
-
-// beats shows a player's beats.
-func (t *table) beats(beats []beatLuck) {
-	for _, b := range beats {
-		luck := "no luck"
-		if b.Lucky {
-			luck = "lucky"
-		}
-		t.row(fmt.Sprintf("beat %d", b.Beat), luck, fmt.Sprintf("%s, odds %s", t.at(b.At), b.Odds), b.Claim)
 	}
 }

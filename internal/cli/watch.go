@@ -32,7 +32,7 @@ func (c *watchCmd) Run(app *App) error {
 				return err
 			case err != nil:
 				if !failing {
-					app.complain(err.Error() + "; still trying")
+					fmt.Fprintln(app.Stderr, "redrain: "+printable(err.Error()+"; still trying")) //nolint:errcheck // no other way
 				}
 				failing = true
 			default:
