@@ -105,14 +105,15 @@ func (c *Crowd) dial(ctx context.Context, p *player) (*client.Socket, error) {
 
 // arrive records that a player has joined for the first time.
 func (c *Crowd) arrive(p *player) {
-	waited := c.waiting.enter(p.id)
+	waited, joined := c.waiting.enter(p.id), 0
 	c.change(func() {
 		if waited {
 			c.told--
 		}
 		c.joined++
+		joined = c.joined
 	})
-	c.options.Arrived()
+	c.options.Arrived(joined)
 }
 
 // giveUp records that a player will never join.

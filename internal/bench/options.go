@@ -28,9 +28,9 @@ type Options struct {
 	// Knock makes Gather return when each player has joined or waits for a slot.
 	Knock bool
 
-	Ramp       time.Duration // over which the players join. Defaults to 0: as fast as they can
-	JoinWithin time.Duration // after the ramp, for all to have joined. Defaults to 30 s
-	Arrived    func()        // called after each join; must be quick. May be nil
+	Ramp       time.Duration    // over which the players join. Defaults to 0: as fast as they can
+	JoinWithin time.Duration    // after the ramp, for all to have joined. Defaults to 30 s
+	Arrived    func(joined int) // called after each join; must be quick. May be nil
 }
 
 // Plan describes the taps of a Play.
@@ -57,7 +57,7 @@ func (o Options) withDefaults() (Options, error) {
 		o.JoinWithin = 30 * time.Second
 	}
 	if o.Arrived == nil {
-		o.Arrived = func() {}
+		o.Arrived = func(int) {}
 	}
 	return o, CheckPlayers(o.Players)
 }

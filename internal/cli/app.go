@@ -87,8 +87,10 @@ func (a *App) terminal(w io.Writer) bool {
 
 // Main executes a command line, without the program's name, and returns the exit code.
 func Main(args []string, env func(string) (string, bool), stdout, stderr io.Writer) int {
-	app := &App{Env: env, Stdout: stdout, Stderr: stderr, NewServer: newServer, Location: time.Local,
-		WatchEvery: time.Second}
+	app := &App{Env: env, Stdout: stdout, Stderr: stderr, Location: time.Local, WatchEvery: time.Second}
+	app.NewServer = func(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer) (Server, error) {
+		return server.New(ctx, cfg, log, out)
+	}
 	return app.Run(args)
 }
 
@@ -156,15 +158,6 @@ func (a *App) complain(f failure) {
 	for _, line := range lines {
 		fmt.Fprintln(a.Stderr, "redrain: "+printable(line)) //nolint:errcheck // as above
 	}
-}
-
-// newServer returns the real server.
-func newServer(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer) (Server, error) {
-	s, err := server.New(ctx, cfg, log, out)
-	if err != nil {
-		return nil, err // a nil *server.Server would not be a nil Server
-	}
-	return s, nil
 }
 
 // The formats of the log. "" chooses text on a terminal and JSON elsewhere.

@@ -95,8 +95,11 @@ func (s *benchRun) playAlone(ctx context.Context) (*bench.Report, error) {
 		return nil, err
 	}
 	o := s.options(s.players)
-	o.Ramp, o.JoinWithin, o.Knock = s.cmd.Ramp, s.cmd.joinWithin(), s.cmd.Capacity > 0
-	o.Arrived = s.screen.arrival(s.cmd.Players)
+	o.Ramp, o.JoinWithin, o.Knock = s.cmd.Ramp, 30*time.Second, s.cmd.Capacity > 0
+	if s.cmd.AdmitPerSecond > 0 {
+		o.JoinWithin += time.Duration(s.cmd.Players/s.cmd.AdmitPerSecond) * time.Second
+	}
+	o.Arrived = func(joined int) { s.screen.arrived(joined, s.cmd.Players) }
 	crowd, err := bench.Gather(ctx, o)
 	if err != nil {
 		return nil, err

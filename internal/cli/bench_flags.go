@@ -85,15 +85,6 @@ const longestRain = 10 * time.Minute
 // ownRain reports whether bench creates its own campaign.
 func (c *benchCmd) ownRain() bool { return c.Token != "" && len(c.Campaign) == 0 }
 
-// joinWithin returns the time limit for the players to join.
-func (c *benchCmd) joinWithin() time.Duration {
-	within := 30 * time.Second
-	if c.AdmitPerSecond > 0 {
-		within += time.Duration(c.Players/c.AdmitPerSecond) * time.Second
-	}
-	return within
-}
-
 // plan returns the plan of the taps.
 func (c *benchCmd) plan() bench.Plan {
 	p := bench.Plan{Duration: c.Duration, Think: c.Think, Stay: c.Stay}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -133,12 +134,9 @@ type benchScreen struct {
 	app  *App
 	live bool
 
-	writing sync.Mutex // of standard error
-
-	mu      sync.Mutex
-	joined  int
-	told    time.Time // time of the last line about joined players
-	follows bool      // the line shows the game now
+	mu      sync.Mutex // also of standard error
+	told    time.Time  // time of the last line about joined players
+	follows bool       // the line shows the game now
 }
 
 func newBenchScreen(app *App) *benchScreen {
@@ -146,40 +144,38 @@ func newBenchScreen(app *App) *benchScreen {
 }
 
 func (b *benchScreen) say(format string, args ...any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.write(format, args...)
+}
+
+// write is say for a caller with the lock.
+func (b *benchScreen) write(format string, args ...any) {
 	text := printable(fmt.Sprintf(format, args...))
 	if b.live {
 		text = "\r" + wrapOff + text + clearLine + wrapOn
 	} else {
 		text += "\n"
 	}
-	b.writing.Lock()
-	defer b.writing.Unlock()
 	fmt.Fprint(b.app.Stderr, text) //nolint:errcheck // there is no other output
 }
 
 // close clears the line for the output that follows.
 func (b *benchScreen) close() {
 	if b.live {
-		b.writing.Lock()
-		defer b.writing.Unlock()
+		b.mu.Lock()
+		defer b.mu.Unlock()
 		fmt.Fprint(b.app.Stderr, "\r"+clearLine) //nolint:errcheck // as above
 	}
 }
 
-// arrival returns a function to call when a player has joined. It shows the number of joined players from time to time,
-// until follow is called.
-func (b *benchScreen) arrival(players int) func() {
-	return func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.joined++
-		if b.follows {
-			return
-		}
-		if now := time.Now(); b.joined == players || now.Sub(b.told) >= b.app.WatchEvery {
-			b.told = now
-			b.say("%d of %d players have joined", b.joined, players)
-		}
+// arrived shows the number of joined players from time to time, until follow is called.
+func (b *benchScreen) arrived(joined, players int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if now := time.Now(); !b.follows && (joined == players || now.Sub(b.told) >= b.app.WatchEvery) {
+		b.told = now
+		b.write("%d of %d players have joined", joined, players)
 	}
 }
 
@@ -188,27 +184,20 @@ func (b *benchScreen) follow(crowd *bench.Crowd, duration time.Duration) (done f
 	b.mu.Lock()
 	b.follows = true
 	b.mu.Unlock()
-	stop := make(chan struct{})
+	ctx, stop := context.WithCancel(context.Background())
 	var work sync.WaitGroup
 	work.Go(func() {
-		tick := time.NewTicker(b.app.WatchEvery)
-		defer tick.Stop()
 		began, before, last := time.Now(), int64(0), time.Now()
-		for {
-			select {
-			case <-stop:
-				return
-			case now := <-tick.C:
-				g := crowd.Progress()
-				rate := float64(g.Answered-before) / now.Sub(last).Seconds()
-				before, last = g.Answered, now
-				b.say("%3.0fs of %s  %d players  %8.0f taps/s  %d won  %d waiting%s",
-					now.Sub(began).Seconds(), duration, g.Connected, rate, g.Won, g.Pending, mishaps(g))
-			}
+		for bench.Pause(ctx, b.app.WatchEvery) {
+			g, now := crowd.Progress(), time.Now()
+			rate := float64(g.Answered-before) / now.Sub(last).Seconds()
+			before, last = g.Answered, now
+			b.say("%3.0fs of %s  %d players  %8.0f taps/s  %d won  %d waiting%s",
+				now.Sub(began).Seconds(), duration, g.Connected, rate, g.Won, g.Pending, mishaps(g))
 		}
 	})
 	return func() {
-		close(stop)
+		stop()
 		work.Wait()
 	}
 }

@@ -76,7 +76,12 @@ func (c *restoredCmd) Run(app *App) error {
 	defer books.Close()
 	switch {
 	case c.Paid != "":
-		return c.enter(ctx, app, books)
+		statement, err := os.Open(c.Paid)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = statement.Close() }() // it was only read
+		return books.Enter(ctx, statement, c.Receiver, app.Stdout)
 	case c.End:
 		if err := books.End(ctx, c.By, c.Reason); err != nil {
 			return err
@@ -90,13 +95,4 @@ func (c *restoredCmd) Run(app *App) error {
 			"and hold withdrawals until --end")
 	}
 	return err
-}
-
-func (c *restoredCmd) enter(ctx context.Context, app *App, books *server.Restored) error {
-	statement, err := os.Open(c.Paid)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = statement.Close() }()
-	return books.Enter(ctx, statement, c.Receiver, app.Stdout)
 }

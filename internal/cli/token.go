@@ -83,10 +83,12 @@ func (c *tokenCmd) link(app *App, token string, wish client.LoginWish) error {
 		if err != nil {
 			return err
 		}
-		link, err := c.absolute(code.Link)
+		server, err := url.Parse(c.Server)
 		if err != nil {
 			return err
 		}
+		server.User = nil // without a password
+		link := strings.TrimRight(server.String(), "/") + code.Link
 		if c.JSON {
 			return printJSON(app, map[string]any{"user": c.User, "code": code.Code, "expires_at": code.ExpiresAt,
 				"link": link})
@@ -94,16 +96,6 @@ func (c *tokenCmd) link(app *App, token string, wish client.LoginWish) error {
 		_, err = fmt.Fprintln(app.Stdout, link)
 		return err
 	})
-}
-
-// absolute returns a server's link with the server's address before it, without a password in the address.
-func (c *tokenCmd) absolute(link string) (string, error) {
-	server, err := url.Parse(c.Server)
-	if err != nil {
-		return "", err
-	}
-	server.User = nil
-	return strings.TrimRight(server.String(), "/") + link, nil
 }
 
 type operatorTokenCmd struct {

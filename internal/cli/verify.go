@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"redrain/client"
-	"redrain/internal/openapi"
 	"redrain/internal/wire"
 	"redrain/rain"
 )
@@ -128,7 +127,8 @@ func verifyRain(r wire.Rain, f client.Fairness, noted string) (v verification, a
 		fault("the seed that was revealed gives the commitment %s", got)
 	}
 	s := f.Schedule
-	if !sameSettings(r, s) {
+	if r.ID != s.Rain || r.Campaign != s.Campaign || r.StartsAt != s.StartsAt || r.Settings != s.RainSettings ||
+		r.FirstWave != s.FirstWave {
 		fault("the schedule differs from the announced rain")
 	}
 	spec := rain.RainSpec{Settings: s.RainSettings}
@@ -152,11 +152,6 @@ func verifyRain(r wire.Rain, f client.Fairness, noted string) (v verification, a
 	}
 	v.OK = len(v.Faults) == 0
 	return v, again
-}
-
-func sameSettings(r wire.Rain, s openapi.Schedule) bool {
-	return r.ID == s.Rain && r.Campaign == s.Campaign && r.StartsAt == s.StartsAt && r.Settings == s.RainSettings &&
-		r.FirstWave == s.FirstWave
 }
 
 type verifications []verification
