@@ -16,19 +16,10 @@ import (
 // codeFull is the close code of a room without a slot for the player: after goodbye.reconnect_after_ms.
 const codeFull = 4003
 
-// The pause before a player comes back is random, up to twice as long with each failure ("full jitter").
-const (
-	backoffFirst = 500 * time.Millisecond
-	backoffMost  = 15 * time.Second
-)
-
-// backoff returns the pause before the n-th consecutive try, counted from 0.
+// backoff returns the pause before the n-th consecutive try, counted from 0. It is random up to a limit that doubles
+// with each failure ("full jitter"): from half a second to 15 s.
 func backoff(n int) time.Duration {
-	most := backoffMost
-	if n < 5 {
-		most = min(backoffFirst<<n, backoffMost)
-	}
-	return rand.N(most) //nolint:gosec // not a secret
+	return rand.N(min(500*time.Millisecond<<min(n, 5), 15*time.Second)) //nolint:gosec // not a secret
 }
 
 // live connects the player, and reconnects if that is allowed, until ctx ends or the player has left for good.

@@ -52,16 +52,6 @@ type Hand struct {
 	Pause    func() time.Duration // least time between two taps
 }
 
-func (o Options) withDefaults() (Options, error) {
-	if o.JoinWithin == 0 {
-		o.JoinWithin = 30 * time.Second
-	}
-	if o.Arrived == nil {
-		o.Arrived = func(int) {}
-	}
-	return o, CheckPlayers(o.Players)
-}
-
 // CheckPlayers returns an error if this process cannot have that many players at a time.
 func CheckPlayers(players int) error {
 	if most, ok := openFiles(); ok && players > most-spareFiles {

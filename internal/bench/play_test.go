@@ -38,8 +38,7 @@ func newRig(t *testing.T, players int) *rig {
 	t.Helper()
 	r := &rig{t: t, begin: time.Now()}
 	r.Crowd = newCrowd(t.Context(), Options{Players: players, Campaigns: []string{"c1"},
-		Targets: []string{"ws://test/ws"},
-		Arrived: func(int) {}})
+		Targets: []string{"ws://test/ws"}})
 	t.Cleanup(r.stop)
 	r.clocks[0] = serverClock{offset: -r.begin.UnixNano(), rtt: 1}
 	for _, p := range r.players {

@@ -10,8 +10,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Report is the result of a Play, and the output of `redrain bench --json`; docs/use/bench.md describes it. Fields may
-// be added.
+// Report is the result of a Play, and the output of `redrain bench --json`; docs/use/bench.md describes it.
 type Report struct {
 	OK       bool     `json:"ok"`       // see Judge
 	Problems []string `json:"problems"` // the reasons if OK is false

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// tapAgain lets a player of a closed loop think, and tap. The first pause is random, because otherwise all would tap at
-// once.
+// tapAgain lets a player of a closed loop think, and tap. The first pause is random, so that not all tap at once.
 func (p *player) tapAgain() {
 	if p.plan == nil || !p.plan.closed() {
 		return

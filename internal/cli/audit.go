@@ -15,8 +15,7 @@ import (
 
 type auditRootsCmd struct{ remote }
 
-// Run prints the roots, the oldest first, a line of JSON each: the form of --audit-root-file and of audit verify
-// --root.
+// Run prints the roots, the oldest first, a line of JSON each, as --audit-root-file has and audit verify reads them.
 func (c *auditRootsCmd) Run(app *App) error {
 	return c.talk(func(ctx context.Context, api *client.Client) error {
 		roots, err := collect(client.All(ctx, client.Pages[openapi.AuditRoot](api, nil, "audit", "roots")))

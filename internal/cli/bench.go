@@ -13,8 +13,7 @@ import (
 	"redrain/rain"
 )
 
-// Run plays, compares with the ledger, and reports. It fails if the ledger differs from a reported win, or if the
-// server broke the protocol.
+// Run plays, compares with the ledger, and reports. It fails if the ledger differs, or the server broke the protocol.
 func (c *benchCmd) Run(app *App) error {
 	ctx, cancel := interruptible()
 	defer cancel()

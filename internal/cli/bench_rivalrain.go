@@ -109,8 +109,7 @@ func (s *rivalSideReport) play(ctx context.Context, crowd *bench.Crowd, side *be
 	s.Joined, s.Taps, s.Won, s.heads = report.Joined, report.Taps, len(claims), heads
 }
 
-// confirmHeld counts the players whose wins are held, and returns these wins to bench's sponsor, so that no operator
-// has to decide.
+// confirmHeld counts the players whose wins are held, and returns these wins to bench's sponsor.
 func (s *benchRun) confirmHeld(ctx context.Context, out *rivalRainReport, people, rivals map[string]bool) error {
 	var claims []string
 	users := map[string]bool{}
@@ -149,7 +148,7 @@ func (s *benchRun) settled(ctx context.Context, campaign string) error {
 			return err
 		case stats.Outbox == 0:
 			return nil
-		case time.Now().After(until) || !rest(ctx):
+		case time.Now().After(until) || !bench.Pause(ctx, readEvery):
 			return fmt.Errorf("%s in flight to the ledger after %s", count(int(stats.Outbox), "win"),
 				s.cmd.SettleWithin)
 		}

@@ -128,8 +128,7 @@ func sum(counts map[string]int64) (total int64) {
 	return total
 }
 
-// benchScreen shows the progress of a run on standard error: on a terminal in one line that is redrawn, elsewhere in a
-// line each second.
+// benchScreen shows the progress of a run on standard error: in one line of a terminal, elsewhere in many.
 type benchScreen struct {
 	app  *App
 	live bool

@@ -76,8 +76,7 @@ func (s *settings) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
 	return nil
 }
 
-// negative reports whether a token that looks like a flag is a negative number, so that the message for "--min -5" is
-// about -5.
+// negative reports whether a token that looks like a flag is a negative number, as in "--min -5".
 func negative(t kong.Token) bool {
 	text, ok := t.Value.(string)
 	return ok && t.Type == kong.UntypedToken && len(text) > 1 && text[0] == '-' && text[1] >= '0' && text[1] <= '9'
@@ -186,15 +185,13 @@ const configFlag = "config"
 // another setting of the same name, which may be in the environment or the file.
 func onlyTyped(v *kong.Value) bool { return v.Tag != nil && v.Tag.Has("typed") }
 
-// getenv returns the value of a flag's variable. An empty variable counts as unset, because deployment tools pass unset
-// values that way.
+// getenv returns the value of a flag's variable. Deployment tools pass unset values as empty variables.
 func (s *settings) getenv(flag string) (string, bool) {
 	value, ok := s.env(config.EnvName(flag))
 	return value, ok && value != ""
 }
 
-// open reads the file that --config or its variable names. kong calls it after the flags and before the other sources,
-// once for each flag.
+// open reads the file that --config or its variable names. kong calls it after the flags, once for each flag.
 func (s *settings) open(ctx *kong.Context) error {
 	if s.opened {
 		return nil
@@ -231,8 +228,7 @@ func (s *settings) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any,
 	return nil, nil
 }
 
-// flagNames returns the flags of all commands that can be keys of the file, because one file may hold the settings of
-// several commands.
+// flagNames returns the flags of all commands: one file may hold the settings of several.
 func flagNames(app *kong.Application) []string {
 	var names []string
 	_ = kong.Visit(app, func(node kong.Visitable, next kong.Next) error { // the visitor has no error to return

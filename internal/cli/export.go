@@ -16,8 +16,7 @@ type campaignExportCmd struct {
 	oneCampaign
 }
 
-// Run writes the file under another name, and renames it after the verification, so that a partial file is never taken
-// for a complete one.
+// Run writes the file under another name, and renames it after the verification: a partial file gets no name.
 func (c *campaignExportCmd) Run(app *App) error {
 	if _, err := os.Lstat(c.To); err == nil {
 		return fmt.Errorf("--to: %s is there already", c.To)

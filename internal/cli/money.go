@@ -45,8 +45,7 @@ func (c *payoutRetryCmd) check() (faults faultList) {
 	return faults
 }
 
-// Run retries one dead payout or all of them. If one stays dead, that is an error; with all, it counts those that stay
-// dead.
+// Run retries one dead payout or all of them. One that stays dead is an error; of all, they are counted.
 func (c *payoutRetryCmd) Run(app *App) error {
 	if c.All {
 		return ask(&c.remote, app, func(ctx context.Context, api *client.Client) (allRetried, error) {

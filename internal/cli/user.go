@@ -38,8 +38,7 @@ func (p player) show(t *table) {
 // atOnce is the number of claims that one request decides, and of members that one request adds or removes.
 const atOnce = 1000
 
-// riskOrderCmd implements release, which pays held wins to their players, and confirm, which returns them to their
-// sponsors.
+// riskOrderCmd implements release, which pays held wins, and confirm, which returns them to their sponsors.
 type riskOrderCmd struct {
 	Claims []string `arg:"" optional:"" help:"The claims, as risk list shows them."`
 	User   string   `placeholder:"USER" help:"All held wins of one player, instead of claims. After a release the player may take part again."`
