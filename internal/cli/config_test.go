@@ -270,6 +270,9 @@ func TestFaults(t *testing.T) {
 			`--backend-wait "0s": give 1ms or more`}},
 		"migrate what": {args: "migrate --mysql=u:secret@tcp(h:3306)/",
 			want: []string{"--mysql: name the database, as in user:password@tcp(host:3306)/redrain"}},
+		"no purpose": {args: "list create vip --purpose maybe",
+			want: []string{`--purpose must be one of "invite","deny" but got "maybe"`}},
+		"no members": {args: "list add vip", want: []string{`expected "<members> ..."`}},
 		"commitment": {args: "verify c1 --commitment ab",
 			want: []string{"--commitment: belongs to one rain; say which with --rain"}},
 	}
