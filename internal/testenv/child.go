@@ -48,11 +48,7 @@ func (p *Process) Done() <-chan struct{} { return p.c.ended }
 // Wait waits for the end of the process and returns its state. It fails the test if that takes longer than within.
 func (p *Process) Wait(within time.Duration) *os.ProcessState {
 	p.t.Helper()
-	timeout := time.NewTimer(within)
-	defer timeout.Stop()
-	select {
-	case <-p.c.ended:
-	case <-timeout.C:
+	if !p.c.endsWithin(within) {
 		p.t.Fatalf("testenv: %s has not ended within %v", p.c.cmd.Path, within)
 	}
 	return p.c.cmd.ProcessState
@@ -132,13 +128,13 @@ func (c *child) howItEnded() error {
 	return errors.New("exit status 0")
 }
 
-// alive reports whether the process has not ended yet.
-func (c *child) alive() bool {
+// endsWithin waits for the end of the process, and reports false if that takes longer.
+func (c *child) endsWithin(limit time.Duration) bool {
 	select {
 	case <-c.ended:
-		return false
-	default:
 		return true
+	case <-time.After(limit):
+		return false
 	}
 }
 
