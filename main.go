@@ -9,6 +9,6 @@ import (
 
 // The browsers' files are built from the sources in web and committed, so that building the program needs Go only.
 //
-//go:generate go run ./web/build
+//go:generate go test ./web/bundle -run ^TestDistIsBuiltFromTheSources$ -update
 
 func main() { os.Exit(cli.Main(os.Args[1:], os.LookupEnv, os.Stdout, os.Stderr)) }

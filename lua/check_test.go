@@ -10,19 +10,15 @@ import (
 	"github.com/yuin/gopher-lua/parse"
 )
 
-// keyArguments is where a command has its keys among the arguments of redis.call. all means from there on.
-var keyArguments = map[string]struct {
-	at  int // 0: none
-	all bool
-}{
-	"TIME": {at: 0}, "UNLINK": {at: 1, all: true},
-	"GET": {at: 1}, "SET": {at: 1}, "EXISTS": {at: 1}, "PEXPIRE": {at: 1},
-	"HGET": {at: 1}, "HEXISTS": {at: 1}, "HMGET": {at: 1}, "HSET": {at: 1}, "HGETALL": {at: 1}, "XRANGE": {at: 1},
-	"LLEN": {at: 1}, "LRANGE": {at: 1}, "LTRIM": {at: 1}, "RPUSH": {at: 1}, "XADD": {at: 1},
-	"XLEN": {at: 1}, "XDEL": {at: 1}, "XINFO": {at: 2},
-	"HINCRBY": {at: 1}, "HSETNX": {at: 1}, "ZADD": {at: 1}, "ZREM": {at: 1}, "ZSCORE": {at: 1}, "ZRANK": {at: 1},
-	"ZREMRANGEBYSCORE": {at: 1}, "ZCOUNT": {at: 1}, "ZRANGEBYSCORE": {at: 1},
-	"HDEL": {at: 1}, "LSET": {at: 1}, "LINDEX": {at: 1}, "RPOP": {at: 1},
+// keyAt is where a command has its key among the arguments of redis.call; 0: nowhere. UNLINK has keys from there on.
+var keyAt = map[string]int{"TIME": 0, "XINFO": 2}
+
+func init() {
+	for command := range strings.FieldsSeq(`GET SET EXISTS PEXPIRE UNLINK HGET HEXISTS HMGET HSET HGETALL HDEL HINCRBY
+		HSETNX LLEN LRANGE LTRIM LSET LINDEX RPUSH RPOP XADD XLEN XDEL XRANGE ZADD ZREM ZSCORE ZRANK ZREMRANGEBYSCORE
+		ZCOUNT ZRANGEBYSCORE`) {
+		keyAt[command] = 1
+	}
 }
 
 // check tells what is wrong with a script: with its header, or with its use of keys.
@@ -149,7 +145,7 @@ func arguments(code string) (all []string) {
 // checkCall checks that the keys of a command are keys that were given.
 func checkCall(args, aliases []string, fault func(string, ...any)) {
 	command := strings.Trim(args[0], "'")
-	where, known := keyArguments[command]
+	last, known := keyAt[command]
 	switch {
 	case command == args[0]:
 		fault("a command that is computed")
@@ -157,14 +153,14 @@ func checkCall(args, aliases []string, fault func(string, ...any)) {
 	case !known:
 		fault("%s is a command that this test does not know", command)
 		return
-	case where.at == 0:
+	case last == 0:
 		return
 	}
-	last := where.at
-	if where.all {
+	first := last
+	if command == "UNLINK" {
 		last = len(args) - 1
 	}
-	for _, key := range args[where.at : last+1] {
+	for _, key := range args[first : last+1] {
 		if !oneKey.MatchString(key) && !slices.Contains(aliases, key) {
 			fault("%s: the key %s is not one of KEYS", command, key)
 		}

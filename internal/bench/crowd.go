@@ -12,8 +12,7 @@ import (
 	"redrain/client"
 )
 
-// dialers is the number of connections being opened at the same time. A server's accept queue holds 4,096 by Linux's
-// default; more at a time would only wait longer.
+// dialers is the number of connections being opened at the same time; more would only wait longer for the server.
 const dialers = 64
 
 // Crowd holds the players from Gather until Leave. One goroutine at a time may call its methods; Progress may be called
@@ -42,10 +41,10 @@ type Crowd struct {
 // Gather lets the players connect and join. It returns when all have joined, or when the time is up and at least one
 // has; see Options.Knock. The others may still join; Report.NotJoined has their reasons.
 func Gather(ctx context.Context, o Options) (*Crowd, error) {
-	o, err := o.withDefaults()
-	if err != nil {
+	if err := CheckPlayers(o.Players); err != nil {
 		return nil, err
 	}
+	o.JoinWithin = cmp.Or(o.JoinWithin, 30*time.Second)
 	c := newCrowd(ctx, o)
 	for i, p := range c.players {
 		at := o.Ramp * time.Duration(i) / time.Duration(o.Players)
@@ -105,14 +104,17 @@ func (c *Crowd) dial(ctx context.Context, p *player) (*client.Socket, error) {
 
 // arrive records that a player has joined for the first time.
 func (c *Crowd) arrive(p *player) {
-	waited := c.waiting.enter(p.id)
+	waited, joined := c.waiting.enter(p.id), 0
 	c.change(func() {
 		if waited {
 			c.told--
 		}
 		c.joined++
+		joined = c.joined
 	})
-	c.options.Arrived()
+	if c.options.Arrived != nil {
+		c.options.Arrived(joined)
+	}
 }
 
 // giveUp records that a player will never join.
@@ -158,8 +160,7 @@ func (c *Crowd) await(ctx context.Context) error {
 	}
 }
 
-// arrivals returns the number of joined players, the number of those that may still join, and the last failure. The
-// channel news is closed at the next change.
+// arrivals counts the joined players and those that may still join. news is closed at the next change.
 func (c *Crowd) arrivals() (joined, missing int, news <-chan struct{}, last error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -259,9 +260,9 @@ func (c *Crowd) tapOpen(turn int, at time.Time) (next int) {
 	}
 	c.tally.count(func(t *counts) {
 		if connected {
-			t.nothing++
+			t.NothingInAir++
 		} else {
-			t.noPlayer++
+			t.NobodyThere++
 		}
 	})
 	return turn

@@ -16,6 +16,7 @@ import (
 	"redrain/client"
 	"redrain/internal/bench"
 	"redrain/internal/bench/benchtest"
+	"redrain/internal/openapi"
 	"redrain/internal/testenv"
 )
 
@@ -209,13 +210,13 @@ func TestTheWaitingRoom(t *testing.T) {
 	}}
 	crowd := mustGather(t, room, func(o *bench.Options) {
 		o.Players = 3
-		o.Turn = func(_ context.Context, player int, token, campaign string) (bench.Turn, error) {
+		o.Turn = func(_ context.Context, player int, token, campaign string) (openapi.Admission, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			if asked[token]++; player != 1 || campaign != "c1" || knocked[token] != 1 {
 				t.Errorf("player %d of %s asks", player, campaign)
 			}
-			return bench.Turn{Admitted: asked[token] == 3, Position: 8 - asked[token], Retry: time.Millisecond}, nil
+			return openapi.Admission{Admitted: asked[token] == 3, Position: 8 - asked[token], RetryAfterMS: 1}, nil
 		}
 	})
 	r := crowd.Play(t.Context(), bench.Plan{Duration: time.Millisecond, Watch: true})

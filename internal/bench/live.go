@@ -16,19 +16,10 @@ import (
 // codeFull is the close code of a room without a slot for the player: after goodbye.reconnect_after_ms.
 const codeFull = 4003
 
-// The pause before a player comes back is random, up to twice as long with each failure ("full jitter").
-const (
-	backoffFirst = 500 * time.Millisecond
-	backoffMost  = 15 * time.Second
-)
-
-// backoff returns the pause before the n-th consecutive try, counted from 0.
+// backoff returns the pause before the n-th consecutive try, counted from 0. It is random up to a limit that doubles
+// with each failure ("full jitter"): from half a second to 15 s.
 func backoff(n int) time.Duration {
-	most := backoffMost
-	if n < 5 {
-		most = min(backoffFirst<<n, backoffMost)
-	}
-	return rand.N(most) //nolint:gosec // not a secret
+	return rand.N(min(500*time.Millisecond<<min(n, 5), 15*time.Second)) //nolint:gosec // not a secret
 }
 
 // live connects the player, and reconnects if that is allowed, until ctx ends or the player has left for good.
@@ -83,27 +74,23 @@ func (p *player) session(ctx context.Context, sock *client.Socket) (joined bool,
 			p.receive(m)
 		}
 	}
-	p.crowd.noteEnd(ctx, p, err)
-	return p.isJoined(), err
-}
-
-// noteEnd counts the end of a connection, unless this side has ended it.
-func (c *Crowd) noteEnd(ctx context.Context, p *player, err error) {
-	if ctx.Err() != nil || p.hasLeft() {
-		return
+	joined, left := p.state()
+	if ctx.Err() != nil || left {
+		return joined, err // this side has ended it
 	}
 	closed, isClosed := errors.AsType[*client.ClosedError](err)
-	c.tally.count(func(t *counts) {
+	p.crowd.tally.count(func(t *counts) {
 		switch {
 		case isClosed:
-			t.closes[strconv.Itoa(closed.Code)]++
+			t.Closes[strconv.Itoa(closed.Code)]++
 		case errors.Is(err, client.ErrProtocol):
-			t.faults[err.Error()]++
-			t.broken++
+			t.Faults[err.Error()]++
+			t.Broken++
 		default:
-			t.broken++
+			t.Broken++
 		}
 	})
+	return joined, err
 }
 
 // comeBack returns the pause before the next try, and moves the player to the next server, like a load balancer. ok is
@@ -148,7 +135,7 @@ func (p *player) waitForSlot(ctx context.Context) bool {
 		if err != nil || turn.Admitted {
 			return true // the socket gives the reason
 		}
-		position, wait = turn.Position, turn.Retry
+		position, wait = turn.Position, time.Duration(turn.RetryAfterMS)*time.Millisecond
 	}
 	return false
 }
@@ -166,7 +153,7 @@ func (p *player) receive(m client.Message) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if m.First {
-		p.crowd.tally.count(func(t *counts) { t.frames++ })
+		p.crowd.tally.count(func(t *counts) { t.Frames++ })
 	}
 	switch m.Type {
 	case wire.TypeResult:
@@ -175,7 +162,7 @@ func (p *player) receive(m client.Message) {
 		p.receiveWave(m.Body)
 	case wire.TypeSettled:
 		n := int64(bytes.Count(m.Body, []byte(`"claim":`)))
-		p.crowd.tally.count(func(t *counts) { t.settled += n })
+		p.crowd.tally.count(func(t *counts) { t.Settled += n })
 	case wire.TypeRain:
 		p.receiveRain(m.Body)
 	case wire.TypeWelcome:
@@ -206,7 +193,7 @@ func decode[T any](p *player, body []byte) (m T, ok bool) {
 	return m, true
 }
 
-func (p *player) fault(words string) { p.crowd.tally.count(func(t *counts) { t.faults[words]++ }) }
+func (p *player) fault(words string) { p.crowd.tally.count(func(t *counts) { t.Faults[words]++ }) }
 
 func (p *player) receiveResult(body []byte) {
 	m, ok := decode[wire.Result](p, body)
@@ -238,7 +225,7 @@ func (p *player) receiveError(body []byte) {
 	}
 	_, wasTap := p.answered(string(m.ID))
 	p.crowd.tally.count(func(t *counts) {
-		t.errors[m.Code]++
+		t.Errors[m.Code]++
 		if wasTap {
 			t.pending--
 		}
@@ -271,7 +258,7 @@ func (p *player) receiveWelcome(body []byte) {
 		p.crowd.tally.count(func(t *counts) { t.connected++ })
 		p.crowd.arrive(p)
 	} else if again {
-		p.crowd.tally.count(func(t *counts) { t.connected++; t.reconnects++ })
+		p.crowd.tally.count(func(t *counts) { t.connected++; t.Reconnects++ })
 	}
 	if p.plan != nil {
 		p.stay()
@@ -304,9 +291,9 @@ func (p *player) receiveWave(body []byte) {
 		w.noteLast(now)
 	}
 	p.crowd.tally.count(func(t *counts) {
-		t.waves++
+		t.AllWaves++
 		if late {
-			t.late++
+			t.Waves.Late++
 		}
 	})
 	if len(p.queue) == 0 || p.queue[len(p.queue)-1].n < w.n {

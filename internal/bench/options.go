@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"runtime"
 	"time"
+
+	"redrain/internal/openapi"
 )
 
 // Options are the options of Gather.
@@ -22,13 +24,13 @@ type Options struct {
 	Header func(player int) http.Header // sent with the handshake. Defaults to nothing
 	// Turn requests a player's position in a campaign's waiting room, which keeps it. By default a waiting player
 	// reconnects after the server's pause.
-	Turn func(ctx context.Context, player int, token, campaign string) (Turn, error)
+	Turn func(ctx context.Context, player int, token, campaign string) (openapi.Admission, error)
 	// Knock makes Gather return when each player has joined or waits for a slot.
 	Knock bool
 
-	Ramp       time.Duration // over which the players join. Defaults to 0: as fast as they can
-	JoinWithin time.Duration // after the ramp, for all to have joined. Defaults to 30 s
-	Arrived    func()        // called after each join; must be quick. May be nil
+	Ramp       time.Duration    // over which the players join. Defaults to 0: as fast as they can
+	JoinWithin time.Duration    // after the ramp, for all to have joined. Defaults to 30 s
+	Arrived    func(joined int) // called after each join; must be quick. May be nil
 }
 
 // Plan describes the taps of a Play.
@@ -48,16 +50,6 @@ type Plan struct {
 type Hand struct {
 	Reaction func() time.Duration // least time from a drop's opening to the tap, called for each tap
 	Pause    func() time.Duration // least time between two taps
-}
-
-func (o Options) withDefaults() (Options, error) {
-	if o.JoinWithin == 0 {
-		o.JoinWithin = 30 * time.Second
-	}
-	if o.Arrived == nil {
-		o.Arrived = func() {}
-	}
-	return o, CheckPlayers(o.Players)
 }
 
 // CheckPlayers returns an error if this process cannot have that many players at a time.

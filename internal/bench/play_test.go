@@ -38,8 +38,7 @@ func newRig(t *testing.T, players int) *rig {
 	t.Helper()
 	r := &rig{t: t, begin: time.Now()}
 	r.Crowd = newCrowd(t.Context(), Options{Players: players, Campaigns: []string{"c1"},
-		Targets: []string{"ws://test/ws"},
-		Arrived: func() {}})
+		Targets: []string{"ws://test/ws"}})
 	t.Cleanup(r.stop)
 	r.clocks[0] = serverClock{offset: -r.begin.UnixNano(), rtt: 1}
 	for _, p := range r.players {
@@ -197,8 +196,8 @@ func TestStarvation(t *testing.T) {
 		r.tell(0, aWave(0, 1_000)) // it starved until now
 		r.answer(0, "empty")
 		r.at(500)
-		if c := r.end(); c.starvations != 2 || c.starved != 500*time.Millisecond {
-			t.Errorf("starved %d times for %s", c.starvations, c.starved)
+		if c := r.end(); c.Starvations != 2 || c.Starved != 500*time.Millisecond {
+			t.Errorf("starved %d times for %s", c.Starvations, c.Starved)
 		}
 	})
 }
@@ -240,8 +239,8 @@ func TestOpenLoopIsCorrectedForCoordinatedOmission(t *testing.T) {
 		}
 		r.tapOpen(0, time.Now().Add(-time.Second))
 		r.at(9_000)
-		if c := r.end(); c.latency.Max() < 999_000 {
-			t.Errorf("a tap that is sent late takes %d µs", c.latency.Max())
+		if c := r.end(); c.Times.Max() < 999_000 {
+			t.Errorf("a tap that is sent late takes %d µs", c.Times.Max())
 		}
 		turns := map[int]int{}
 		for _, s := range r.taps[:300] {
@@ -279,7 +278,7 @@ func TestRateCountsResultsInTime(t *testing.T) {
 		r.answer(0, "empty")
 		r.tally.end()
 		r.answer(1, "empty")
-		if c := r.end(); c.answered != 2 || c.inTime != 1 || c.pending != 0 {
+		if c := r.end(); c.Answered != 2 || c.inTime != 1 || c.pending != 0 {
 			t.Errorf("%+v", c)
 		}
 	})
@@ -304,8 +303,8 @@ func TestFaultyResults(t *testing.T) {
 					Claim: "c1-1"}
 				change(&m)
 				r.tell(0, m)
-				if c := r.end(); (len(c.faults) > 0) != (name != "") {
-					t.Errorf("faults %v", c.faults)
+				if c := r.end(); (len(c.Faults) > 0) != (name != "") {
+					t.Errorf("faults %v", c.Faults)
 				}
 			})
 		})

@@ -70,16 +70,11 @@ func (p *player) connect(s socket) {
 	p.sock, p.saidAt = s, time.Now()
 }
 
-func (p *player) isJoined() bool {
+// state reports whether the player is in the room, and whether the player has left for good.
+func (p *player) state() (joined, left bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.joined
-}
-
-func (p *player) hasLeft() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.left
+	return p.joined, p.left
 }
 
 // isRainedOn reports whether drops appear for the player now, or have just done so.
@@ -87,7 +82,7 @@ func (p *player) isRainedOn() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s, now := p.shower, p.serverMS(time.Now())
-	return p.joined && s != nil && now >= s.rain.StartsAt && now < s.endsAt()
+	return p.joined && s != nil && now >= s.rain.StartsAt && now < s.ends.Load()
 }
 
 // hangUp drops the connection, and counts its unanswered taps as lost. It reports whether the player has left for good.
@@ -98,7 +93,7 @@ func (p *player) hangUp() (left bool) {
 	p.see(nil, nil)
 	lost, joined := int64(len(p.pending)), p.joined
 	p.crowd.tally.count(func(t *counts) {
-		t.lost += lost
+		t.Lost += lost
 		t.pending -= lost
 		if joined {
 			t.connected--
@@ -115,19 +110,19 @@ func (p *player) see(s *shower, m *wire.Rain) {
 	if m != nil && m.Phase != rain.PhaseCountdown && m.Phase != rain.PhaseFalling {
 		s = nil
 	}
-	if p.presence.isOpen() && p.shower == s && s != nil {
+	if p.presence.shower != nil && p.shower == s && s != nil {
 		return // no change
 	}
 	p.closePresence(now)
 	p.shower = s
-	p.presence.begin(s, now)
+	p.presence = presence{s, now}
 }
 
 func (p *player) closePresence(now int64) {
 	expected, received := p.presence.end(now, &p.seen)
 	p.crowd.tally.count(func(t *counts) {
-		t.expected += expected
-		t.received += received
+		t.Waves.Expected += expected
+		t.Waves.Received += received
 	})
 }
 
@@ -135,7 +130,7 @@ func (p *player) closePresence(now int64) {
 func (p *player) start(plan *Plan) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.presence.begin(p.shower, p.serverMS(time.Now()))
+	p.presence = presence{p.shower, p.serverMS(time.Now())}
 	p.plan, p.starvedSince = plan, time.Time{}
 	if plan.Hand != nil {
 		p.reaction, p.restsUntil = plan.Hand.Reaction().Milliseconds(), time.Time{}
@@ -168,9 +163,8 @@ func (p *player) stay() {
 			return // it reconnects to its slot; or the play is over
 		}
 		p.closePresence(p.serverMS(time.Now()))
-		p.presence.begin(nil, 0)
 		p.left = true
-		p.crowd.tally.count(func(t *counts) { t.left++ })
+		p.crowd.tally.count(func(t *counts) { t.Left++ })
 		if err := p.sock.Leave(); err != nil {
 			_ = p.sock.Close()
 		}

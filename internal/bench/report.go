@@ -10,8 +10,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Report is the result of a Play, and the output of `redrain bench --json`; docs/use/bench.md describes it. Fields may
-// be added.
+// Report is the result of a Play, and the output of `redrain bench --json`; docs/use/bench.md describes it.
 type Report struct {
 	OK       bool     `json:"ok"`       // see Judge
 	Problems []string `json:"problems"` // the reasons if OK is false
@@ -99,33 +98,26 @@ type Waves struct {
 // report builds the report, and resets the counts.
 func (c *Crowd) report(plan Plan, begin time.Time, took, processor time.Duration) *Report {
 	t := c.tally.take()
+	r := &t.Report
+	c.tally.count(func(*counts) { r.Told = slices.Clone(c.tally.told) })
 	c.mu.Lock()
-	joined, failed := c.joined, maps.Clone(c.failed)
+	r.Joined, r.NotJoined = c.joined, maps.Clone(c.failed)
 	c.mu.Unlock()
-	c.tally.mu.Lock()
-	told := slices.Clone(c.tally.told)
-	c.tally.mu.Unlock()
-	r := &Report{
-		Problems: []string{}, Mode: "closed", Campaigns: c.options.Campaigns, Players: c.options.Players,
-		Joined: joined, Away: max(0, joined-int(t.connected+t.left)), NotJoined: failed,
-		DurationMS: took.Milliseconds(), RateWanted: plan.Rate, ThinkMS: plan.Think.Milliseconds(),
-		Taps: t.taps, Answered: t.answered, TapsPerSecond: tenths(float64(t.inTime) / took.Seconds()),
-		Outcomes: t.outcomes, Lost: t.lost, Unanswered: t.pending, NothingInAir: t.nothing, NobodyThere: t.noPlayer,
-		Starvations: t.starvations, Starved: t.starved,
-		StarvedPercent: tenths(100 * t.starved.Seconds() / (took.Seconds() * float64(c.options.Players))),
-		Times:          t.latency, Latency: Latency{
-			P50: t.latency.ValueAtQuantile(50), P90: t.latency.ValueAtQuantile(90), P99: t.latency.ValueAtQuantile(99),
-			P999: t.latency.ValueAtQuantile(99.9), Max: t.latency.Max(), Mean: tenths(t.latency.Mean()),
-		},
-		Frames: t.frames, AllWaves: t.waves, Waves: Waves{Expected: t.expected, Received: t.received, Late: t.late},
-		Waiting: c.waiting.report(), Left: t.left, Reconnects: t.reconnects, Broken: t.broken, Closes: t.closes,
-		Errors: t.errors, Faults: t.faults, Settled: t.settled, Told: told, ProcessorMS: processor.Milliseconds(),
-	}
+	r.Mode, r.Campaigns, r.Players, r.Waiting = "closed", c.options.Campaigns, c.options.Players, c.waiting.report()
 	if plan.Rate > 0 {
 		r.Mode = "open"
 	}
-	if t.taps > 0 {
-		r.ProcessorPerTap = tenths(float64(processor.Microseconds()) / float64(t.taps))
+	r.Away, r.Unanswered = max(0, r.Joined-int(t.connected+r.Left)), t.pending
+	r.DurationMS, r.RateWanted, r.ThinkMS = took.Milliseconds(), plan.Rate, plan.Think.Milliseconds()
+	r.TapsPerSecond = tenths(float64(t.inTime) / took.Seconds())
+	r.StarvedPercent = tenths(100 * r.Starved.Seconds() / (took.Seconds() * float64(r.Players)))
+	r.Latency = Latency{
+		P50: r.Times.ValueAtQuantile(50), P90: r.Times.ValueAtQuantile(90), P99: r.Times.ValueAtQuantile(99),
+		P999: r.Times.ValueAtQuantile(99.9), Max: r.Times.Max(), Mean: tenths(r.Times.Mean()),
+	}
+	r.ProcessorMS = processor.Milliseconds()
+	if r.Taps > 0 {
+		r.ProcessorPerTap = tenths(float64(processor.Microseconds()) / float64(r.Taps))
 	}
 	for _, v := range c.views {
 		r.WaveSpreads = append(r.WaveSpreads, v.spreads(begin)...)

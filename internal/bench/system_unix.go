@@ -9,8 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openFiles returns the limit of open files, after raising the soft limit to the hard one. Go does so at the start too,
-// unless the soft limit was set explicitly.
+// openFiles returns the limit of open files, after raising a soft limit that was set explicitly to the hard one.
 func openFiles() (most int, ok bool) {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {

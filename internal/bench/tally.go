@@ -26,38 +26,17 @@ type tally struct {
 	told   []Win // from Gather on
 }
 
-// counts are the counts of one Play, except the first groups.
+// counts are a report in the making.
 type counts struct {
+	Report
 	connected, pending int64 // now: players in a room, taps without a result
-
-	// Since the last report.
-	errors     map[string]int64 // the server's error messages, by code
-	faults     map[string]int64 // violations of the protocol, in words
-	closes     map[string]int64 // connections that the server closed, by code
-	broken     int64            // connections
-	reconnects int64
-
-	played
+	tapping            bool  // taps are being sent
+	inTime             int64 // answers meanwhile
 }
 
-// played holds the counts that begin with a Play.
-type played struct {
-	tapping  bool                    // taps are being sent
-	latency  *hdrhistogram.Histogram // µs
-	outcomes map[string]int64
-
-	taps, answered, inTime, lost int64
-	nothing, noPlayer            int64 // open loop: unsent taps, without a drop, without a player
-	starvations                  int64 // closed loop: how often a player had nothing to tap
-	starved                      time.Duration
-	frames, waves, late          int64
-	expected, received           int64 // waves
-	settled                      int64 // claims
-	left                         int64 // players who have left for good
-}
-
-func newPlayed() played {
-	return played{latency: hdrhistogram.New(fastest, slowest, digits), outcomes: map[string]int64{}}
+func newReport() Report {
+	return Report{Problems: []string{}, Outcomes: map[string]int64{}, Closes: map[string]int64{},
+		Errors: map[string]int64{}, Faults: map[string]int64{}, Times: hdrhistogram.New(fastest, slowest, digits)}
 }
 
 // The range of the histogram, in microseconds, and its precision.
@@ -79,27 +58,25 @@ func (t *tally) answer(outcome string, took time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	c := &t.counts
-	c.answered++
+	c.Answered++
 	c.pending--
 	if c.tapping {
 		c.inTime++
 	}
-	c.outcomes[outcome]++
-	_ = c.latency.RecordValue(min(max(took.Microseconds(), fastest), slowest)) // it is in the range
+	c.Outcomes[outcome]++
+	_ = c.Times.RecordValue(min(max(took.Microseconds(), fastest), slowest)) // it is in the range
 }
 
 // record stores a reported win.
-func (t *tally) record(w Win) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.told = append(t.told, w)
-}
+func (t *tally) record(w Win) { t.count(func(*counts) { t.told = append(t.told, w) }) }
 
-// begin starts the counts of a Play.
+// begin starts the counts of a Play. Those of connections and faults begin with the last report.
 func (t *tally) begin() {
 	t.count(func(c *counts) {
-		c.played = newPlayed()
-		c.tapping = true
+		before := c.Report
+		c.Report, c.inTime, c.tapping = newReport(), 0, true
+		c.Broken, c.Reconnects, c.Closes = before.Broken, before.Reconnects, before.Closes
+		c.Errors, c.Faults = before.Errors, before.Faults
 	})
 }
 
@@ -107,13 +84,12 @@ func (t *tally) begin() {
 func (t *tally) end() { t.count(func(c *counts) { c.tapping = false }) }
 
 // take returns the counts since the last call, and resets them.
-func (t *tally) take() counts {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	c := t.counts
-	t.counts = counts{connected: c.connected, pending: c.pending, errors: map[string]int64{},
-		faults: map[string]int64{}, closes: map[string]int64{}, played: newPlayed()}
-	return c
+func (t *tally) take() (taken counts) {
+	t.count(func(c *counts) {
+		taken = *c
+		*c = counts{connected: c.connected, pending: c.pending, Report: newReport()}
+	})
+	return taken
 }
 
 // Progress is the current state. Its counts begin with Play.
@@ -135,8 +111,8 @@ func (c *Crowd) Progress() Progress {
 	g := Progress{Joined: c.joined}
 	c.mu.Unlock()
 	c.tally.count(func(t *counts) {
-		g.Connected, g.Taps, g.Answered, g.Won = int(t.connected), t.taps, t.answered, t.outcomes[won]
-		g.Settled, g.Pending, g.Reconnects, g.Faults = t.settled, t.pending, t.reconnects, sum(t.faults)
+		g.Connected, g.Taps, g.Answered, g.Won = int(t.connected), t.Taps, t.Answered, t.Outcomes[won]
+		g.Settled, g.Pending, g.Reconnects, g.Faults = t.Settled, t.pending, t.Reconnects, sum(t.Faults)
 	})
 	return g
 }
@@ -146,13 +122,6 @@ func sum(counts map[string]int64) (total int64) {
 		total += n
 	}
 	return total
-}
-
-// Turn is a player's state in the waiting room of a full campaign.
-type Turn struct {
-	Admitted bool
-	Position int           // from 1
-	Retry    time.Duration // time until the next request, after which the position is lost
 }
 
 // waitingRoom holds the players who had to wait for a slot, and their order of joining.

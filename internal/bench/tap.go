@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// tapAgain lets a player of a closed loop think, and tap. The first pause is random, because otherwise all would tap at
-// once.
+// tapAgain lets a player of a closed loop think, and tap. The first pause is random, so that not all tap at once.
 func (p *player) tapAgain() {
 	if p.plan == nil || !p.plan.closed() {
 		return
@@ -44,7 +43,7 @@ func (p *player) sleep(d time.Duration) {
 
 // tap taps the next drop in a closed loop, or waits for one.
 func (p *player) tap() {
-	if p.plan == nil || !p.plan.closed() || !p.canTap() {
+	if p.plan == nil || !p.plan.closed() || !p.joined || p.left {
 		return
 	}
 	now := time.Now()
@@ -69,13 +68,11 @@ func (p *player) tap() {
 	}
 }
 
-func (p *player) canTap() bool { return p.joined && !p.left }
-
 // tapAt taps the next drop in an open loop. The tap's time counts from at.
 func (p *player) tapAt(at time.Time) (sent, joined bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.canTap() {
+	if !p.joined || p.left {
 		return false, false
 	}
 	w, k, _ := p.nextDrop(p.serverMS(time.Now()))
@@ -167,7 +164,7 @@ func (p *player) send(w *wave, k int, at time.Time) {
 	drop := strconv.FormatInt(w.n, 10) + "." + strconv.Itoa(k)
 	p.pending[p.tapID] = tap{at, drop}
 	p.crowd.tally.count(func(t *counts) {
-		t.taps++
+		t.Taps++
 		t.pending++
 	})
 	if err := p.sock.Tap(p.tapID, drop); err != nil {
@@ -194,7 +191,7 @@ func (p *player) endStarving() {
 	starved := time.Since(p.starvedSince)
 	p.starvedSince = time.Time{}
 	p.crowd.tally.count(func(t *counts) {
-		t.starvations++
-		t.starved += starved
+		t.Starvations++
+		t.Starved += starved
 	})
 }

@@ -102,8 +102,6 @@ type shower struct {
 	ends atomic.Int64 // ms of the server
 }
 
-func (s *shower) endsAt() int64 { return s.ends.Load() }
-
 // rain returns the shower of a rain; nil for none.
 func (v *view) rain(r *wire.Rain) *shower {
 	if r == nil {
@@ -149,11 +147,6 @@ type presence struct {
 	from   int64   // ms of the server
 }
 
-func (p *presence) isOpen() bool { return p.shower != nil }
-
-// begin starts a presence at a time of the server, and drops the last one.
-func (p *presence) begin(s *shower, now int64) { *p = presence{s, now} }
-
 // end ends the presence, and counts the expected waves and the received ones among them.
 func (p *presence) end(now int64, seen *waveSet) (expected, received int64) {
 	s := p.shower
@@ -161,7 +154,7 @@ func (p *presence) end(now int64, seen *waveSet) (expected, received int64) {
 		return 0, 0
 	}
 	p.shower = nil
-	until := min(now, s.endsAt())
+	until := min(now, s.ends.Load())
 	for _, n := range s.full {
 		if at := s.rain.WaveAt(n); at >= p.from && at < until {
 			expected++

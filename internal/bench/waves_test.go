@@ -108,8 +108,8 @@ func TestExpectedWaves(t *testing.T) {
 				r.at(9_000)
 				r.start(Plan{Duration: time.Minute, Watch: true})
 				tc.play(r)
-				if c := r.end(); c.expected != tc.expected || c.received != tc.received {
-					t.Errorf("%d of %d waves, want %d of %d", c.received, c.expected, tc.received, tc.expected)
+				if c := r.end(); c.Waves.Expected != tc.expected || c.Waves.Received != tc.received {
+					t.Errorf("%d of %d waves, want %d of %d", c.Waves.Received, c.Waves.Expected, tc.received, tc.expected)
 				}
 			})
 		})
@@ -134,8 +134,8 @@ func TestWavesOfSeveralPlayers(t *testing.T) {
 		if len(spreads) != 1 || spreads[0] != 2*time.Millisecond {
 			t.Errorf("spreads %v", spreads)
 		}
-		if c := r.end(); c.waves != 3 || c.late != 1 || c.faults[errDiffers.Error()] != 1 {
-			t.Errorf("%d waves, %d late, faults %v", c.waves, c.late, c.faults)
+		if c := r.end(); c.AllWaves != 3 || c.Waves.Late != 1 || c.Faults[errDiffers.Error()] != 1 {
+			t.Errorf("%d waves, %d late, faults %v", c.AllWaves, c.Waves.Late, c.Faults)
 		}
 	})
 }

@@ -2,17 +2,23 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
+	"github.com/alecthomas/kong"
 	"github.com/willabides/kongplete"
 
+	"redrain/client"
 	"redrain/server"
 	"redrain/server/config"
 )
@@ -43,15 +49,15 @@ type App struct {
 	// WatchEvery is the interval of `redrain watch`.
 	WatchEvery time.Duration
 
-	json bool   // errors are JSON too
-	verb string // the last word of the command: list, ban, or pause
+	json     bool       // errors are JSON too
+	selected *kong.Node // the command
 }
 
 // command is a parsed command of the command line.
 type command interface{ Run(app *App) error }
 
 // checked is a command that checks its settings without I/O. Its check returns the faults, one line each.
-type checked interface{ check() []string }
+type checked interface{ check() faultList }
 
 // faultList collects the faults of a command line.
 type faultList []string
@@ -81,8 +87,10 @@ func (a *App) terminal(w io.Writer) bool {
 
 // Main executes a command line, without the program's name, and returns the exit code.
 func Main(args []string, env func(string) (string, bool), stdout, stderr io.Writer) int {
-	app := &App{Env: env, Stdout: stdout, Stderr: stderr, NewServer: newServer, Location: time.Local,
-		WatchEvery: time.Second}
+	app := &App{Env: env, Stdout: stdout, Stderr: stderr, Location: time.Local, WatchEvery: time.Second}
+	app.NewServer = func(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer) (Server, error) {
+		return server.New(ctx, cfg, log, out)
+	}
 	return app.Run(args)
 }
 
@@ -97,26 +105,59 @@ func (a *App) Run(args []string) int {
 	a.json = slices.Contains(args, "--json")
 	command, faults := a.parse(args)
 	if len(faults) > 0 {
-		a.misused(faults)
+		a.complain(failure{Code: "usage", Detail: strings.Join(faults, "; "), Errors: faults})
 		return ExitUsage
 	}
 	if command == nil { // help has been printed
 		return ExitOK
 	}
 	if err := command.Run(a); err != nil {
-		a.report(err)
+		a.complain(failureOf(err))
 		return ExitFailure
 	}
 	return ExitOK
 }
 
-// newServer returns the real server.
-func newServer(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer) (Server, error) {
-	s, err := server.New(ctx, cfg, log, out)
-	if err != nil {
-		return nil, err // a nil *server.Server would not be a nil Server
+// failure is an error on standard error: of a server, or of the command line. With --json it is one object.
+type failure struct {
+	Code   string   `json:"code"`             // the server's, or the command line's: "usage" and "failed"
+	Status int      `json:"status,omitempty"` // of the answer
+	Detail string   `json:"detail"`
+	Errors []string `json:"errors,omitempty"`
+	text   string   // for people
+}
+
+func failureOf(err error) failure {
+	if errors.Is(err, context.Canceled) {
+		return failure{Code: "interrupted", Detail: "interrupted", text: "interrupted"}
 	}
-	return s, nil
+	f := failure{Code: "failed", Detail: err.Error(), text: err.Error()}
+	if answer, ok := errors.AsType[*client.Error](err); ok {
+		f.Code, f.Status = answer.Code, answer.Status
+		f.Detail = strings.Replace(f.Detail, " ("+answer.Code+")", "", 1)
+		for _, field := range answer.Errors {
+			f.Errors = append(f.Errors, field.Field+" "+field.Message)
+		}
+		if answer.Status == http.StatusUnauthorized {
+			f.text += "; give --token or set REDRAIN_TOKEN"
+		}
+	}
+	return f
+}
+
+// complain writes a failure to standard error: one object, or a line for each error.
+func (a *App) complain(f failure) {
+	if a.json {
+		_ = json.NewEncoder(a.Stderr).Encode(f) //nolint:errchkjson // there is nowhere left to report it
+		return
+	}
+	lines := f.Errors
+	if lines == nil {
+		lines = strings.Split(f.text, "\n")
+	}
+	for _, line := range lines {
+		fmt.Fprintln(a.Stderr, "redrain: "+printable(line)) //nolint:errcheck // as above
+	}
 }
 
 // The formats of the log. "" chooses text on a terminal and JSON elsewhere.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"time"
@@ -16,8 +15,7 @@ import (
 
 type auditRootsCmd struct{ remote }
 
-// Run prints the roots, the oldest first, a line of JSON each: the form of --audit-root-file and of audit verify
-// --root.
+// Run prints the roots, the oldest first, a line of JSON each, as --audit-root-file has and audit verify reads them.
 func (c *auditRootsCmd) Run(app *App) error {
 	return c.talk(func(ctx context.Context, api *client.Client) error {
 		roots, err := collect(client.All(ctx, client.Pages[openapi.AuditRoot](api, nil, "audit", "roots")))
@@ -44,11 +42,9 @@ type auditVerifyCmd struct {
 	remote
 }
 
-func (c *auditVerifyCmd) check() []string {
-	faults := faultList(c.remote.check())
-	if _, err := time.Parse(time.DateOnly, c.From); c.From != "" && err != nil {
-		faults = append(faults, "--from: give a day such as 2026-11-22")
-	}
+func (c *auditVerifyCmd) check() (faults faultList) {
+	_, err := time.Parse(time.DateOnly, c.From)
+	faults.when(c.From != "" && err != nil, "--from: give a day such as 2026-11-22")
 	return faults
 }
 
@@ -63,13 +59,10 @@ func (c *auditVerifyCmd) Run(app *App) error {
 		if err != nil {
 			return err
 		}
-		if err := c.show(app, v, func(t *table) { t.audited(v, len(noted)) }); err != nil {
-			return err
-		}
 		if !v.Whole {
-			return fmt.Errorf("the ledger was changed behind redrain's back: %s", count(int(v.Faults), "fault"))
+			err = fmt.Errorf("the ledger was changed behind redrain's back: %s", count(int(v.Faults), "fault"))
 		}
-		return nil
+		return errors.Join(app.show(c.JSON, audited{v, len(noted)}), err)
 	})
 }
 
@@ -85,13 +78,9 @@ func readAuditRoots(name string) (roots []openapi.AuditRoot, err error) {
 	defer func() { _ = file.Close() }() // it was only read
 	lines := json.NewDecoder(file)
 	lines.DisallowUnknownFields()
-	for n := 1; ; n++ {
+	for n := 1; lines.More(); n++ {
 		var root openapi.AuditRoot
-		err := lines.Decode(&root)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
+		if err := lines.Decode(&root); err != nil {
 			return nil, fmt.Errorf("--root: root %d in %s cannot be read: %w", n, name, err)
 		}
 		roots = append(roots, root)
@@ -102,9 +91,15 @@ func readAuditRoots(name string) (roots []openapi.AuditRoot, err error) {
 	return roots, nil
 }
 
-func (t *table) audited(v openapi.AuditVerification, noted int) {
+// audited is the result of a verification with a number of noted roots.
+type audited struct {
+	openapi.AuditVerification
+	noted int
+}
+
+func (v audited) show(t *table) {
 	t.row("roots", fmt.Sprintf("%18d", v.Roots))
-	t.row("noted roots", fmt.Sprintf("%18d", noted))
+	t.row("noted roots", fmt.Sprintf("%18d", v.noted))
 	t.row("blocks", fmt.Sprintf("%18d", v.Blocks))
 	t.row("rows", fmt.Sprintf("%18d", v.Rows))
 	for _, f := range v.Findings {
@@ -114,7 +109,7 @@ func (t *table) audited(v openapi.AuditVerification, noted int) {
 		t.row("fault", fmt.Sprintf("%d more", more))
 	}
 	switch {
-	case v.Whole && noted > 0:
+	case v.Whole && v.noted > 0:
 		t.row("whole", "no row has changed since it was hashed")
 	case v.Whole:
 		t.row("whole", "every row has its hash; with --root this is also proved against changed hashes")
@@ -137,18 +132,13 @@ type statementMatchCmd struct {
 // The size limit of a statement's file: the server's limit, less the overhead of base64.
 const mostStatement = 11 << 20
 
-func (c *statementMatchCmd) check() []string {
-	faults := faultList(c.remote.check())
+func (c *statementMatchCmd) check() (faults faultList) {
 	faults.when((c.Provider == "") == (c.Bank == ""), "--provider, --bank: give one of them")
-	from, err := statementTime(c.From, false)
-	if err != nil {
-		faults = append(faults, "--from: "+err.Error())
-	}
-	to, failed := statementTime(c.To, true)
-	if failed != nil {
-		faults = append(faults, "--to: "+failed.Error())
-	}
-	faults.when(err == nil && failed == nil && from >= to, "--to: it is not after --from")
+	from, early := statementTime(c.From, false)
+	faults.when(early != nil, fmt.Sprint("--from: ", early))
+	to, late := statementTime(c.To, true)
+	faults.when(late != nil, fmt.Sprint("--to: ", late))
+	faults.when(early == nil && late == nil && from >= to, "--to: it is not after --from")
 	return faults
 }
 
@@ -186,22 +176,18 @@ func (c *statementMatchCmd) Run(app *App) error {
 		if err != nil {
 			return err
 		}
-		if err := c.show(app, r, func(t *table) { t.statement(r) }); err != nil {
-			return err
-		}
 		if r.Differences > 0 {
-			return fmt.Errorf("the statement and the ledger differ: %s", count(r.Differences, "difference"))
+			err = fmt.Errorf("the statement and the ledger differ: %s", count(r.Differences, "difference"))
 		}
-		return nil
+		return errors.Join(app.show(c.JSON, statement(r)), err)
 	})
 }
 
-func readStatement(name string) ([]byte, error) {
+func readStatement(name string) (data []byte, err error) {
 	is, err := os.Stat(name)
 	if err == nil && is.Size() > mostStatement {
 		err = fmt.Errorf("it is longer than %d MiB; take a shorter period", mostStatement>>20)
 	}
-	var data []byte
 	if err == nil {
 		data, err = os.ReadFile(name) //nolint:gosec // the caller's own
 	}
@@ -211,24 +197,25 @@ func readStatement(name string) ([]byte, error) {
 	return data, nil
 }
 
-func (t *table) statement(r openapi.StatementReport) {
+type statement openapi.StatementReport
+
+func (r statement) show(t *table) {
 	t.row("lines", r.Lines)
 	t.row("matched", r.Matched)
 	t.row("ignored", r.Ignored)
 	t.row("differences", r.Differences)
 	for _, f := range r.Findings {
-		at := ""
+		text := f.Name
 		if f.Line > 0 {
-			at = fmt.Sprintf(", line %d", f.Line)
+			text += fmt.Sprintf(", line %d", f.Line)
 		}
-		said := ""
 		if f.Ours != nil {
-			said += fmt.Sprintf(", %v here", *f.Ours)
+			text += fmt.Sprintf(", %v here", *f.Ours)
 		}
 		if f.Theirs != nil {
-			said += fmt.Sprintf(", %v there", *f.Theirs)
+			text += fmt.Sprintf(", %v there", *f.Theirs)
 		}
-		t.row(f.Kind, f.Name+at+said+": "+f.Note)
+		t.row(f.Kind, text+": "+f.Note)
 	}
 	if more := r.Differences - len(r.Findings); more > 0 {
 		t.row("", fmt.Sprintf("%d more", more))

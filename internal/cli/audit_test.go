@@ -42,23 +42,25 @@ func TestAuditFails(t *testing.T) {
 	golden(t, "audit-fails.golden", got.stdout)
 }
 
-// TestAuditFaults: what cannot be meant is refused before anything is asked.
-func TestAuditFaults(t *testing.T) {
+// TestProofFaults: what cannot be meant is refused before anything is asked.
+func TestProofFaults(t *testing.T) {
 	f := newFake(t)
 	for args, want := range map[string]string{
-		"--from=yesterday": "--from: give a day such as 2026-11-22",
-		"--root=" + filepath.Join(t.TempDir(), "none"):       "--root: open ",
-		"--root=" + writeFile(t, ""):                         "--root: there is no root in ",
-		"--root=" + writeFile(t, `{"day":"2026-02-15"}`+"{"): "--root: root 2 in ",
-		"--root=" + writeFile(t, `{"roots":31}`):             "--root: root 1 in ",
+		"audit verify --from=yesterday":                                           "--from: give a day such as 2026-11-22",
+		"audit verify --root=" + filepath.Join(t.TempDir(), "none"):               "--root: open ",
+		"audit verify --root=" + writeFile(t, ""):                                 "--root: there is no root in ",
+		"audit verify --root=" + writeFile(t, `{"day":"2026-02-15"}`+"{"):         "--root: root 2 in ",
+		"audit verify --root=" + writeFile(t, `{"roots":31}`):                     "--root: root 1 in ",
+		"statement match --provider x --bank y --from 2026-11-22 --to 2026-11-22": "give one of them",
+		"statement match --from 2026-11-22 --to 2026-11-22":                       "give one of them",
+		"statement match --bank x --from yesterday --to 2026-11-22":               "--from: give a day",
+		"statement match --bank x --from 2026-11-22 --to 2026-11-21":              "it is not after --from",
+		"statement match --bank /nowhere --from 2026-11-22 --to 2026-11-22":       "no such file",
 	} {
-		if got := run(t, f.at(), "audit", "verify", args); got.code == cli.ExitOK ||
-			!strings.Contains(got.stderr, want) {
-			t.Errorf("%s: exit %d, %s", args, got.code, got.stderr)
+		got := run(t, f.at(), strings.Fields(args)...)
+		if got.code == cli.ExitOK || !strings.Contains(got.stderr, want) || len(f.requests) > 0 {
+			t.Errorf("%s: exit %d, %s; asked %q", args, got.code, got.stderr, f.requests)
 		}
-	}
-	if len(f.requests) > 0 {
-		t.Errorf("asked: %q", f.requests)
 	}
 }
 
@@ -94,23 +96,6 @@ func newest(f *fake) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.requests[len(f.requests)-1]
-}
-
-// TestStatementFaults: what cannot be meant is refused before anything is asked.
-func TestStatementFaults(t *testing.T) {
-	f := newFake(t)
-	for args, want := range map[string]string{
-		"--provider x --bank y --from 2026-11-22 --to 2026-11-22": "give one of them",
-		"--from 2026-11-22 --to 2026-11-22":                       "give one of them",
-		"--bank x --from yesterday --to 2026-11-22":               "--from: give a day",
-		"--bank x --from 2026-11-22 --to 2026-11-21":              "it is not after --from",
-		"--bank /nowhere --from 2026-11-22 --to 2026-11-22":       "no such file",
-	} {
-		got := run(t, f.at(), append([]string{"statement", "match"}, strings.Fields(args)...)...)
-		if got.code == cli.ExitOK || !strings.Contains(got.stderr, want) {
-			t.Errorf("%s: exit %d, %s", args, got.code, got.stderr)
-		}
-	}
 }
 
 // TestStatementIsNotTheProvider: --provider of the server, in the environment or the file that both read, is not the

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -14,8 +13,7 @@ import (
 	"redrain/rain"
 )
 
-// Run plays, compares with the ledger, and reports. It fails if the ledger differs from a reported win, or if the
-// server broke the protocol.
+// Run plays, compares with the ledger, and reports. It fails if the ledger differs, or the server broke the protocol.
 func (c *benchCmd) Run(app *App) error {
 	ctx, cancel := interruptible()
 	defer cancel()
@@ -37,19 +35,15 @@ func (c *benchCmd) Run(app *App) error {
 	report.URLs = c.nodes()
 	report.Judge(s.audit(after, report))
 	s.tidy(context.WithoutCancel(after))
-	return s.finish(report.Problems, func() error { return showBench(app, report, c.JSON) })
+	return errors.Join(app.show(c.JSON, benchReport(*report)), failed(report.Problems))
 }
 
-// finish shows a report. Its problems are the command's error.
-func (s *benchRun) finish(problems []string, show func() error) error {
-	if err := show(); err != nil {
-		return err
+// failed returns the problems of a report as an error.
+func failed(problems []string) error {
+	if len(problems) == 0 {
+		return nil
 	}
-	errs := make([]error, len(problems))
-	for i, p := range problems {
-		errs[i] = errors.New(p)
-	}
-	return errors.Join(errs...)
+	return errors.New(strings.Join(problems, "\n"))
 }
 
 // benchRun is one run of bench: the servers, the campaigns and the players that it uses.
@@ -80,9 +74,7 @@ func (c *benchCmd) prepare(app *App) (*benchRun, error) {
 
 // runName is the name of a campaign, of its sponsor, and of minted players.
 func runName() string {
-	random := make([]byte, 4)
-	_, _ = rand.Read(random) // never fails
-	return "bench-" + hex.EncodeToString(random)
+	return "bench-" + strings.ToLower(rand.Text()[:8])
 }
 
 // playAlone gets players and a campaign, starts a rain or waits for one, and lets the players tap.
@@ -102,8 +94,11 @@ func (s *benchRun) playAlone(ctx context.Context) (*bench.Report, error) {
 		return nil, err
 	}
 	o := s.options(s.players)
-	o.Ramp, o.JoinWithin, o.Knock = s.cmd.Ramp, s.cmd.joinWithin(), s.cmd.Capacity > 0
-	o.Arrived = s.screen.arrival(s.cmd.Players)
+	o.Ramp, o.JoinWithin, o.Knock = s.cmd.Ramp, 30*time.Second, s.cmd.Capacity > 0
+	if s.cmd.AdmitPerSecond > 0 {
+		o.JoinWithin += time.Duration(s.cmd.Players/s.cmd.AdmitPerSecond) * time.Second
+	}
+	o.Arrived = func(joined int) { s.screen.arrived(joined, s.cmd.Players) }
 	crowd, err := bench.Gather(ctx, o)
 	if err != nil {
 		return nil, err

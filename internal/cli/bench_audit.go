@@ -29,7 +29,7 @@ func (s *benchRun) audit(ctx context.Context, r *bench.Report) bench.Ledger {
 		}
 		// A missing win may be moving from one list to the other.
 		settling := err == nil && l.Unsettled+l.Missing > 0
-		if (!settling && !retriable(err)) || isLast || !rest(ctx) {
+		if (!settling && !retriable(err)) || isLast || !bench.Pause(ctx, readEvery) {
 			return s.behind(ctx, l)
 		}
 	}
@@ -57,8 +57,8 @@ func (s *benchRun) behind(ctx context.Context, l bench.Ledger) bench.Ledger {
 	return l
 }
 
-// rest pauses before the ledger is read again. It is false if ctx ends first.
-func rest(ctx context.Context) bool { return bench.Pause(ctx, 500*time.Millisecond) }
+// readEvery is the pause before the ledger is read again.
+const readEvery = 500 * time.Millisecond
 
 // retriable reports whether a repeated request may succeed.
 func retriable(err error) bool {
@@ -85,14 +85,13 @@ func (s *benchRun) read(ctx context.Context, a *bench.Audit, told []bench.Win) e
 
 // readPlayers reads with the token of each player with a reported win.
 func (s *benchRun) readPlayers(ctx context.Context, a *bench.Audit, told []bench.Win) error {
-	const atOnce = 16
 	players := map[int]struct{}{}
 	for _, w := range told {
 		players[w.Player] = struct{}{}
 	}
 	var mu sync.Mutex // guards a
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(atOnce)
+	g.SetLimit(16)
 	for player := range players {
 		g.Go(func() error {
 			token, err := s.players.token(ctx, player)

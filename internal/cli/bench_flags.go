@@ -20,18 +20,18 @@ type benchCmd struct {
 	Token    string   `group:"remote" placeholder:"TOKEN" help:"Operator's token: bench creates a campaign and a rain, books their money, and closes the campaign afterwards. With --campaign a viewer's token is enough, to compare with the ledger."`
 	Campaign []string `group:"remote" placeholder:"ID" help:"Play these campaigns, and wait until it rains. Without it and without --token: the campaign of the start page."`
 
-	Players       int           `group:"load" default:"100" help:"Simulated players."`
+	Players       int           `group:"load" default:"100" range:"1.." help:"Simulated players."`
 	JWTAudience   string        `group:"load" name:"jwt-audience" placeholder:"AUD" help:"The aud of these tokens, if the server requires one."`
 	JWTIssuer     string        `group:"load" name:"jwt-issuer" placeholder:"ISS" help:"The iss of these tokens, if the server requires one."`
 	JWTSecret     string        `group:"load" name:"jwt-secret" placeholder:"SECRET" help:"The server's secret, to mint the players' tokens. Without it they are guests, if those are allowed."`
-	Ramp          time.Duration `group:"load" default:"0s" help:"Time over which the players join; 0 for as fast as they can."`
-	Duration      time.Duration `group:"load" default:"10s" help:"Time for which they tap."`
-	TapsPerSecond float64       `group:"load" default:"0" placeholder:"N" help:"Taps per second of all players together, at even distances, whether the server keeps up or not. By default 3 for each player. Above the server's limit of 20 (--tap-rate) the result is too_fast."`
+	Ramp          time.Duration `group:"load" default:"0s" range:"0s.." help:"Time over which the players join; 0 for as fast as they can."`
+	Duration      time.Duration `group:"load" default:"10s" range:"1ms.." help:"Time for which they tap."`
+	TapsPerSecond float64       `group:"load" default:"0" range:"0.." placeholder:"N" help:"Taps per second of all players together, at even distances, whether the server keeps up or not. By default 3 for each player. Above the server's limit of 20 (--tap-rate) the result is too_fast."`
 	ClosedLoop    bool          `group:"load" help:"Instead, each player taps again after the result."`
-	Think         time.Duration `group:"load" default:"0s" help:"Pause of a player after each result, with --closed-loop."`
-	Stay          time.Duration `group:"load" default:"0s" help:"Time after which a player leaves for good, and frees a slot for a waiting one; 0: never."`
-	Wait          time.Duration `group:"load" default:"1m" help:"Longest wait for a rain that bench has not started."`
-	SettleWithin  time.Duration `group:"load" default:"1m" help:"Longest wait for the wins to be in the ledger."`
+	Think         time.Duration `group:"load" default:"0s" range:"0s.." help:"Pause of a player after each result, with --closed-loop."`
+	Stay          time.Duration `group:"load" default:"0s" range:"0s.." help:"Time after which a player leaves for good, and frees a slot for a waiting one; 0: never."`
+	Wait          time.Duration `group:"load" default:"1m" range:"0s.." help:"Longest wait for a rain that bench has not started."`
+	SettleWithin  time.Duration `group:"load" default:"1m" range:"0s.." help:"Longest wait for the wins to be in the ledger."`
 	JSON          bool          `name:"json" help:"Report as one JSON object, described in docs/use/bench.md."`
 
 	benchRainFlags
@@ -40,53 +40,39 @@ type benchCmd struct {
 
 // benchRainFlags are the settings of bench's own campaign and rain.
 type benchRainFlags struct {
-	Packets        int           `group:"benchrain" default:"0" placeholder:"N" help:"Packets. By default 5 % more than the expected taps (for a closed loop 20,000 a second), so that every tap wins, which is the most work."`
-	Budget         rain.Money    `group:"benchrain" default:"0" placeholder:"FEN" help:"Budget in fen. By default 100 for each packet."`
-	WinsPerUser    int           `group:"benchrain" default:"0" placeholder:"N" help:"Packets that one player may win. By default all of them."`
+	Packets        int           `group:"benchrain" default:"0" range:"0.." placeholder:"N" help:"Packets. By default 5 % more than the expected taps (for a closed loop 20,000 a second), so that every tap wins, which is the most work."`
+	Budget         rain.Money    `group:"benchrain" default:"0" range:"0.." placeholder:"FEN" help:"Budget in fen. By default 100 for each packet."`
+	WinsPerUser    int           `group:"benchrain" default:"0" range:"0.." placeholder:"N" help:"Packets that one player may win. By default all of them."`
 	Shards         int           `group:"benchrain" default:"${shards}" help:"Parts of the stock."`
-	DropsPerSecond int           `group:"benchrain" default:"0" placeholder:"N" help:"Drops that appear in a second. By default enough for all taps; 400 for a closed loop."`
-	Fall           time.Duration `group:"benchrain" default:"0s" placeholder:"DURATION" help:"Longest time that a drop is in the air. By default 4s; 20s for a closed loop."`
+	DropsPerSecond int           `group:"benchrain" default:"0" range:"0.." placeholder:"N" help:"Drops that appear in a second. By default enough for all taps; 400 for a closed loop."`
+	Fall           time.Duration `group:"benchrain" default:"0s" range:"0s.." placeholder:"DURATION" help:"Longest time that a drop is in the air. By default 4s; 20s for a closed loop."`
 	Pacing         rain.Pacing   `group:"benchrain" placeholder:"HOW" help:"How the stock is released: none (default), or even over the duration (default with --farm and --bot)."`
 	Odds           *rain.Odds    `group:"benchrain" placeholder:"ODDS" help:"Chance of a player's draw in each beat: a number above 0, or auto. By default 1: no draws; with --bot auto."`
-	Capacity       int           `group:"benchrain" default:"0" placeholder:"N" help:"Players who may be in the room; the others wait. 0: no limit."`
-	AdmitPerSecond int           `group:"benchrain" default:"0" placeholder:"N" help:"Players admitted in a second; 0: all at once."`
+	Capacity       int           `group:"benchrain" default:"0" range:"0.." placeholder:"N" help:"Players who may be in the room; the others wait. 0: no limit."`
+	AdmitPerSecond int           `group:"benchrain" default:"0" range:"0.." placeholder:"N" help:"Players admitted in a second; 0: all at once."`
 }
 
-// benchRainNames are the flags of benchRainFlags that require bench's own rain.
-const benchRainNames = "--packets, --budget, --wins-per-user, --drops-per-second, --fall, --pacing, --odds, " +
-	"--capacity and --admit-per-second"
-
-func (c *benchCmd) check() []string {
-	var faults faultList
-	fault := faults.when
+func (c *benchCmd) check() (faults faultList) {
 	for _, address := range c.nodes() {
-		if _, err := benchNodeOf(address); err != nil {
-			faults = append(faults, c.addressFlag()+": "+err.Error())
+		_, err := benchNodeOf(address)
+		flag := "--server: "
+		if len(c.URL) > 0 {
+			flag = "--url: "
 		}
+		faults.when(err != nil, fmt.Sprint(flag, err))
 	}
-	fault(c.Players < 1, "--players: give at least 1")
-	if err := bench.CheckPlayers(c.Players); err != nil {
-		faults = append(faults, "--players: "+err.Error())
-	}
-	fault(c.Duration <= 0, "--duration: give a duration above zero, for example 10s")
-	fault(c.Ramp < 0, "--ramp: a duration cannot be less than zero")
-	fault(c.Think < 0, "--think: a duration cannot be less than zero")
-	fault(c.Wait < 0, "--wait: a duration cannot be less than zero")
-	fault(c.Stay < 0, "--stay: a duration cannot be less than zero")
-	fault(c.SettleWithin < 0, "--settle-within: a duration cannot be less than zero")
-	fault(c.TapsPerSecond < 0, "--taps-per-second: a rate cannot be less than zero")
-	fault(c.ClosedLoop && c.TapsPerSecond > 0, "--taps-per-second and --closed-loop: give one of them")
-	fault(!c.ClosedLoop && c.Think > 0, "--think: belongs to --closed-loop")
-	fault(c.benchRainFlags.negative(), "--packets, --budget, --wins-per-user, --drops-per-second, --fall, "+
-		"--capacity and --admit-per-second cannot be less than zero")
-	c.checkRivals(fault)
-	if c.ownRain() {
-		fault(c.Duration > longestRain, fmt.Sprintf("--duration: a rain lasts %s at most; "+
-			"for a longer run start rains of your own and name their campaign", longestRain))
-	} else {
-		fault(c.benchRainFlags.given(), benchRainNames+" are for a rain of bench's own: they take --token, and no "+
-			"--campaign")
-	}
+	err := bench.CheckPlayers(c.Players)
+	faults.when(err != nil, fmt.Sprint("--players: ", err))
+	faults.when(c.ClosedLoop && c.TapsPerSecond > 0, "--taps-per-second and --closed-loop: give one of them")
+	faults.when(!c.ClosedLoop && c.Think > 0, "--think: belongs to --closed-loop")
+	c.checkRivals(faults.when)
+	faults.when(c.ownRain() && c.Duration > longestRain, fmt.Sprintf("--duration: a rain lasts %s at most; "+
+		"for a longer run start rains of your own and name their campaign", longestRain))
+	given := c.benchRainFlags
+	given.Shards = 0 // it has a default
+	faults.when(!c.ownRain() && given != benchRainFlags{}, "--packets, --budget, --wins-per-user, "+
+		"--drops-per-second, --fall, --pacing, --odds, --capacity and --admit-per-second are for a rain of bench's "+
+		"own: they take --token, and no --campaign")
 	return faults
 }
 
@@ -96,40 +82,15 @@ const mostWins = 1_000_000
 // longestRain is the limit of duration_ms (rain.RainSpec).
 const longestRain = 10 * time.Minute
 
-// given reports whether any flag is set but Shards, which has a default.
-func (f benchRainFlags) given() bool {
-	f.Shards = 0
-	return f != benchRainFlags{}
-}
-
-func (f *benchRainFlags) negative() bool {
-	return min(f.Packets, f.WinsPerUser, f.DropsPerSecond, f.Capacity, f.AdmitPerSecond) < 0 || f.Budget < 0 ||
-		f.Fall < 0
-}
-
 // ownRain reports whether bench creates its own campaign.
 func (c *benchCmd) ownRain() bool { return c.Token != "" && len(c.Campaign) == 0 }
-
-// joinWithin returns the time limit for the players to join.
-func (c *benchCmd) joinWithin() time.Duration {
-	within := 30 * time.Second
-	if c.AdmitPerSecond > 0 {
-		within += time.Duration(c.Players/c.AdmitPerSecond) * time.Second
-	}
-	return within
-}
-
-// tapsEach is the default rate of a player in an open loop: that of a busy person.
-const tapsEach = 3
 
 // plan returns the plan of the taps.
 func (c *benchCmd) plan() bench.Plan {
 	p := bench.Plan{Duration: c.Duration, Think: c.Think, Stay: c.Stay}
 	if !c.ClosedLoop {
-		p.Rate = c.TapsPerSecond
-		if p.Rate == 0 {
-			p.Rate = tapsEach * float64(c.Players)
-		}
+		const tapsEach = 3 // a second, of a busy person
+		p.Rate = cmp.Or(c.TapsPerSecond, tapsEach*float64(c.Players))
 	}
 	return p
 }
@@ -151,12 +112,8 @@ func (c *benchCmd) spec(name string) rain.Spec {
 		}
 		s.Packets = int(min(max(math.Ceil(rate*c.Duration.Seconds()*someMore), 1), rain.MaxPackets))
 	}
-	if s.Budget == 0 {
-		s.Budget = rain.Money(s.Packets) * 100
-	}
-	if s.WinsPerUser == 0 {
-		s.WinsPerUser = min(s.Packets, mostWins)
-	}
+	s.Budget = cmp.Or(s.Budget, rain.Money(s.Packets)*100)
+	s.WinsPerUser = cmp.Or(s.WinsPerUser, min(s.Packets, mostWins))
 	return s
 }
 
@@ -203,11 +160,4 @@ func (c *benchCmd) nodes() []string {
 		return c.URL
 	}
 	return []string{c.Server}
-}
-
-func (c *benchCmd) addressFlag() string {
-	if len(c.URL) > 0 {
-		return "--url"
-	}
-	return "--server"
 }

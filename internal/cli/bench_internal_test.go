@@ -50,7 +50,8 @@ func reported(t *testing.T, name string, asJSON bool, r *bench.Report, l bench.L
 	t.Helper()
 	var out bytes.Buffer
 	r.Judge(l)
-	testenv.Must(t, showBench(&App{Stdout: &out, Location: time.UTC}, r, asJSON))
+	app := &App{Stdout: &out, Location: time.UTC}
+	testenv.Must(t, app.show(asJSON, benchReport(*r)))
 	file := "testdata/" + name
 	if os.Getenv("UPDATE") != "" {
 		testenv.Must(t, os.WriteFile(file, out.Bytes(), 0o600))
@@ -202,7 +203,8 @@ func TestRivalReport(t *testing.T) {
 				t.Errorf("ok %v: %s", r.OK, diff)
 			}
 			var out bytes.Buffer
-			if err := r.show(&App{Stdout: &out, Location: time.UTC}, false); err != nil ||
+			app := &App{Stdout: &out, Location: time.UTC}
+			if err := app.show(false, r); err != nil ||
 				!strings.Contains(out.String(), fmt.Sprintf("%.1f %% of what was won", 100*r.Share)) {
 				t.Errorf("%v: %s", err, out.String())
 			}
@@ -244,10 +246,9 @@ func TestRivalsSettings(t *testing.T) {
 func TestRestoredSaysWhatItNeeds(t *testing.T) {
 	t.Parallel()
 	for faults, c := range map[int]restoredCmd{
-		0: {MySQL: "u@/db", By: "ann", Reason: "x"},
-		1: {MySQL: "u@/db", DataDir: "d", By: "ann", Reason: "x"},
-		2: {DataDir: "d", Paid: "f", End: true},
-		3: {},
+		0: {MySQL: "u@/db", Reason: "x"},
+		1: {DataDir: "d", Paid: "f", End: true},
+		2: {MySQL: "u@/db", DataDir: "d"},
 	} {
 		if got := c.check(); len(got) != faults {
 			t.Errorf("%+v: %q, want %d faults", c, got, faults)

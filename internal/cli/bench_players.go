@@ -17,6 +17,7 @@ import (
 	"redrain/client"
 	"redrain/internal/auth"
 	"redrain/internal/bench"
+	"redrain/internal/openapi"
 )
 
 // benchPlayers are the names and tokens of simulated players: minted users, or guests.
@@ -27,9 +28,8 @@ type benchPlayers struct {
 	minter  *auth.Players           // nil: guests
 	address func(player int) string // the simulated address of a player; nil: the real one
 	hand    *bench.Hand             // with --farm and --bot
-	shared  *http.Transport         // for requests of all players
-	local   map[int]*http.Transport // by the address that players connect from
-	mu      sync.Mutex              // guards local and all below
+	mu      sync.Mutex              // guards all below
+	pools   map[int]*http.Transport // by the address that players connect from; anySource: not chosen
 	known   []identity              // by player
 	worked  time.Duration           // processor time of creating the guests
 }
@@ -40,14 +40,8 @@ type identity struct{ user, token, address string }
 func newBenchPlayers(name string, count int, server string, address func(int) string,
 	hand *bench.Hand) *benchPlayers {
 	t := &benchPlayers{name: name, count: count, server: server, address: address, hand: hand,
-		shared: newTransport(), local: map[int]*http.Transport{}}
+		pools: map[int]*http.Transport{}}
 	t.forget()
-	return t
-}
-
-func newTransport() *http.Transport {
-	t := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // the standard library's
-	t.MaxIdleConnsPerHost = 64                           // the number of requests at the same time
 	return t
 }
 
@@ -132,10 +126,9 @@ const shortWait = 10 * time.Second
 // makeGuests creates the guests of a side, with the proof of work that the server requires. If the server refuses more
 // guests of an address for long, the existing ones play.
 func (t *benchPlayers) makeGuests(ctx context.Context, say func(format string, args ...any)) error {
-	const atOnce = 8
 	began := time.Now()
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(atOnce)
+	g.SetLimit(8)
 	var full atomic.Bool
 	for i := range t.count {
 		g.Go(func() error {
@@ -164,13 +157,12 @@ func (t *benchPlayers) makeGuests(ctx context.Context, say func(format string, a
 }
 
 // turn requests a player's position in a waiting room.
-func (t *benchPlayers) turn(ctx context.Context, player int, token, campaign string) (bench.Turn, error) {
+func (t *benchPlayers) turn(ctx context.Context, player int, token, campaign string) (a openapi.Admission, err error) {
 	me, err := t.client(player, token)
 	if err != nil {
-		return bench.Turn{}, err
+		return a, err
 	}
-	turn, err := me.Turn(ctx, campaign)
-	return bench.Turn{Admitted: turn.Admitted, Position: turn.Position, Retry: millis(turn.RetryAfterMS)}, err
+	return me.Turn(ctx, campaign)
 }
 
 const forwardedFor = "X-Forwarded-For"
@@ -185,25 +177,33 @@ func (t *benchPlayers) header(player int) http.Header {
 
 // client sends requests from the player's own address, because the server limits guests for each address.
 func (t *benchPlayers) client(player int, token string) (*client.Client, error) {
-	var by http.RoundTripper = forwarded{t.of(player).address, t.shared}
-	if t.address == nil {
-		by = t.transport(player)
+	var by http.RoundTripper
+	if t.address != nil {
+		by = forwarded{t.of(player).address, t.pool(anySource)}
+	} else {
+		by = t.pool(player / bench.PerAddress)
 	}
 	return client.New(client.Options{Server: t.server, Token: token, HTTPClient: &http.Client{Transport: by}})
 }
 
-func (t *benchPlayers) transport(player int) *http.Transport {
+const anySource = -1
+
+// pool returns the connections from an address; bench.PerAddress players share one.
+func (t *benchPlayers) pool(address int) *http.Transport {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	key := player / bench.PerAddress
-	if t.local[key] == nil {
-		t.local[key] = newTransport()
-		t.local[key].DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-			d := net.Dialer{Timeout: 10 * time.Second, LocalAddr: bench.SourceAddress(address, player)}
-			return d.DialContext(ctx, network, address)
+	if t.pools[address] == nil {
+		pool := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // the standard library's
+		pool.MaxIdleConnsPerHost = 64                           // the number of requests at the same time
+		if address != anySource {
+			pool.DialContext = func(ctx context.Context, network, to string) (net.Conn, error) {
+				from := bench.SourceAddress(to, address*bench.PerAddress)
+				return (&net.Dialer{Timeout: 10 * time.Second, LocalAddr: from}).DialContext(ctx, network, to)
+			}
 		}
+		t.pools[address] = pool
 	}
-	return t.local[key]
+	return t.pools[address]
 }
 
 // forwarded sends requests on behalf of an address, like a proxy.
@@ -231,8 +231,7 @@ func (t *benchPlayers) check(ctx context.Context) error {
 func (t *benchPlayers) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, local := range t.local {
-		local.CloseIdleConnections()
+	for _, pool := range t.pools {
+		pool.CloseIdleConnections()
 	}
-	t.shared.CloseIdleConnections()
 }

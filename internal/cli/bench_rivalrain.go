@@ -32,7 +32,7 @@ func (s *benchRun) playRivals(ctx context.Context) error {
 	}
 	s.screen.close()
 	report.sum(s.cmd, people, rivals)
-	return s.finish(report.Problems, func() error { return report.show(s.app, s.cmd.JSON) })
+	return errors.Join(s.app.show(s.cmd.JSON, report), failed(report.Problems))
 }
 
 // playRival plays one rain in a new campaign.
@@ -109,8 +109,7 @@ func (s *rivalSideReport) play(ctx context.Context, crowd *bench.Crowd, side *be
 	s.Joined, s.Taps, s.Won, s.heads = report.Joined, report.Taps, len(claims), heads
 }
 
-// confirmHeld counts the players whose wins are held, and returns these wins to bench's sponsor, so that no operator
-// has to decide.
+// confirmHeld counts the players whose wins are held, and returns these wins to bench's sponsor.
 func (s *benchRun) confirmHeld(ctx context.Context, out *rivalRainReport, people, rivals map[string]bool) error {
 	var claims []string
 	users := map[string]bool{}
@@ -131,7 +130,7 @@ func (s *benchRun) confirmHeld(ctx context.Context, out *rivalRainReport, people
 		users[w.User] = true
 		claims = append(claims, w.Claim)
 	}
-	for some := range slices.Chunk(claims, decidedAtOnce) {
+	for some := range slices.Chunk(claims, atOnce) {
 		if _, err := s.client.DecideHeld(ctx, "confirm", some, "bench"); err != nil {
 			return err
 		}
@@ -149,7 +148,7 @@ func (s *benchRun) settled(ctx context.Context, campaign string) error {
 			return err
 		case stats.Outbox == 0:
 			return nil
-		case time.Now().After(until) || !rest(ctx):
+		case time.Now().After(until) || !bench.Pause(ctx, readEvery):
 			return fmt.Errorf("%s in flight to the ledger after %s", count(int(stats.Outbox), "win"),
 				s.cmd.SettleWithin)
 		}

@@ -14,23 +14,21 @@ import (
 
 // benchRivalFlags let guests play against people.
 type benchRivalFlags struct {
-	Farm        int     `group:"benchrivals" default:"0" placeholder:"N" help:"Number of guests of one address. The server must trust this machine as a proxy: --trusted-proxies with its address, and no --address-exempt."`
+	Farm        int     `group:"benchrivals" default:"0" range:"0.." placeholder:"N" help:"Number of guests of one address. The server must trust this machine as a proxy: --trusted-proxies with its address, and no --address-exempt."`
 	Bot         bool    `group:"benchrivals" help:"A program that taps every drop when it opens, another one in each rain."`
-	Rains       int     `group:"benchrivals" default:"0" placeholder:"N" help:"Rains that they play. By default 1 with --farm, 10 with --bot."`
-	MostShare   float64 `group:"benchrivals" name:"most-farm-share" default:"0.15" placeholder:"PART" help:"Fail if the farm's share of the wins is higher."`
-	MostPerHead float64 `group:"benchrivals" default:"1.2" placeholder:"N" help:"Fail if a program has won more than this multiple of a person's wins."`
-	LeastHeld   int     `group:"benchrivals" default:"0" placeholder:"N" help:"Fail if wins of the program were held in fewer rains; with --risk hold."`
+	Rains       int     `group:"benchrivals" default:"0" range:"0.." placeholder:"N" help:"Rains that they play. By default 1 with --farm, 10 with --bot."`
+	MostShare   float64 `group:"benchrivals" name:"most-farm-share" default:"0.15" range:"0.." placeholder:"PART" help:"Fail if the farm's share of the wins is higher."`
+	MostPerHead float64 `group:"benchrivals" default:"1.2" range:"0.." placeholder:"N" help:"Fail if a program has won more than this multiple of a person's wins."`
+	LeastHeld   int     `group:"benchrivals" default:"0" range:"0.." placeholder:"N" help:"Fail if wins of the program were held in fewer rains; with --risk hold."`
 	Reaction    span    `group:"benchrivals" default:"250ms-600ms" placeholder:"FROM-TO" help:"Least time in which people see a drop and tap it."`
 	Pause       span    `group:"benchrivals" default:"280ms-390ms" placeholder:"FROM-TO" help:"Least pause of people between two taps."`
-	BotTapRate  float64 `group:"benchrivals" default:"18" placeholder:"N" help:"Taps per second of a program, or of one guest of a farm. Above the server's --tap-rate it is disconnected."`
+	BotTapRate  float64 `group:"benchrivals" default:"18" range:"0.01.." placeholder:"N" help:"Taps per second of a program, or of one guest of a farm. Above the server's --tap-rate it is disconnected."`
 }
 
 // rivals reports whether guests of two kinds play against each other.
 func (c *benchCmd) rivals() bool { return c.Farm != 0 || c.Bot }
 
 func (c *benchCmd) checkRivals(fault func(bad bool, text string)) {
-	fault(c.Farm < 0 || c.Rains < 0 || c.MostShare < 0 || c.MostPerHead < 0 || c.LeastHeld < 0 || c.BotTapRate <= 0,
-		"--farm, --rains, --most-farm-share, --most-per-head, --least-held and --bot-tap-rate: too small")
 	if !c.rivals() {
 		fault(c.Rains != 0 || c.LeastHeld != 0, "--rains and --least-held: belong to --farm and --bot")
 		return
@@ -41,15 +39,8 @@ func (c *benchCmd) checkRivals(fault func(bad bool, text string)) {
 	fault(c.JWTSecret != "" || c.ClosedLoop || c.TapsPerSecond > 0 || c.Ramp > 0 || c.Stay > 0,
 		"--farm and --bot: their players are guests who tap as people and programs do; leave out --jwt-secret, "+
 			"--ramp, --stay, --closed-loop and --taps-per-second")
-	if err := bench.CheckPlayers(c.Players + max(c.Farm, 1)); err != nil {
-		fault(true, "--players and --farm: "+err.Error())
-	}
-}
-
-// person returns the hand of a person. By default it plays as well as people can: with a reaction time of a quarter of
-// a second, and three taps a second.
-func (c *benchCmd) person() *bench.Hand {
-	return &bench.Hand{Reaction: c.Reaction.any, Pause: c.Pause.any}
+	err := bench.CheckPlayers(c.Players + max(c.Farm, 1))
+	fault(err != nil, fmt.Sprint("--players and --farm: ", err))
 }
 
 // program returns the fastest hand that a server admits.
@@ -73,9 +64,11 @@ func botsAddress(int) string {
 	return fmt.Sprintf("203.0.113.%d", 8+rand.IntN(247)) //nolint:gosec // not a secret
 }
 
-// sides returns the people and their rivals.
+// sides returns the people and their rivals. By default people play as well as they can: with a reaction time of a
+// quarter of a second, and three taps a second.
 func (c *benchCmd) sides(server string) (people, rivals *benchPlayers) {
-	people = newBenchPlayers("people", c.Players, server, personsAddress, c.person())
+	people = newBenchPlayers("people", c.Players, server, personsAddress,
+		&bench.Hand{Reaction: c.Reaction.any, Pause: c.Pause.any})
 	if c.Bot {
 		return people, newBenchPlayers("bot", 1, server, botsAddress, program(c.BotTapRate))
 	}
@@ -203,45 +196,32 @@ func (r *rivalReport) sum(c *benchCmd, people, rivals *benchPlayers) {
 		// Each win is an independent draw, approximately.
 		r.Chance = thousandths(1 / math.Sqrt(r.People.Each*float64(r.Rivals.Players)))
 	}
-	r.Problems = []string{}
-	problem := func(bad bool, format string, args ...any) {
-		if bad {
-			r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
-		}
-	}
-	problem(r.People.Won == 0, "the people have won nothing")
-	problem(!c.Bot && r.Share > c.MostShare, "the farm has %.1f %% of what was won, and may have %.1f %%",
-		100*r.Share, 100*c.MostShare)
-	problem(c.Bot && r.PerHead > c.MostPerHead, "the program has won %.2f times what a person has, and may win %.2f",
-		r.PerHead, c.MostPerHead)
-	problem(r.Rivals.HeldRains < c.LeastHeld, "wins of the %s were held in %d of %s, and should be in %d", r.Against,
-		r.Rivals.HeldRains, count(len(r.Rains), "rain"), c.LeastHeld)
-	problem(r.People.HeldRains > 0, "wins of people were held in %s", count(r.People.HeldRains, "rain"))
-	r.OK = len(r.Problems) == 0
+	problems := faultList{}
+	problems.when(r.People.Won == 0, "the people have won nothing")
+	problems.when(!c.Bot && r.Share > c.MostShare, fmt.Sprintf(
+		"the farm has %.1f %% of what was won, and may have %.1f %%", 100*r.Share, 100*c.MostShare))
+	problems.when(c.Bot && r.PerHead > c.MostPerHead, fmt.Sprintf(
+		"the program has won %.2f times what a person has, and may win %.2f", r.PerHead, c.MostPerHead))
+	problems.when(r.Rivals.HeldRains < c.LeastHeld, fmt.Sprintf(
+		"wins of the %s were held in %d of %s, and should be in %d", r.Against, r.Rivals.HeldRains,
+		count(len(r.Rains), "rain"), c.LeastHeld))
+	problems.when(r.People.HeldRains > 0, "wins of people were held in "+count(r.People.HeldRains, "rain"))
+	r.Problems, r.OK = problems, len(problems) == 0
 }
 
 func thousandths(f float64) float64 { return math.Round(f*1_000) / 1_000 }
 
-// show writes the report.
-func (r *rivalReport) show(app *App, asJSON bool) error {
-	if asJSON {
-		return printJSON(app, r)
-	}
-	t := newTable(app)
+func (r *rivalReport) show(t *table) {
 	for i, one := range r.Rains {
-		t.row(fmt.Sprintf("rain %d", i+1), fmt.Sprintf("%d packets", one.Packets),
-			"people "+one.People.String(), r.Against+" "+one.Rivals.String())
+		t.row(fmt.Sprintf("rain %d", i+1), fmt.Sprintf("%d packets", one.Packets), "people "+one.People.String(),
+			r.Against+" "+one.Rivals.String())
 	}
-	if err := t.flush(); err != nil {
-		return err
-	}
-	t = newTable(app)
+	_ = t.w.Flush() // new columns; the last Flush returns its error, too
 	t.row("people", r.People.String())
 	t.row(r.Against, r.Rivals.String())
 	t.row("share", fmt.Sprintf("the %s has %.1f %% of what was won", r.Against, 100*r.Share))
 	t.row("per head", fmt.Sprintf("%.2f times what a person has won; chance alone makes ±%.2f of that", r.PerHead,
 		r.Chance))
-	return t.flush()
 }
 
 // String returns a side of a rain as a cell.

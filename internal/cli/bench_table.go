@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,20 +13,30 @@ import (
 	"redrain/internal/bench"
 )
 
-// showBench writes a report.
-func showBench(app *App, b *bench.Report, asJSON bool) error {
-	if asJSON {
-		return printJSON(app, b)
+// benchReport is a report that a table shows.
+type benchReport bench.Report
+
+func (b benchReport) show(t *table) {
+	b.showTaps(t)
+	w, share := b.Waves, ""
+	if w.Expected > 0 {
+		share = fmt.Sprintf(" (%.2f %%)", 100*float64(w.Received)/float64(w.Expected))
 	}
-	t := newTable(app)
-	t.benchTaps(b)
-	t.benchWaves(b.Waves)
-	t.benchConnections(b)
+	t.row("waves", fmt.Sprintf("%d of %d came%s, %d of all after their moment", w.Received, w.Expected, share, w.Late))
+	if w.SpreadMax > 0 {
+		t.row("", fmt.Sprintf("first to last player: half of the waves within %s, all within %s", micros(w.SpreadP50),
+			micros(w.SpreadMax)))
+	}
+	t.row("reconnects", fmt.Sprintf("%d; %d connections broke, %d were closed by the server%s", b.Reconnects, b.Broken,
+		sum(b.Closes), tallied(b.Closes)))
+	t.row("errors", fmt.Sprintf("%d from the server%s, %d messages that break the protocol%s", sum(b.Errors),
+		tallied(b.Errors), sum(b.Faults), tallied(b.Faults)))
+	t.row("bench itself", fmt.Sprintf("%s of processor time, %.1f µs a tap",
+		millis(b.ProcessorMS).Round(10*time.Millisecond), b.ProcessorPerTap))
 	t.benchLedger(b.Ledger)
-	return t.flush()
 }
 
-func (t *table) benchTaps(b *bench.Report) {
+func (b benchReport) showTaps(t *table) {
 	t.row("players", fmt.Sprintf("%d of %d joined, on %s", b.Joined, b.Players, strings.Join(b.URLs, ", ")))
 	if w := b.Waiting; w.Waited > 0 {
 		t.row("waiting room", fmt.Sprintf("%d had to wait, %d of them came in: half after %s, the last after %s",
@@ -45,33 +56,23 @@ func (t *table) benchTaps(b *bench.Report) {
 	}
 	t.row("taps", fmt.Sprintf("%d in %s, %s", b.Taps, millis(b.DurationMS).Round(10*time.Millisecond), mode))
 	t.row("taps/s", fmt.Sprintf("%.0f answered", b.TapsPerSecond))
-	for _, outcome := range oftenFirst(b.Outcomes) {
+	oftenFirst := func(x, y string) int {
+		return cmp.Or(cmp.Compare(b.Outcomes[y], b.Outcomes[x]), cmp.Compare(x, y))
+	}
+	for _, outcome := range slices.SortedFunc(maps.Keys(b.Outcomes), oftenFirst) {
 		n := b.Outcomes[outcome]
 		t.row("  "+outcome, fmt.Sprintf("%d (%.1f %%)", n, 100*float64(n)/float64(b.Answered)))
 	}
-	t.few("  not answered", b.Unanswered)
-	t.few("  lost with their connection", b.Lost)
-	t.few("  not sent, nothing in the air", b.NothingInAir)
-	t.few("  not sent, nobody connected", b.NobodyThere)
+	some(t, "  not answered", b.Unanswered)
+	some(t, "  lost with their connection", b.Lost)
+	some(t, "  not sent, nothing in the air", b.NothingInAir)
+	some(t, "  not sent, nobody connected", b.NobodyThere)
 	if b.Starvations > 0 {
 		t.row("starved", fmt.Sprintf("%.1f %% of the players' time there was nothing left to tap", b.StarvedPercent))
 	}
 	l := b.Latency
 	t.row("tap → result", fmt.Sprintf("p50 %s   p90 %s   p99 %s   p99.9 %s   max %s", micros(l.P50), micros(l.P90),
 		micros(l.P99), micros(l.P999), micros(l.Max)))
-}
-
-func oftenFirst(counts map[string]int64) []string {
-	return slices.SortedFunc(maps.Keys(counts), func(x, y string) int {
-		return cmp.Or(cmp.Compare(counts[y], counts[x]), cmp.Compare(x, y))
-	})
-}
-
-// few writes a row unless the number is zero.
-func (t *table) few(what string, n int64) {
-	if n > 0 {
-		t.row(what, n)
-	}
 }
 
 // micros formats a duration in microseconds with three digits.
@@ -85,27 +86,6 @@ func micros(us int64) string {
 	default:
 		return fmt.Sprintf("%.3gs", d.Seconds())
 	}
-}
-
-func (t *table) benchWaves(w bench.Waves) {
-	share := ""
-	if w.Expected > 0 {
-		share = fmt.Sprintf(" (%.2f %%)", 100*float64(w.Received)/float64(w.Expected))
-	}
-	t.row("waves", fmt.Sprintf("%d of %d came%s, %d of all after their moment", w.Received, w.Expected, share, w.Late))
-	if w.SpreadMax > 0 {
-		t.row("", fmt.Sprintf("first to last player: half of the waves within %s, all within %s", micros(w.SpreadP50),
-			micros(w.SpreadMax)))
-	}
-}
-
-func (t *table) benchConnections(b *bench.Report) {
-	t.row("reconnects", fmt.Sprintf("%d; %d connections broke, %d were closed by the server%s", b.Reconnects, b.Broken,
-		sum(b.Closes), tallied(b.Closes)))
-	t.row("errors", fmt.Sprintf("%d from the server%s, %d messages that break the protocol%s", sum(b.Errors),
-		tallied(b.Errors), sum(b.Faults), tallied(b.Faults)))
-	t.row("bench itself", fmt.Sprintf("%s of processor time, %.1f µs a tap",
-		millis(b.ProcessorMS).Round(10*time.Millisecond), b.ProcessorPerTap))
 }
 
 // tallied formats counts, such as " (4000: 3, 4008: 1)"; "" for none.
@@ -148,18 +128,14 @@ func sum(counts map[string]int64) (total int64) {
 	return total
 }
 
-// benchScreen shows the progress of a run on standard error: on a terminal in one line that is redrawn, elsewhere in a
-// line each second.
+// benchScreen shows the progress of a run on standard error: in one line of a terminal, elsewhere in many.
 type benchScreen struct {
 	app  *App
 	live bool
 
-	writing sync.Mutex // of standard error
-
-	mu      sync.Mutex
-	joined  int
-	told    time.Time // time of the last line about joined players
-	follows bool      // the line shows the game now
+	mu      sync.Mutex // also of standard error
+	told    time.Time  // time of the last line about joined players
+	follows bool       // the line shows the game now
 }
 
 func newBenchScreen(app *App) *benchScreen {
@@ -167,40 +143,38 @@ func newBenchScreen(app *App) *benchScreen {
 }
 
 func (b *benchScreen) say(format string, args ...any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.write(format, args...)
+}
+
+// write is say for a caller with the lock.
+func (b *benchScreen) write(format string, args ...any) {
 	text := printable(fmt.Sprintf(format, args...))
 	if b.live {
 		text = "\r" + wrapOff + text + clearLine + wrapOn
 	} else {
 		text += "\n"
 	}
-	b.writing.Lock()
-	defer b.writing.Unlock()
 	fmt.Fprint(b.app.Stderr, text) //nolint:errcheck // there is no other output
 }
 
 // close clears the line for the output that follows.
 func (b *benchScreen) close() {
 	if b.live {
-		b.writing.Lock()
-		defer b.writing.Unlock()
+		b.mu.Lock()
+		defer b.mu.Unlock()
 		fmt.Fprint(b.app.Stderr, "\r"+clearLine) //nolint:errcheck // as above
 	}
 }
 
-// arrival returns a function to call when a player has joined. It shows the number of joined players from time to time,
-// until follow is called.
-func (b *benchScreen) arrival(players int) func() {
-	return func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.joined++
-		if b.follows {
-			return
-		}
-		if now := time.Now(); b.joined == players || now.Sub(b.told) >= b.app.WatchEvery {
-			b.told = now
-			b.say("%d of %d players have joined", b.joined, players)
-		}
+// arrived shows the number of joined players from time to time, until follow is called.
+func (b *benchScreen) arrived(joined, players int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if now := time.Now(); !b.follows && (joined == players || now.Sub(b.told) >= b.app.WatchEvery) {
+		b.told = now
+		b.write("%d of %d players have joined", joined, players)
 	}
 }
 
@@ -209,27 +183,20 @@ func (b *benchScreen) follow(crowd *bench.Crowd, duration time.Duration) (done f
 	b.mu.Lock()
 	b.follows = true
 	b.mu.Unlock()
-	stop := make(chan struct{})
+	ctx, stop := context.WithCancel(context.Background())
 	var work sync.WaitGroup
 	work.Go(func() {
-		tick := time.NewTicker(b.app.WatchEvery)
-		defer tick.Stop()
 		began, before, last := time.Now(), int64(0), time.Now()
-		for {
-			select {
-			case <-stop:
-				return
-			case now := <-tick.C:
-				g := crowd.Progress()
-				rate := float64(g.Answered-before) / now.Sub(last).Seconds()
-				before, last = g.Answered, now
-				b.say("%3.0fs of %s  %d players  %8.0f taps/s  %d won  %d waiting%s",
-					now.Sub(began).Seconds(), duration, g.Connected, rate, g.Won, g.Pending, mishaps(g))
-			}
+		for bench.Pause(ctx, b.app.WatchEvery) {
+			g, now := crowd.Progress(), time.Now()
+			rate := float64(g.Answered-before) / now.Sub(last).Seconds()
+			before, last = g.Answered, now
+			b.say("%3.0fs of %s  %d players  %8.0f taps/s  %d won  %d waiting%s",
+				now.Sub(began).Seconds(), duration, g.Connected, rate, g.Won, g.Pending, mishaps(g))
 		}
 	})
 	return func() {
-		close(stop)
+		stop()
 		work.Wait()
 	}
 }

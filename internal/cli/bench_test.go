@@ -130,10 +130,12 @@ func (c *casino) bench(t *testing.T, env map[string]string, args ...string) (out
 	return got, b
 }
 
-func TestBenchFindsEveryWin(t *testing.T) {
-	for name, env := range map[string]map[string]string{"as a viewer": {"REDRAIN_TOKEN": operatorToken,
-		"REDRAIN_CAMPAIGN": "c1"}, "as the players": {}} {
-		t.Run(name, func(t *testing.T) {
+// TestBenchReadsTheLedger finds every win in it, and fails if one is missing.
+func TestBenchReadsTheLedger(t *testing.T) {
+	const says = "1 win was told and is not in the ledger"
+	for who, env := range map[string]map[string]string{"a viewer": {"REDRAIN_TOKEN": operatorToken,
+		"REDRAIN_CAMPAIGN": "c1"}, "the players": {}} {
+		t.Run("of "+who, func(t *testing.T) {
 			c := newCasino(t)
 			got, b := c.bench(t, env)
 			if got.code != cli.ExitOK || !b.OK || b.Joined != 5 || b.Answered != b.Taps ||
@@ -144,18 +146,9 @@ func TestBenchFindsEveryWin(t *testing.T) {
 				int(b.Outcomes["won"]) != n {
 				t.Errorf("%d wins; %s", n, got.stdout)
 			}
-		})
-	}
-}
-
-func TestBenchFailsWhereTheLedgerDiffers(t *testing.T) {
-	const says = "1 win was told and is not in the ledger"
-	for who, env := range map[string]map[string]string{"operator": {"REDRAIN_TOKEN": operatorToken,
-		"REDRAIN_CAMPAIGN": "c1"}, "players": {}} {
-		t.Run("to the "+who, func(t *testing.T) {
-			c := newCasino(t)
+			c = newCasino(t)
 			c.ledger = func(wins []client.Claim) []client.Claim { return wins[1:] }
-			got, b := c.bench(t, env)
+			got, b = c.bench(t, env)
 			if got.code != cli.ExitFailure || b.OK || len(b.Problems) != 1 || !strings.Contains(b.Problems[0], says) ||
 				!strings.Contains(got.stderr, `{"code":"failed","detail":"`+says) {
 				t.Errorf("exit %d: %s %s", got.code, got.stdout, got.stderr)
@@ -249,12 +242,11 @@ func TestBenchRefusesNonsense(t *testing.T) {
 			"ws://host:port/ws",
 		"--url http://h:1 --url ftp://h": "--url: \"ftp://h\" is not like http://host:port or " +
 			"ws://host:port/ws",
-		"--players 0":                       "--players: give at least 1",
+		"--players 0":                       `--players "0": give 1 or more`,
 		"--players 1000000000":              "--players: 1000000000 players need as many open files",
-		"--duration 0s":                     "--duration: give a duration above zero, for example 10s",
+		"--duration 0s":                     `--duration "0s": give 1ms or more`,
 		"--closed-loop --taps-per-second 5": "--taps-per-second and --closed-loop: give one of them",
 		"--think 1s":                        "--think: belongs to --closed-loop",
-		"--taps-per-second=-1":              "--taps-per-second: a rate cannot be less than zero",
 		"--packets 5": "--packets, --budget, --wins-per-user, --drops-per-second, --fall, --pacing, --odds, " +
 			"--capacity and --admit-per-second are for a rain of bench's own",
 		"--token t --campaign c --fall 3s": "--packets, --budget, --wins-per-user, --drops-per-second, --fall, " +
@@ -264,16 +256,11 @@ func TestBenchRefusesNonsense(t *testing.T) {
 			"--campaign",
 		"--farm 5 --bot --token t":         "--farm and --bot: give one of them",
 		"--bot --token t --jwt-secret s":   "--farm and --bot: their players are guests who tap as people",
-		"--bot --token t --bot-tap-rate 0": "--farm, --rains, --most-farm-share, --most-per-head, --least-held",
+		"--bot --token t --bot-tap-rate 0": `--bot-tap-rate "0": give 0.01 or more`,
 		"--rains 3":                        "--rains and --least-held: belong to --farm and --bot",
-		"--token t --capacity=-1":          "--packets, --budget, --wins-per-user, --drops-per-second, --fall",
-		"--stay=-1s":                       "--stay: a duration cannot be less than zero",
+		"--token t --capacity=-1":          `--capacity "-1": give 0 or more`,
 		"--token t --duration 11m":         "--duration: a rain lasts 10m0s at most",
-		"--token t --packets=-1": "--packets, --budget, --wins-per-user, --drops-per-second, --fall, --capacity " +
-			"and --admit-per-second cannot be less than zero",
-		"--ramp=-1s --wait=-1s --settle-within=-1s": "--ramp: a duration cannot be less than zero\nredrain: " +
-			"--wait: a duration cannot be less than zero\nredrain: --settle-within: a duration cannot be less " +
-			"than zero",
+		"--ramp=-1s --wait=-1s":            "--ramp \"-1s\": give 0s or more\nredrain: --wait \"-1s\": give 0s or more",
 	} {
 		got := run(t, nil, append([]string{"bench"}, strings.Fields(args)...)...)
 		if got.code != cli.ExitUsage || !strings.HasPrefix(got.stderr, "redrain: "+want) || got.stdout != "" {

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -9,91 +11,111 @@ import (
 
 	"redrain/client"
 	"redrain/internal/openapi"
+	"redrain/internal/wire"
 	"redrain/rain"
 )
 
 type campaignCreateCmd struct {
-	Name    string `help:"Name that players see. Required."`
-	Sponsor string `help:"Id of the sponsor who pays. Required."`
+	Name    string `need:"" help:"Name that players see. Required."`
+	Sponsor string `need:"" help:"Id of the sponsor who pays. Required."`
 	splitFlags
 	WinsPerUser    int           `default:"${wins_per_user}" help:"Packets that one player may win, over all rains."`
 	TapsPerUser    int           `default:"0" help:"Taps that one player may make, over all rains; 0 for no limit."`
 	Shards         int           `default:"${shards}" help:"Parts of the stock, each in its own slot of a Redis Cluster."`
 	Capacity       int           `default:"0" help:"Players in the room at once, over all nodes; the others wait. 0 for no limit."`
 	AdmitPerSecond int           `default:"0" help:"Players admitted in a second; 0 for all at once."`
-	Players        string        `placeholder:"LIST" help:"Only the players on this list may take part, see redrain list."`
+	Players        invited       `placeholder:"LIST" help:"Only the players on this list may take part, see redrain list."`
 	GuestsShare    rain.Share    `placeholder:"SHARE" help:"Part of the packets that only guests may win, such as 0.1; the others are for players with a token. By default all win from one stock."`
 	ExpiresIn      time.Duration `default:"${expires_in}" help:"Time after which the rest returns to the sponsor."`
-	IdempotencyKey string        `placeholder:"KEY" help:"Any text. If you repeat the command with the same key, you get the first result."`
+	IdempotencyKey string        `own:"" placeholder:"KEY" help:"Any text. If you repeat the command with the same key, you get the first result."`
 	remote
 }
 
-func (c *campaignCreateCmd) check() []string {
-	faults := faultList(c.remote.check())
-	faults.when(c.Name == "", "--name: required")
-	faults.when(c.Sponsor == "", "--sponsor: required")
-	return append(faults, c.splitFlags.check()...)
-}
+// invited is the name of a list; in the API it is an object.
+type invited string
+
+// MarshalJSON returns the object.
+func (i invited) MarshalJSON() ([]byte, error) { return json.Marshal(rain.Players{List: string(i)}) }
 
 // Run creates the campaign. Only missing values are checked here; the server checks the rest.
 func (c *campaignCreateCmd) Run(app *App) error {
-	spec := rain.Spec{
-		Name: c.Name, Sponsor: c.Sponsor, Budget: c.Budget, Packets: c.Packets, Split: c.Split, Min: c.Min, Max: c.Max,
-		Amounts: c.Amounts, WinsPerUser: c.WinsPerUser, TapsPerUser: c.TapsPerUser, Shards: c.Shards,
-		Capacity: c.Capacity, AdmitPerSecond: c.AdmitPerSecond, GuestsShare: c.GuestsShare,
-		ExpiresInMS: c.ExpiresIn.Milliseconds(),
-	}
-	if c.Players != "" {
-		spec.Players = &rain.Players{List: c.Players}
-	}
-	return ask(&c.remote, app, (*table).campaign, func(ctx context.Context, api *client.Client) (client.Campaign,
-		error) {
-		return api.CreateCampaign(ctx, spec, c.IdempotencyKey)
+	return ask(&c.remote, app, func(ctx context.Context, api *client.Client) (campaign, error) {
+		made, err := api.CreateCampaign(ctx, bodyAs[rain.Spec](app), c.IdempotencyKey)
+		return campaign(made), err
 	})
 }
 
-type campaignListCmd struct{ remote }
-
-// Run lists every campaign.
-func (c *campaignListCmd) Run(app *App) error {
-	return list(&c.remote, app, (*table).campaigns, nil, "campaigns")
+// splitFlags say how a budget is cut.
+type splitFlags struct {
+	Budget  rain.Money     `need:"" placeholder:"FEN" help:"What is handed out, in minor units (1/100 yuan). Required."`
+	Packets int            `need:"" placeholder:"N" help:"Into how many packets. Required."`
+	Split   rain.SplitKind `default:"${split}" help:"How the budget is cut: one of ${splits}."`
+	Min     rain.Money     `default:"${min}" help:"Smallest packet, in minor units."`
+	Max     *rain.Money    `placeholder:"FEN" help:"Largest packet, in minor units."`
+	Amounts []rain.Money   `placeholder:"FEN" help:"The packets of the split list, in minor units."`
 }
 
-// oneCampaign are the flags and the argument of the commands about one campaign.
-type oneCampaign struct {
-	Campaign string `arg:"" help:"The campaign's id."`
+type campaignPreviewCmd struct {
+	splitFlags
 	remote
 }
 
-type campaignShowCmd struct{ oneCampaign }
-
-// Run shows the campaign.
-func (c *campaignShowCmd) Run(app *App) error {
-	return get(&c.remote, app, (*table).campaign, "campaigns", c.Campaign)
+// Run shows the result of one cut.
+func (c *campaignPreviewCmd) Run(app *App) error {
+	return ask(&c.remote, app, func(ctx context.Context, api *client.Client) (summary, error) {
+		cut, err := api.PreviewSplit(ctx, bodyAs[rain.SplitSpec](app))
+		return summary(cut), err
+	})
 }
 
-// campaignOrderCmd implements pause, resume and close.
-type campaignOrderCmd struct{ oneCampaign }
+// summary is the result of a cut.
+type summary rain.SplitSummary
 
-// Run pauses, resumes or closes the campaign.
-func (c *campaignOrderCmd) Run(app *App) error {
-	return post(&c.remote, app, (*table).campaign, nil, "campaigns", c.Campaign, app.verb)
-}
-
-func (t *table) campaigns(all []client.Campaign) {
-	t.row("ID", "STATE", "BUDGET", "PACKETS", "RAINS", "CREATED", "SPONSOR", "NAME")
-	for _, one := range all {
-		t.row(one.ID, one.State, one.Budget, one.Packets, len(one.Rains), t.at(one.CreatedAt), one.Sponsor, one.Name)
+func (s summary) show(t *table) {
+	const longestBar = 50 // characters
+	t.row("packets", s.Packets)
+	t.row("mean", yuan(s.Mean))
+	t.row("deviation", yuan(s.Deviation))
+	t.row("smallest", s.Smallest)
+	t.row("median", s.Median)
+	t.row("largest", s.Largest)
+	t.row()
+	t.row("FROM", "TO", "PACKETS")
+	fullest := 1
+	for _, bin := range s.Histogram {
+		fullest = max(fullest, bin.Packets)
+	}
+	for _, bin := range s.Histogram {
+		length := max(bin.Packets*longestBar/fullest, min(bin.Packets, 1)) // a mark if there is any packet
+		t.row(bin.From, bin.To, bin.Packets, strings.Repeat("#", length))
 	}
 }
 
-// campaign shows one campaign and its rains.
-func (t *table) campaign(c client.Campaign) {
-	size := fmt.Sprintf("%s, each %s", c.Split, c.Min)
+// yuan formats a statistic in yuan with all decimals that the server gives; no such amount is ever paid.
+func yuan(minor float64) string { return fmt.Sprintf("%.4f", minor/100) }
+
+// campaignArg is the argument of the commands about one campaign.
+type campaignArg struct {
+	Campaign string `arg:"" help:"The campaign's id."`
+}
+
+type oneCampaign struct {
+	campaignArg
+	remote
+}
+
+// campaign is one campaign with its rains.
+type campaign client.Campaign
+
+func (c campaign) columns(t *table) (string, []any) {
+	return "ID,STATE,BUDGET,PACKETS,RAINS,CREATED,SPONSOR,NAME",
+		[]any{c.ID, c.State, c.Budget, c.Packets, len(c.Rains), t.at(c.CreatedAt), c.Sponsor, c.Name}
+}
+
+func (c campaign) show(t *table) {
+	size := fmt.Sprintf("%s, each %s or more", c.Split, c.Min)
 	if c.Max != nil {
-		size += " to " + c.Max.String()
-	} else {
-		size += " or more"
+		size = fmt.Sprintf("%s, each %s to %s", c.Split, c.Min, *c.Max)
 	}
 	taps := "no limit"
 	if c.TapsPerUser > 0 {
@@ -108,12 +130,8 @@ func (t *table) campaign(c client.Campaign) {
 	t.row("wins per user", c.WinsPerUser)
 	t.row("taps per user", taps)
 	t.row("shards", c.Shards)
-	if c.Capacity > 0 {
-		t.row("capacity", c.Capacity)
-	}
-	if c.AdmitPerSecond > 0 {
-		t.row("admit per second", c.AdmitPerSecond)
-	}
+	some(t, "capacity", c.Capacity)
+	some(t, "admit per second", c.AdmitPerSecond)
 	if list := c.Invited(); list != "" {
 		t.row("players", "on the list "+list)
 	}
@@ -130,17 +148,87 @@ func (t *table) campaign(c client.Campaign) {
 	}
 }
 
+type rainStartCmd struct {
+	StartsIn       *time.Duration `placeholder:"${starts_in}" help:"Countdown."`
+	StartsAt       time.Time      `placeholder:"TIME" help:"Start at a time instead, such as 2026-02-17T20:00:00+08:00, or Unix milliseconds."`
+	Duration       time.Duration  `default:"${duration}" help:"How long drops appear."`
+	DropsPerSecond int            `default:"${drops_per_second}" help:"Drops that appear in a second."`
+	Fall           time.Duration  `default:"${fall}" help:"Longest time that a drop is in the air."`
+	DecoyPercent   int            `default:"${decoy_percent}" help:"Share of drops that pay nothing."`
+	Pacing         rain.Pacing    `default:"${pacing}" help:"How the stock is released: none, or even over the duration."`
+	Odds           rain.Odds      `default:"${odds}" help:"Chance of a player's one draw in each beat: a number above 0, or auto, which sets it so that the stock ends with the rain. 1: no draws, every packet drop can win."`
+	BeatMS         int64          `name:"beat-ms" default:"${beat_ms}" help:"Length of a beat in milliseconds, with --odds below 1."`
+	IdempotencyKey string         `own:"" placeholder:"KEY" help:"Any text. If you repeat the command with the same key, you get the first result."`
+	oneCampaign
+}
+
+func (c *rainStartCmd) check() (faults faultList) {
+	faults.when(c.StartsIn != nil && !c.StartsAt.IsZero(), "--starts-in and --starts-at: give one of them")
+	return faults
+}
+
+// Run schedules the rain.
+func (c *rainStartCmd) Run(app *App) error {
+	return ask(&c.remote, app, func(ctx context.Context, api *client.Client) (aRain, error) {
+		started, err := api.StartRain(ctx, c.Campaign, bodyAs[rain.RainSpec](app), c.IdempotencyKey)
+		return aRain(started), err
+	})
+}
+
+type rainStopCmd struct {
+	oneCampaign
+	Rain string `arg:"" optional:"" help:"The rain's id. Left out: the newest rain."`
+}
+
+// Run stops the rain.
+func (c *rainStopCmd) Run(app *App) error {
+	return ask(&c.remote, app, func(ctx context.Context, api *client.Client) (aRain, error) {
+		id := c.Rain
+		if id == "" {
+			campaign, err := api.Campaign(ctx, c.Campaign)
+			if err != nil {
+				return aRain{}, err
+			}
+			if len(campaign.Rains) == 0 {
+				return aRain{}, errors.New("the campaign has no rain")
+			}
+			id = campaign.Rains[len(campaign.Rains)-1].ID
+		}
+		return client.Post[aRain](ctx, api, nil, "campaigns", c.Campaign, "rains", id, "stop")
+	})
+}
+
+// aRain is one rain.
+type aRain wire.Rain
+
+func (r aRain) show(t *table) {
+	t.row("rain", r.ID)
+	t.row("campaign", r.Campaign)
+	t.row("phase", r.Phase)
+	t.row("starts", t.at(r.StartsAt))
+	t.row("ends", t.at(r.EndsAt))
+	t.row("drops", fmt.Sprintf("%d a second for %s, falling up to %s, %d %% decoys",
+		r.DropsPerSecond, millis(r.DurationMS), millis(r.FallMS), r.DecoyPercent))
+	t.row("pacing", r.Pacing)
+	if r.Odds != rain.OddsCertain {
+		t.row("odds", fmt.Sprintf("%s, in beats of %s", r.Odds, millis(r.BeatMS)))
+	}
+	t.row("commitment", r.Commitment)
+}
+
 type rebuildCmd struct{ oneCampaign }
 
 // Run restores the campaign's state in Redis. It fails if no shard is lost.
 func (c *rebuildCmd) Run(app *App) error {
-	return ask(&c.remote, app, (*table).rebuilt, func(ctx context.Context, api *client.Client) (openapi.Rebuilt,
-		error) {
-		return api.Rebuild(ctx, c.Campaign)
+	return ask(&c.remote, app, func(ctx context.Context, api *client.Client) (rebuilt, error) {
+		done, err := api.Rebuild(ctx, c.Campaign)
+		return rebuilt(done), err
 	})
 }
 
-func (t *table) rebuilt(r openapi.Rebuilt) {
+type rebuilt openapi.Rebuilt
+
+func (r rebuilt) show(t *table) {
 	shards := strings.Trim(strings.ReplaceAll(fmt.Sprint(r.Shards), " ", ", "), "[]")
 	t.row("campaign", r.Campaign)
 	t.row("restored", "shard "+shards)
@@ -148,9 +236,6 @@ func (t *table) rebuilt(r openapi.Rebuilt) {
 	t.row("wins", strconv.Itoa(r.Wins))
 }
 
-type sealRotateCmd struct{ remote }
+type sealKey openapi.SealKey
 
-// Run creates a new key for the seals.
-func (c *sealRotateCmd) Run(app *App) error {
-	return post(&c.remote, app, func(t *table, key openapi.SealKey) { t.row("key", key.Key) }, nil, "seal", "rotate")
-}
+func (k sealKey) show(t *table) { t.row("key", k.Key) }

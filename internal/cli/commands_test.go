@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -29,11 +30,12 @@ func bodyOf[T any](defaults T, fields string) string {
 }
 
 func TestCommands(t *testing.T) {
-	tests := map[string]struct {
+	type command struct {
 		args    string
 		golden  string // of standard output
 		request string // what it changes, "" for nothing
-	}{
+	}
+	tests := map[string]command{
 		"create": {
 			args: "campaign create --name Gala --sponsor acme --budget 1000000 --packets 5000 --max 500 " +
 				"--wins-per-user 2 --shards 3",
@@ -107,7 +109,7 @@ func TestCommands(t *testing.T) {
 		"dismiss": {args: "payout dismiss c1-4 --reason=forged", golden: "payout-dismissed.golden",
 			request: `POST /api/v1/payouts/c1-4/dismiss {"reason":"forged"}`},
 		"dismiss one": {args: "payout dismiss c1-4 --reason=forged --letter 12", golden: "payout-dismissed.golden",
-			request: `POST /api/v1/payouts/c1-4/dismiss {"reason":"forged","letter":"12"}`},
+			request: `POST /api/v1/payouts/c1-4/dismiss {"letter":"12","reason":"forged"}`},
 		"withdrawal": {args: "withdrawal show w1", golden: "withdrawal-shown.golden"},
 		"hold": {args: "withdrawal hold w1 --reason odd", golden: "withdrawal-held.golden",
 			request: `POST /api/v1/withdrawals/w1/hold {"reason":"odd"}`},
@@ -130,6 +132,24 @@ func TestCommands(t *testing.T) {
 			args: "payout retry --all --campaign c1", golden: "payouts-retried.golden",
 			request: `POST /api/v1/payouts/retry {"campaign":"c1"}`,
 		},
+	}
+	csv := writeFile(t, "player\nu1\n\"u,2\"\n")
+	for _, tc := range []struct{ args, golden, request string }{
+		{"create vip", "list.golden", `POST /api/v1/lists {"list":"vip","of":"players","purpose":"invite"}`},
+		{"create 员工 --of addresses --purpose deny", "list.golden",
+			`POST /api/v1/lists {"list":"员工","of":"addresses","purpose":"deny"}`},
+		{"show vip", "list.golden", ""},
+		{"show", "lists.golden", ""},
+		{"members vip", "list-members.golden", ""},
+		{"members vip --member u7", "list-nobody.golden", ""},
+		{"import vip " + csv, "list.golden", "POST /api/v1/lists/vip/members player\nu1\n\"u,2\"text/csv"},
+		{"import vip --replace " + csv, "list.golden", "PUT /api/v1/lists/vip/members player\nu1\n\"u,2\"text/csv"},
+		{"add vip u1 红包 u,2", "list.golden", `POST /api/v1/lists/vip/members {"members":["u1","红包","u,2"]}`},
+		{"remove vip u1", "list.golden", `POST /api/v1/lists/vip/remove {"members":["u1"]}`},
+		{"delete vip", "list-deleted.golden", "DELETE /api/v1/lists/vip "},
+		{"delete 员工", "list-deleted-words.golden", "DELETE /api/v1/lists/员工 "},
+	} {
+		tests["list "+tc.args] = command{"list " + tc.args, tc.golden, tc.request}
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -174,6 +194,13 @@ func TestJSON(t *testing.T) {
 	if len(all) != 2 || all[1].ID != "c2" {
 		t.Errorf("list: %+v", all)
 	}
+	var members []openapi.ListMember
+	decode("list members vip", &members)
+	if len(members) != 2 || members[1].Member != "u\x1b2" {
+		t.Errorf("members: %+v", members)
+	}
+	decode("list members vip --member u7", &members)
+	testenv.Equal(t, len(members), 0, "members of that name")
 	var books client.Reconciliation
 	decode("reconcile c1", &books)
 	testenv.Equal(t, cmp.Diff(f.books, books), "", "reconcile")
@@ -206,8 +233,10 @@ func TestFailures(t *testing.T) {
 		"no server": {with("REDRAIN_SERVER", "http://127.0.0.1:1"), "campaign list",
 			"no answer from http://127.0.0.1:1: dial tcp 127.0.0.1:1: connect: connection refused"},
 		"watch nothing": {f.at(), "watch c9", "there is no such campaign (unknown_campaign)"},
-		"unknown rain":  {f.at(), "verify c1 --rain r9", "the campaign has no such rain"},
-		"secret seed":   {f.at(), "verify c1 --rain r2", "rain r2 has not ended: its seed is still secret"},
+		"no file": {f.at(), "list import vip /no/such.csv",
+			"the list's file: open /no/such.csv: no such file or directory"},
+		"unknown rain": {f.at(), "verify c1 --rain r9", "the campaign has no such rain"},
+		"secret seed":  {f.at(), "verify c1 --rain r2", "rain r2 has not ended: its seed is still secret"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -281,6 +310,19 @@ func TestStopWithoutARain(t *testing.T) {
 	f := newFake(t)
 	f.campaign.Rains = nil
 	run(t, f.at(), "rain", "stop", "c1").exits(t, cli.ExitFailure, "redrain: the campaign has no rain\n")
+}
+
+// What is more than a request may carry goes in several.
+func TestManyMembersAreAddedInSteps(t *testing.T) {
+	f := newFake(t)
+	args := []string{"list", "add", "vip"}
+	for i := range 1001 {
+		args = append(args, fmt.Sprint("u", i))
+	}
+	if got := run(t, f.at(), args...); got.code != cli.ExitOK || len(f.requests) != 2 ||
+		!strings.HasSuffix(f.requests[0], `"u999"]}`) || !strings.HasSuffix(f.requests[1], `{"members":["u1000"]}`) {
+		t.Errorf("exit %d, %d requests: %s", got.code, len(f.requests), got.stderr)
+	}
 }
 
 // The server's list of faulty fields becomes a line each.

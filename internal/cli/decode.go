@@ -1,10 +1,14 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"log/slog"
 	"math"
+	"os"
 	"reflect"
 	"slices"
 	"strconv"
@@ -12,27 +16,33 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+	"go.yaml.in/yaml/v3"
 
 	"redrain/server/config"
 )
 
-// decoder parses the text of a setting. If it cannot parse a text, it records the fault and uses the default. So
-// parsing goes on, and no second fault follows from the first.
-type decoder struct {
-	from   map[string]string // source of a flag's value; none for the command line
+// settings finds and parses the texts of all settings: on the command line, in the environment, then in the file. If it
+// cannot parse a text, it records the fault and uses the default. So parsing goes on, and no second fault follows from
+// the first.
+type settings struct {
+	env    func(string) (string, bool)
+	opened bool
+	file   map[string]fileSetting // by key
+	from   map[string]string      // source of a flag's value; none for the command line
 	faults []string
 }
 
-// Apply registers the decoder for all kinds of values in the grammar.
-func (d *decoder) Apply(k *kong.Kong) error {
+// Apply registers the sources, and the parser for all kinds of values in the grammar.
+func (s *settings) Apply(k *kong.Kong) error {
 	options := []kong.Option{
-		kong.TypeMapper(reflect.TypeFor[time.Duration](), d),
-		kong.TypeMapper(reflect.TypeFor[time.Time](), d),
-		kong.TypeMapper(reflect.TypeFor[slog.Level](), d),
+		kong.Resolvers(s), kong.WithBeforeResolve(s.open),
+		kong.TypeMapper(reflect.TypeFor[time.Duration](), s),
+		kong.TypeMapper(reflect.TypeFor[time.Time](), s),
+		kong.TypeMapper(reflect.TypeFor[slog.Level](), s),
 	}
 	for _, kind := range []reflect.Kind{reflect.String, reflect.Int, reflect.Int64, reflect.Float64, reflect.Bool,
 		reflect.Slice} {
-		options = append(options, kong.KindMapper(kind, d))
+		options = append(options, kong.KindMapper(kind, s))
 	}
 	for _, o := range options {
 		if err := o.Apply(k); err != nil {
@@ -43,144 +53,122 @@ func (d *decoder) Apply(k *kong.Kong) error {
 }
 
 // Decode reads the next value into target.
-func (d *decoder) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
+func (s *settings) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
 	next := ctx.Scan.Peek()
 	if target.Kind() == reflect.Bool && next.Type != kong.FlagValueToken {
 		target.SetBool(true) // --demo
 		return nil
 	}
 	if !next.IsValue() && !negative(next) {
-		return d.refuse(ctx.Value, target, "needs a value")
+		return s.refuse(ctx.Value, target, errors.New("needs a value"))
 	}
-	if ctx.Value.Flag == nil && target.Kind() == reflect.Slice {
-		return d.decodeWords(ctx, target)
-	}
-	if err := setText(target, fmt.Sprint(ctx.Scan.Pop().Value)); err != nil {
-		return d.refuse(ctx.Value, target, err.Error())
-	}
-	return nil
-}
-
-// decodeWords reads the remaining words of a command: list add LIST u1 u2. A comma is part of its word.
-func (d *decoder) decodeWords(ctx *kong.DecodeContext, target reflect.Value) error {
-	for ctx.Scan.Peek().IsValue() {
-		element := reflect.New(target.Type().Elem()).Elem()
-		if err := setText(element, fmt.Sprint(ctx.Scan.Pop().Value)); err != nil {
-			return d.refuse(ctx.Value, target, err.Error())
+	var err error
+	if ctx.Value.Flag == nil && target.Kind() == reflect.Slice { // list add LIST u1 u2: a comma is part of its word
+		for err == nil && ctx.Scan.Peek().IsValue() {
+			err = appendText(target, fmt.Sprint(ctx.Scan.Pop().Value))
 		}
-		target.Set(reflect.Append(target, element))
+	} else {
+		err = setText(target, fmt.Sprint(ctx.Scan.Pop().Value))
+	}
+	if err != nil {
+		return s.refuse(ctx.Value, target, err)
 	}
 	return nil
 }
 
-// negative reports whether a token that looks like a flag is a negative number, so that the message for "--min -5" is
-// about -5.
+// negative reports whether a token that looks like a flag is a negative number, as in "--min -5".
 func negative(t kong.Token) bool {
 	text, ok := t.Value.(string)
 	return ok && t.Type == kong.UntypedToken && len(text) > 1 && text[0] == '-' && text[1] >= '0' && text[1] <= '9'
 }
 
 // refuse records a fault and uses the default.
-func (d *decoder) refuse(v *kong.Value, target reflect.Value, text string) error {
-	fault := "<" + v.Name + "> " + text
+func (s *settings) refuse(v *kong.Value, target reflect.Value, err error) error {
+	fault := "<" + v.Name + "> " + err.Error()
 	if v.Flag != nil {
-		fault = "--" + v.Name + ": " + text
+		fault = "--" + v.Name + ": " + err.Error()
+		if from := s.from[v.Name]; from != "" {
+			fault += " (from " + from + ")"
+		}
 	}
-	if from := d.from[v.Name]; from != "" && v.Flag != nil {
-		fault += " (from " + from + ")"
-	}
-	d.faults = append(d.faults, fault)
+	s.faults = append(s.faults, fault)
 	if !v.HasDefault {
 		return nil
 	}
 	return setText(target, v.Default)
 }
 
-// setText parses a text into target, by target's type.
-func setText(target reflect.Value, text string) error {
+// setText parses a text into target, by target's type. Each repetition of a flag adds to its list.
+func setText(target reflect.Value, text string) (err error) {
+	want := ""
 	switch p := target.Addr().Interface().(type) {
 	case *time.Duration:
-		return into(p, text, time.ParseDuration, "is not a duration such as 30s or 1h30m")
+		want = "a duration such as 30s or 1h30m"
+		*p, err = time.ParseDuration(text)
 	case *time.Time:
-		return into(p, text, parseTime, "is not a time such as 2026-02-17T20:00:00+08:00, or Unix milliseconds")
+		want = "a time such as 2026-02-17T20:00:00+08:00, or Unix milliseconds"
+		*p, err = parseTime(text)
 	case *slog.Level:
-		return into(p, text, parseLevel, "is not one of debug, info, warn, error")
+		want = "one of debug, info, warn, error"
+		if err = p.UnmarshalText([]byte(text)); strings.ContainsAny(text, "+-") { // info+2
+			err = strconv.ErrSyntax
+		}
 	case *bool:
-		return into(p, text, parseBool, "is not true or false")
-	case *string:
-		*p = text
-		return nil
+		want = "true or false"
+		*p = slices.Contains([]string{"true", "yes", "on", "1"}, strings.ToLower(text))
+		if !*p && !slices.Contains([]string{"false", "no", "off", "0"}, strings.ToLower(text)) {
+			err = strconv.ErrSyntax
+		}
+	default:
+		want, err = setKind(target, text)
 	}
+	if err != nil && want != "" {
+		return fmt.Errorf("%q is not %s", text, want)
+	}
+	return err
+}
+
+// setKind is setText for types without a syntax of their own. want describes a valid text; it is empty for a list.
+func setKind(target reflect.Value, text string) (want string, err error) {
 	switch target.Kind() {
 	case reflect.String:
 		target.SetString(text)
-		return nil
 	case reflect.Int, reflect.Int64:
+		want = "a whole number"
 		n, err := strconv.ParseInt(text, 10, target.Type().Bits())
 		if errors.Is(err, strconv.ErrRange) {
-			return fmt.Errorf("%q is not a whole number that fits", text)
-		}
-		if err != nil {
-			return fmt.Errorf("%q is not a whole number", text)
+			want += " that fits"
 		}
 		target.SetInt(n)
-		return nil
+		return want, err
 	case reflect.Float64:
 		f, err := strconv.ParseFloat(text, 64)
-		if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
-			return fmt.Errorf("%q is not a number", text)
+		if math.IsNaN(f) || math.IsInf(f, 0) {
+			err = strconv.ErrRange
 		}
 		target.SetFloat(f)
-		return nil
-	case reflect.Slice:
-		return setList(target, text)
-	default:
-		return fmt.Errorf("a value of type %s cannot be read", target.Type())
+		return "a number", err
+	default: // a slice; the grammar has no other kinds
+		for part := range strings.SplitSeq(text, ",") {
+			if part = strings.TrimSpace(part); part == "" {
+				continue
+			}
+			if err := appendText(target, part); err != nil {
+				return "", err
+			}
+		}
 	}
+	return "", nil
 }
 
-func into[T any](p *T, text string, parse func(string) (T, error), fault string) error {
-	v, err := parse(text)
-	if err != nil {
-		return fmt.Errorf("%q %s", text, fault)
-	}
-	*p = v
-	return nil
-}
-
-// setList parses a list with commas. Each repetition of a flag adds to its list.
-func setList(target reflect.Value, text string) error {
-	for part := range strings.SplitSeq(text, ",") {
-		if part = strings.TrimSpace(part); part == "" {
-			continue
-		}
-		element := reflect.New(target.Type().Elem()).Elem()
-		if err := setText(element, part); err != nil {
-			return err
-		}
+// appendText parses a text as one more element of a slice.
+func appendText(target reflect.Value, text string) error {
+	element := reflect.New(target.Type().Elem()).Elem()
+	err := setText(element, text)
+	if err == nil {
 		target.Set(reflect.Append(target, element))
 	}
-	return nil
-}
-
-func parseBool(text string) (bool, error) {
-	switch strings.ToLower(text) {
-	case "true", "yes", "on", "1":
-		return true, nil
-	case "false", "no", "off", "0":
-		return false, nil
-	default:
-		return false, strconv.ErrSyntax
-	}
-}
-
-func parseLevel(text string) (slog.Level, error) {
-	for _, level := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError} {
-		if strings.EqualFold(text, level.String()) {
-			return level, nil
-		}
-	}
-	return 0, strconv.ErrSyntax
+	return err
 }
 
 func parseTime(text string) (time.Time, error) {
@@ -193,33 +181,18 @@ func parseTime(text string) (time.Time, error) {
 // configFlag is the only flag that is not a key of the file: the name of the file.
 const configFlag = "config"
 
-// sources resolve the settings missing on the command line: from the environment, then from the file.
-type sources struct {
-	env    func(string) (string, bool)
-	opened bool
-	file   *file             // nil without one
-	from   map[string]string // by flag: the source of its value
-	faults []string
-}
-
-func newSources(env func(string) (string, bool)) *sources {
-	return &sources{env: env, from: make(map[string]string)}
-}
-
 // onlyTyped reports whether a flag has its value from the command line only, by the tag typed:"". The server has
 // another setting of the same name, which may be in the environment or the file.
 func onlyTyped(v *kong.Value) bool { return v.Tag != nil && v.Tag.Has("typed") }
 
-// getenv returns the value of a flag's variable. An empty variable counts as unset, because deployment tools pass unset
-// values that way.
-func (s *sources) getenv(flag string) (string, bool) {
+// getenv returns the value of a flag's variable. Deployment tools pass unset values as empty variables.
+func (s *settings) getenv(flag string) (string, bool) {
 	value, ok := s.env(config.EnvName(flag))
 	return value, ok && value != ""
 }
 
-// open reads the file that --config or its variable names. kong calls it after the flags and before the other sources,
-// once for each flag.
-func (s *sources) open(ctx *kong.Context) error {
+// open reads the file that --config or its variable names. kong calls it after the flags, once for each flag.
+func (s *settings) open(ctx *kong.Context) error {
 	if s.opened {
 		return nil
 	}
@@ -230,26 +203,17 @@ func (s *sources) open(ctx *kong.Context) error {
 			name, _ = ctx.FlagValue(path.Flag).(string)
 		}
 	}
-	if name == "" {
-		return nil
-	}
-	f, faults := readFile(name)
-	s.faults = append(s.faults, faults...)
-	s.file = f
-	known := flagNames(ctx.Model)
-	for _, one := range f.settings {
-		if !slices.Contains(known, one.key) {
-			s.faults = append(s.faults, fmt.Sprintf("%s: there is no setting %q", f.where(one.line), one.key))
-		}
+	if name != "" {
+		s.readFile(name, flagNames(ctx.Model))
 	}
 	return nil
 }
 
-// Validate implements kong.Resolver; newSources and open have validated everything.
-func (s *sources) Validate(*kong.Application) error { return nil }
+// Validate implements kong.Resolver; open has validated everything.
+func (s *settings) Validate(*kong.Application) error { return nil }
 
 // Resolve implements kong.Resolver: it returns the text of a flag that is not on the command line, or nil.
-func (s *sources) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+func (s *settings) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	if flag.Name == "help" || onlyTyped(flag.Value) {
 		return nil, nil
 	}
@@ -257,17 +221,14 @@ func (s *sources) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, 
 		s.from[flag.Name] = config.EnvName(flag.Name)
 		return value, nil
 	}
-	if s.file != nil && flag.Name != configFlag {
-		if v := s.file.find(flag.Name); v != nil && v.ok {
-			s.from[flag.Name] = s.file.where(v.line)
-			return v.text, nil
-		}
+	if setting, ok := s.file[flag.Name]; ok {
+		s.from[flag.Name] = setting.where
+		return setting.text, nil
 	}
 	return nil, nil
 }
 
-// flagNames returns the flags of all commands that can be keys of the file, because one file may hold the settings of
-// several commands.
+// flagNames returns the flags of all commands: one file may hold the settings of several.
 func flagNames(app *kong.Application) []string {
 	var names []string
 	_ = kong.Visit(app, func(node kong.Visitable, next kong.Next) error { // the visitor has no error to return
@@ -277,4 +238,76 @@ func flagNames(app *kong.Application) []string {
 		return next(nil)
 	})
 	return names
+}
+
+// fileSetting has a scalar's text, or the elements of a list with commas between them, and its file and line.
+type fileSetting struct{ text, where string }
+
+// readFile reads a flat YAML mapping from known flag names to values. Values are kept as text, so that a text means the
+// same in the file and on the command line.
+func (s *settings) readFile(name string, known []string) {
+	fault := func(format string, args ...any) { s.faults = append(s.faults, fmt.Sprintf(format, args...)) }
+	data, err := os.ReadFile(name) //nolint:gosec // the operator's own choice
+	if err != nil {
+		if p, ok := errors.AsType[*fs.PathError](err); ok {
+			err = p.Err // without the name, which is in the message already
+		}
+		fault("--config %s: %v", name, err)
+		return
+	}
+	d := yaml.NewDecoder(bytes.NewReader(data))
+	var document yaml.Node
+	if err := d.Decode(&document); err != nil {
+		if !errors.Is(err, io.EOF) { // an empty file
+			fault("%s: %v", name, err)
+		}
+		return
+	}
+	if err := d.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		fault("%s: only one YAML document is read", name)
+		return
+	}
+	root := document.Content[0]
+	if root.Kind != yaml.MappingNode && root.Tag != "!!null" { // null: nothing but comments
+		fault("%s: the file is not a list of settings, one \"name: value\" on each line", name)
+	}
+	s.file = map[string]fileSetting{}
+	for i := 0; i+1 < len(root.Content) && root.Kind == yaml.MappingNode; i += 2 {
+		key, where := root.Content[i].Value, fmt.Sprintf("%s line %d", name, root.Content[i].Line)
+		text, err := nodeText(root.Content[i+1])
+		_, twice := s.file[key]
+		switch {
+		case twice:
+			fault("%s: %q is there twice", where, key)
+		case !slices.Contains(known, key):
+			fault("%s: there is no setting %q", where, key)
+		case err != nil:
+			fault("%s: %q %v", where, key, err)
+		default:
+			s.file[key] = fileSetting{text, where}
+		}
+	}
+}
+
+func nodeText(n *yaml.Node) (string, error) {
+	switch n.Kind {
+	case yaml.AliasNode:
+		return nodeText(n.Alias)
+	case yaml.ScalarNode:
+		if n.Tag == "!!null" {
+			return "", errors.New("has no value")
+		}
+		return n.Value, nil
+	case yaml.SequenceNode:
+		parts := make([]string, len(n.Content))
+		for i, element := range n.Content {
+			if element.Kind != yaml.ScalarNode {
+				return "", errors.New("holds more than plain values")
+			}
+			parts[i] = element.Value
+		}
+		return strings.Join(parts, ","), nil
+	default:
+		return "", errors.New("holds more than a plain value")
+	}
 }

@@ -12,18 +12,11 @@ import (
 )
 
 type campaignExportCmd struct {
-	To string `placeholder:"FILE" help:"The new file: lines of JSON, gzip. Required; it must not exist yet."`
+	To string `need:"" placeholder:"FILE" help:"The new file: lines of JSON, gzip. Required; it must not exist yet."`
 	oneCampaign
 }
 
-func (c *campaignExportCmd) check() []string {
-	faults := faultList(c.remote.check())
-	faults.when(c.To == "", "--to: required")
-	return faults
-}
-
-// Run writes the file under another name, and renames it after the verification, so that a partial file is never taken
-// for a complete one.
+// Run writes the file under another name, and renames it after the verification: a partial file gets no name.
 func (c *campaignExportCmd) Run(app *App) error {
 	if _, err := os.Lstat(c.To); err == nil {
 		return fmt.Errorf("--to: %s is there already", c.To)
@@ -38,7 +31,7 @@ func (c *campaignExportCmd) Run(app *App) error {
 		if err != nil {
 			return err
 		}
-		if err := c.show(app, v, func(t *table) { t.exported(v) }); err != nil {
+		if err := app.show(c.JSON, v); err != nil {
 			return err
 		}
 		if !v.Proved {
@@ -72,17 +65,13 @@ func (c *campaignVerifyCmd) Run(app *App) error {
 	if err != nil {
 		return err
 	}
-	to := remote{JSON: c.JSON}
-	if err := to.show(app, v, func(t *table) { t.exported(v) }); err != nil {
-		return err
-	}
 	if !v.Proved {
-		return fmt.Errorf("%s was changed: it is not what the ledger has written", c.File)
+		err = fmt.Errorf("%s was changed: it is not what the ledger has written", c.File)
 	}
-	return nil
+	return errors.Join(app.show(c.JSON, v), err)
 }
 
-func verifyExport(name string) (v export.Verified, err error) {
+func verifyExport(name string) (v exported, err error) {
 	file, err := os.Open(name) //nolint:gosec // the caller's own
 	if err != nil {
 		return v, err
@@ -92,13 +81,16 @@ func verifyExport(name string) (v export.Verified, err error) {
 	if err != nil {
 		return v, fmt.Errorf("%s: %w: %w", name, export.ErrNoExport, err)
 	}
-	if v, err = export.Verify(packed); err != nil {
-		return v, fmt.Errorf("%s: %w", name, err)
+	found, err := export.Verify(packed)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", name, err)
 	}
-	return v, nil
+	return exported(found), err
 }
 
-func (t *table) exported(v export.Verified) {
+type exported export.Verified
+
+func (v exported) show(t *table) {
 	t.row("campaign", v.Campaign)
 	t.row("taken", t.at(v.TakenAt))
 	t.row("budget", v.Budget)

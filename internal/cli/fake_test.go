@@ -1,8 +1,10 @@
 package cli_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -52,6 +54,10 @@ var auditRoots = client.List[openapi.AuditRoot]{Items: []openapi.AuditRoot{
 	{Day: "2026-02-15", At: theDay - 86_400_000, Root: "0b",
 		Blocks: []openapi.AuditBlock{{Book: "txn", Number: 7, Last: 12, Rows: 12, Hash: "cd"}}},
 }}
+
+// vip is a list of players.
+var vip = openapi.PlayerList{List: "vip", Of: "players", Purpose: "invite", Members: 3, CreatedAt: theDay,
+	ChangedAt: theDay + 60_000, ChangedBy: "a\x1b[1mnn"}
 
 // acme is a sponsor.
 var acme = openapi.Sponsor{Sponsor: "acme", Balance: 123_456}
@@ -189,6 +195,26 @@ func (f *fake) handler() http.Handler {
 		"POST /api/v1/payouts/c1-4/dismiss": fixed(openapi.Dismissed{Claim: "c1-4", Dismissed: 1, Reclaimed: 88,
 			Kept: []string{"a retry can pay it"}}),
 		"POST /api/v1/payouts/retry": fixed(client.Retried{Retried: 3, Settled: 2, StillDead: 1}),
+		"GET /api/v1/lists": func(_ http.ResponseWriter, r *http.Request) any {
+			if r.URL.Query().Get("cursor") == "" {
+				return client.List[openapi.PlayerList]{Items: []openapi.PlayerList{vip}, Next: "vip"}
+			}
+			return client.List[openapi.PlayerList]{Items: []openapi.PlayerList{
+				{List: "红", Of: "addresses", Purpose: "deny", CreatedAt: theDay, ChangedAt: theDay, ChangedBy: "bob"}}}
+		},
+		"GET /api/v1/lists/vip/members": func(_ http.ResponseWriter, r *http.Request) any {
+			switch q := r.URL.Query(); {
+			case q.Get("member") != "":
+				return client.List[openapi.ListMember]{}
+			case q.Get("cursor") == "":
+				return client.List[openapi.ListMember]{Items: []openapi.ListMember{{Member: "u1", AddedAt: theDay}},
+					Next: "u1"}
+			}
+			return client.List[openapi.ListMember]{Items: []openapi.ListMember{{Member: "u\x1b2", AddedAt: theDay}}}
+		},
+		"POST /api/v1/lists": fixed(vip), "GET /api/v1/lists/vip": fixed(vip),
+		"POST /api/v1/lists/vip/{change}": fixed(vip), "PUT /api/v1/lists/vip/members": fixed(vip),
+		"DELETE /api/v1/lists/{list}": fixed(nil),
 		"GET /api/v1/users/u1/claims": func(http.ResponseWriter, *http.Request) any {
 			return client.List[client.Claim]{Items: f.claims}
 		},
@@ -227,9 +253,11 @@ func (f *fake) note(r *http.Request) {
 	if r.Method == http.MethodGet {
 		return
 	}
-	var body json.RawMessage
-	_ = json.NewDecoder(r.Body).Decode(&body)
-	line := fmt.Sprintf("%s %s %s", r.Method, r.URL.Path, body)
+	body, _ := io.ReadAll(r.Body)
+	line := fmt.Sprintf("%s %s %s", r.Method, r.URL.Path, bytes.TrimSpace(body))
+	if kind := r.Header.Get("Content-Type"); kind != "application/json" {
+		line += kind
+	}
 	if key := r.Header.Get("Idempotency-Key"); key != "" {
 		line += " " + key
 	}

@@ -12,19 +12,14 @@ import (
 )
 
 type migrateCmd struct {
-	MySQL       string        `group:"backends" name:"mysql" placeholder:"DSN" help:"MySQL or MariaDB, with a user who may create and change tables."`
-	BackendWait time.Duration `group:"process" default:"30s" help:"Longest wait for the database."`
+	MySQL       string        `need:"" group:"backends" name:"mysql" placeholder:"DSN" help:"MySQL or MariaDB, with a user who may create and change tables."`
+	BackendWait time.Duration `group:"process" default:"30s" range:"1ms.." help:"Longest wait for the database."`
 	DryRun      bool          `help:"Print the pending migrations, and change nothing."`
 }
 
-func (c *migrateCmd) check() []string {
-	var faults faultList
-	if c.MySQL == "" {
-		faults = append(faults, "--mysql: required")
-	} else if err := config.CheckMySQL(c.MySQL); err != nil {
-		faults = append(faults, err.Error())
-	}
-	faults.when(c.BackendWait <= 0, "--backend-wait: give a duration above zero, for example 30s")
+func (c *migrateCmd) check() (faults faultList) {
+	err := config.CheckMySQL(c.MySQL)
+	faults.when(c.MySQL != "" && err != nil, fmt.Sprint(err))
 	return faults
 }
 
@@ -48,24 +43,22 @@ func (c *migrateCmd) Run(app *App) error {
 	if len(names) == 0 {
 		t.row("nothing to do", "the tables are those of this version")
 	}
-	return t.flush()
+	return t.w.Flush()
 }
 
 // restoredCmd works on the database itself, because no server may run at its start.
 type restoredCmd struct {
 	MySQL    string `group:"backends" name:"mysql" placeholder:"DSN" help:"The restored database."`
 	DataDir  string `group:"backends" placeholder:"DIR" help:"Or the directory that its file is in. No server may run on it."`
-	By       string `placeholder:"NAME" help:"Name of the person, for the audit. Required."`
+	By       string `need:"" placeholder:"NAME" help:"Name of the person, for the audit. Required."`
 	Reason   string `placeholder:"TEXT" help:"Which backup, and why. Required, except with --paid."`
 	Paid     string `placeholder:"FILE" help:"Enter the provider's payments since the backup: a CSV file with the columns withdrawal, user, amount and reference."`
 	Receiver string `placeholder:"NAME" help:"With --paid: the receiver that has made the payments unknown to the ledger, by its name in the ledger."`
 	End      bool   `help:"Resume withdrawals: all payments are entered."`
 }
 
-func (c *restoredCmd) check() []string {
-	var faults faultList
+func (c *restoredCmd) check() (faults faultList) {
 	faults.when((c.MySQL == "") == (c.DataDir == ""), "--mysql: give this or --data-dir, whichever the server has")
-	faults.when(c.By == "", "--by: required, it is kept in the audit")
 	faults.when(c.Paid == "" && c.Reason == "", "--reason: required, it is kept in the audit")
 	faults.when(c.Paid != "" && c.End, "--end: not together with --paid; read its output first")
 	return faults
@@ -83,7 +76,12 @@ func (c *restoredCmd) Run(app *App) error {
 	defer books.Close()
 	switch {
 	case c.Paid != "":
-		return c.enter(ctx, app, books)
+		statement, err := os.Open(c.Paid)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = statement.Close() }() // it was only read
+		return books.Enter(ctx, statement, c.Receiver, app.Stdout)
 	case c.End:
 		if err := books.End(ctx, c.By, c.Reason); err != nil {
 			return err
@@ -97,13 +95,4 @@ func (c *restoredCmd) Run(app *App) error {
 			"and hold withdrawals until --end")
 	}
 	return err
-}
-
-func (c *restoredCmd) enter(ctx context.Context, app *App, books *server.Restored) error {
-	statement, err := os.Open(c.Paid)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = statement.Close() }()
-	return books.Enter(ctx, statement, c.Receiver, app.Stdout)
 }

@@ -11,60 +11,25 @@ import (
 	"redrain/rain"
 )
 
-type sponsorDepositCmd struct {
-	Sponsor   string     `arg:"" help:"The sponsor's id. The first deposit opens the account."`
-	Amount    rain.Money `placeholder:"FEN" help:"In minor units (1/100 yuan). Required."`
-	Reference string     `placeholder:"REF" help:"Unique name of this deposit, as in the bank's statement: the same reference adds nothing a second time. Required."`
-	remote
-}
-
-func (c *sponsorDepositCmd) check() []string {
-	faults := faultList(c.remote.check())
-	faults.when(c.Amount <= 0, "--amount: required, 1 or more")
-	faults.when(c.Reference == "", "--reference: required")
-	return faults
-}
-
-// Run adds money to a sponsor's account, once for each reference.
-func (c *sponsorDepositCmd) Run(app *App) error {
-	return post(&c.remote, app, (*table).sponsor, openapi.Deposit{Amount: c.Amount, Reference: c.Reference},
-		"sponsors", c.Sponsor, "deposits")
-}
-
-type sponsorShowCmd struct {
+type oneSponsor struct {
 	Sponsor string `arg:"" help:"The sponsor's id."`
-	remote
 }
 
-// Run shows a sponsor's account.
-func (c *sponsorShowCmd) Run(app *App) error {
-	return get(&c.remote, app, (*table).sponsor, "sponsors", c.Sponsor)
+type newDeposit struct {
+	Sponsor   string     `arg:"" help:"The sponsor's id. The first deposit opens the account."`
+	Amount    rain.Money `need:"" range:"1.." placeholder:"FEN" help:"In minor units (1/100 yuan). Required."`
+	Reference string     `need:"" placeholder:"REF" help:"Unique name of this deposit, as in the bank's statement: the same reference adds nothing a second time. Required."`
 }
 
-type sponsorListCmd struct{ remote }
+type sponsor openapi.Sponsor
 
-// Run lists the sponsors.
-func (c *sponsorListCmd) Run(app *App) error {
-	return list(&c.remote, app, (*table).sponsors, nil, "sponsors")
-}
-
-func (t *table) sponsor(s openapi.Sponsor) {
+func (s sponsor) show(t *table) {
 	t.row("sponsor", s.Sponsor)
 	t.row("balance", s.Balance)
 }
 
-func (t *table) sponsors(all []openapi.Sponsor) {
-	t.row("BALANCE", "SPONSOR")
-	for _, s := range all {
-		t.row(s.Balance, s.Sponsor)
-	}
-}
-
-type payoutListCmd struct{ remote }
-
-// Run lists the payouts that wait for a person.
-func (c *payoutListCmd) Run(app *App) error {
-	return list(&c.remote, app, (*table).deadLetters, url.Values{"state": {client.ClaimDead}}, "payouts")
+func (s sponsor) columns(*table) (string, []any) {
+	return "BALANCE,SPONSOR", []any{s.Balance, s.Sponsor}
 }
 
 type payoutRetryCmd struct {
@@ -74,48 +39,43 @@ type payoutRetryCmd struct {
 	remote
 }
 
-func (c *payoutRetryCmd) check() []string {
-	faults := faultList(c.remote.check())
+func (c *payoutRetryCmd) check() (faults faultList) {
 	faults.when((c.Claim != "") == c.All, "give a claim, or --all")
 	faults.when(c.Campaign != "" && !c.All, "--campaign: goes with --all")
 	return faults
 }
 
-// Run retries one dead payout or all of them. If one stays dead, that is an error; with all, it counts those that stay
-// dead.
+// Run retries one dead payout or all of them. One that stays dead is an error; of all, they are counted.
 func (c *payoutRetryCmd) Run(app *App) error {
-	if !c.All {
-		return post(&c.remote, app, (*table).retried, nil, "payouts", c.Claim, "retry")
+	if c.All {
+		return ask(&c.remote, app, func(ctx context.Context, api *client.Client) (allRetried, error) {
+			done, err := api.RetryPayouts(ctx, c.Campaign)
+			return allRetried(done), err
+		})
 	}
-	return ask(&c.remote, app, (*table).allRetried, func(ctx context.Context, api *client.Client) (client.Retried,
-		error) {
-		return api.RetryPayouts(ctx, c.Campaign)
+	return ask(&c.remote, app, func(ctx context.Context, api *client.Client) (retried, error) {
+		return client.Post[retried](ctx, api, nil, "payouts", c.Claim, "retry")
 	})
 }
 
-type payoutDismissCmd struct {
+type payoutDismissal struct {
 	Claim  string `arg:"" help:"The claim, as payout list shows it."`
 	Reason string `required:"true" placeholder:"WHY" help:"Why no player or sponsor has a right to it. The audit log keeps the reason."`
 	Letter string `placeholder:"LETTER" help:"Only this one of several dead letters of the claim, as payout list shows it."`
-	remote
 }
 
-// Run ends dead letters that no player or sponsor has a right to.
-func (c *payoutDismissCmd) Run(app *App) error {
-	return post(&c.remote, app, (*table).dismissed,
-		openapi.DismissPayoutJSONBody{Reason: c.Reason, Letter: c.Letter}, "payouts", c.Claim, "dismiss")
+type deadLetter client.DeadLetter
+
+func (l deadLetter) columns(t *table) (string, []any) {
+	return "CLAIM,LETTER,KIND,AMOUNT,SINCE,USER,REASON",
+		[]any{l.Claim, l.Letter, l.Kind, l.Amount, t.at(l.CreatedAt), l.User, l.Reason}
 }
 
-func (t *table) deadLetters(all []client.DeadLetter) {
-	t.row("CLAIM", "LETTER", "KIND", "AMOUNT", "SINCE", "USER", "REASON")
-	for _, one := range all {
-		t.row(one.Claim, one.Letter, one.Kind, one.Amount, t.at(one.CreatedAt), one.User, one.Reason)
-	}
-}
-
-// retried shows one payout. In the API a withdrawal is "failed" while it waits for its next try, and after its final
+// retried is one payout. In the API a withdrawal is "failed" while it waits for its next try, and after its final
 // failure. After a retry it waits.
-func (t *table) retried(claim client.Claim) {
+type retried client.Claim
+
+func (claim retried) show(t *table) {
 	if claim.State == client.ClaimFailed {
 		claim.State = "tried again soon"
 	}
@@ -127,7 +87,9 @@ func (t *table) retried(claim client.Claim) {
 	}
 }
 
-func (t *table) allRetried(done client.Retried) {
+type allRetried client.Retried
+
+func (done allRetried) show(t *table) {
 	t.row("retried", done.Retried)
 	t.row("settled, or tried again soon", done.Settled)
 	t.row("still dead", done.StillDead)
@@ -139,62 +101,49 @@ func (t *table) allRetried(done client.Retried) {
 	}
 }
 
-func (t *table) dismissed(done openapi.Dismissed) {
+type dismissed openapi.Dismissed
+
+func (done dismissed) show(t *table) {
 	t.row("claim", done.Claim)
 	t.row("dismissed", count(done.Dismissed, "letter"))
-	if done.Reclaimed > 0 {
-		t.row("back to the sponsor", done.Reclaimed)
-	}
+	some(t, "back to the sponsor", done.Reclaimed)
 	for _, why := range done.Kept {
 		t.row("kept", why)
 	}
 }
 
-type withdrawalShowCmd struct {
+type oneWithdrawal struct {
 	Withdrawal string `arg:"" help:"The withdrawal, as payout list and the console show it."`
-	remote
 }
 
-// Run shows a withdrawal with its history.
-func (c *withdrawalShowCmd) Run(app *App) error {
-	return get(&c.remote, app, (*table).withdrawal, "withdrawals", c.Withdrawal)
+// withdrawalOrder has the settings of hold, release and back.
+type withdrawalOrder struct {
+	oneWithdrawal
+	Reason string `required:"true" placeholder:"WHY" help:"Why. The history keeps it."`
 }
 
-// withdrawalOrderCmd implements hold, release and back.
-type withdrawalOrderCmd struct {
-	Withdrawal string `arg:"" help:"The withdrawal, as payout list and the console show it."`
-	Reason     string `required:"true" placeholder:"WHY" help:"Why. The history keeps it."`
-	remote
-}
-
-// Run holds, releases or returns a withdrawal.
-func (c *withdrawalOrderCmd) Run(app *App) error { return c.give(app, "") }
-
-func (c *withdrawalOrderCmd) give(app *App, reference string) error {
-	order := openapi.WithdrawalOrder{Reason: c.Reason, Reference: reference}
-	return post(&c.remote, app, (*table).withdrawalHead, order, "withdrawals", c.Withdrawal, app.verb)
-}
-
-type withdrawalPaidCmd struct {
+type withdrawalPaid struct {
 	Reference string `placeholder:"REF" help:"The provider's name for the payment."`
-	withdrawalOrderCmd
+	withdrawalOrder
 }
 
-// Run marks a dead letter as paid.
-func (c *withdrawalPaidCmd) Run(app *App) error { return c.give(app, c.Reference) }
+// withdrawalHead is the answer to an order.
+type withdrawalHead client.Withdrawal
 
-func (t *table) withdrawalHead(w client.Withdrawal) {
+func (w withdrawalHead) show(t *table) {
 	t.row("withdrawal", w.ID)
 	t.row("amount", w.Amount)
 	t.row("user", w.User)
 	t.row("stage", w.Stage)
 }
 
-func (t *table) withdrawal(w client.Withdrawal) {
-	t.withdrawalHead(w)
-	t.some("receiver", w.Receiver)
-	t.some("reference", w.Reference)
-	t.some("reason", cmp.Or(w.Reason, w.LastError))
+type withdrawal client.Withdrawal
+
+func (w withdrawal) show(t *table) {
+	withdrawalHead(w).show(t)
+	some(t, "receiver", w.Receiver)
+	some(t, "reference", w.Reference)
+	some(t, "reason", cmp.Or(w.Reason, w.LastError))
 	if w.Dead {
 		t.row("dead", "it is not tried any more; withdrawal paid, withdrawal back or payout retry end that")
 	}
@@ -218,49 +167,35 @@ func (c *approvalListCmd) Run(app *App) error {
 	if c.All {
 		query = nil
 	}
-	return list(&c.remote, app, (*table).approvals, query, "approvals")
+	return showList[approval](&c.remote, app, query, "approvals")
 }
 
-type approvalConfirmCmd struct {
+type approvalConfirmation struct {
 	Order  string `arg:"" help:"The order, as approval list shows it."`
 	Reason string `placeholder:"WHY" help:"Your checks. The audit log keeps the text."`
-	remote
 }
 
-// Run confirms the order of another person.
-func (c *approvalConfirmCmd) Run(app *App) error {
-	return post(&c.remote, app, (*table).approval, openapi.ConfirmApprovalJSONBody{Reason: c.Reason},
-		"approvals", c.Order, "confirm")
-}
-
-type approvalRejectCmd struct {
+type approvalRejection struct {
 	Order  string `arg:"" help:"The order, as approval list shows it."`
 	Reason string `required:"true" placeholder:"WHY" help:"Why. It is kept with the order."`
-	remote
 }
 
-// Run rejects an order.
-func (c *approvalRejectCmd) Run(app *App) error {
-	return post(&c.remote, app, (*table).approval, openapi.RejectApprovalJSONBody{Reason: c.Reason},
-		"approvals", c.Order, "reject")
+type approval openapi.Approval
+
+func (o approval) columns(t *table) (string, []any) {
+	return "ORDER,STATE,ACTION,TARGET,AMOUNT,ASKED BY,UNTIL,REASON",
+		[]any{o.Approval, o.State, o.Action, o.Target, o.Amount, o.AskedBy, t.at(o.ExpiresAt), o.Reason}
 }
 
-func (t *table) approvals(all []openapi.Approval) {
-	t.row("ORDER", "STATE", "ACTION", "TARGET", "AMOUNT", "ASKED BY", "UNTIL", "REASON")
-	for _, o := range all {
-		t.row(o.Approval, o.State, o.Action, o.Target, o.Amount, o.AskedBy, t.at(o.ExpiresAt), o.Reason)
-	}
-}
-
-func (t *table) approval(o openapi.Approval) {
+func (o approval) show(t *table) {
 	t.row("order", o.Approval)
 	t.row("action", o.Action)
 	t.row("target", o.Target)
 	t.row("amount", o.Amount)
-	t.some("reference", o.Reference)
+	some(t, "reference", o.Reference)
 	t.row("asked by", o.AskedBy)
 	t.row("state", o.State)
-	t.some("decided by", o.DecidedBy)
+	some(t, "decided by", o.DecidedBy)
 	if o.State == "pending" {
 		t.row("to do", "another person, until "+t.at(o.ExpiresAt)+": redrain approval confirm "+o.Approval)
 	}

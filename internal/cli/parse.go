@@ -56,33 +56,27 @@ func (a *App) parse(args []string) (command, []string) {
 
 // offender finds the argument that kong's message names, the word after "unknown flag" or "unexpected argument".
 func offender(args []string, text string) int {
-	word := strings.TrimPrefix(strings.TrimPrefix(text, "unknown flag "), "unexpected argument ")
+	word, _, _ := strings.Cut(text, ", did you mean ")
+	word = strings.TrimPrefix(strings.TrimPrefix(word, "unknown flag "), "unexpected argument ")
 	return slices.IndexFunc(args, func(arg string) bool {
 		name, _, _ := strings.Cut(arg, "=")
-		return matches(word, arg) || (strings.HasPrefix(arg, "-") && matches(word, name)) ||
-			(len(arg) > 2 && arg[0] == '-' && arg[1] != '-' && matches(word, arg[:2])) // -xyz: kong names -x
+		return arg != "" && (arg == word || arg[0] == '-' && name == word ||
+			len(arg) > 2 && arg[0] == '-' && arg[1] != '-' && arg[:2] == word) // -xyz: kong names -x
 	})
-}
-
-// matches reports whether the message's word is arg; kong's ", did you mean …" may follow it.
-func matches(word, arg string) bool {
-	return arg != "" && (word == arg || strings.HasPrefix(word, arg+", did you mean "))
 }
 
 // attempt is one pass over a command line. It has a grammar of its own, because kong writes into it.
 type attempt struct {
-	context *kong.Context
-	decoder *decoder
-	sources *sources
-	helped  bool
+	context  *kong.Context
+	settings *settings
+	helped   bool
 }
 
 func (a *App) attempt(args []string) (*attempt, error) {
-	t := &attempt{sources: newSources(a.Env)}
-	t.decoder = &decoder{from: t.sources.from}
+	t := &attempt{settings: &settings{env: a.Env, from: map[string]string{}}}
 	parser := a.newParser(kong.Exit(func(int) { t.helped = true }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}), kong.ValueFormatter(helpText),
-		kong.ExplicitGroups(groups), t.decoder, kong.Resolvers(t.sources), kong.WithBeforeResolve(t.sources.open))
+		kong.ExplicitGroups(groups), t.settings)
 	var err error
 	t.context, err = parser.Parse(args)
 	return t, err
@@ -99,16 +93,23 @@ func (a *App) newParser(options ...kong.Option) *kong.Kong {
 
 // finish adds the faults of the settings to those of the arguments.
 func (a *App) finish(t *attempt, faults []string, parseFault string) (command, []string) {
-	faults = append(faults, t.sources.faults...)
-	faults = append(faults, t.decoder.faults...)
+	faults = append(faults, t.settings.faults...)
 	if parseFault != "" {
 		return nil, append(faults, parseFault)
 	}
-	selected, ok := reflect.TypeAssert[command](t.context.Selected().Target.Addr())
+	a.selected = t.context.Selected()
+	selected, ok := reflect.TypeAssert[command](a.selected.Target.Addr())
 	if !ok {
 		return nil, append(faults, fmt.Sprintf("%s is not a command", t.context.Command()))
 	}
-	a.verb = t.context.Selected().Name
+	if _, serves := selected.(*serveCmd); !serves { // its own check includes the tags
+		faults = append(faults, config.CheckTags(a.selected.Flags)...)
+	}
+	if r, ok := selected.(interface{ checkServer() error }); ok {
+		if err := r.checkServer(); err != nil {
+			faults = append(faults, "--server: "+err.Error())
+		}
+	}
 	if c, ok := selected.(checked); ok {
 		faults = append(faults, c.check()...)
 	}
@@ -133,68 +134,68 @@ type grammar struct {
 
 	Serve    serveCmd `cmd:"" default:"withargs" help:"Run the server. This is what redrain does without a command."`
 	Campaign struct {
-		Create  campaignCreateCmd  `cmd:"" help:"Fund a campaign from its sponsor and stock its packets."`
-		Preview campaignPreviewCmd `cmd:"" help:"Cut a budget for a look: what packets a campaign would have. Nothing is kept."`
-		List    campaignListCmd    `cmd:"" help:"List the campaigns."`
-		Show    campaignShowCmd    `cmd:"" help:"Show a campaign and its rains."`
-		Pause   campaignOrderCmd   `cmd:"" help:"Refuse all taps until resume."`
-		Resume  campaignOrderCmd   `cmd:"" help:"Undo pause."`
-		Close   campaignOrderCmd   `cmd:"" help:"End a campaign for good. What is left goes back to the sponsor."`
-		Export  campaignExportCmd  `cmd:"" help:"Write all that the ledger has of a campaign that is over to a file, and prove the file."`
-		Verify  campaignVerifyCmd  `cmd:"" help:"Prove a file of campaign export, without a server. Exit 0 where every cent and every hash fits, 1 where not."`
+		Create  campaignCreateCmd           `cmd:"" help:"Fund a campaign from its sponsor and stock its packets."`
+		Preview campaignPreviewCmd          `cmd:"" help:"Cut a budget for a look: what packets a campaign would have. Nothing is kept."`
+		List    list[none, campaign]        `cmd:"" call:"GET campaigns" help:"List the campaigns."`
+		Show    call[campaignArg, campaign] `cmd:"" call:"GET campaigns/{campaign}" help:"Show a campaign and its rains."`
+		Pause   call[campaignArg, campaign] `cmd:"" call:"POST campaigns/{campaign}/pause" help:"Refuse all taps until resume."`
+		Resume  call[campaignArg, campaign] `cmd:"" call:"POST campaigns/{campaign}/resume" help:"Undo pause."`
+		Close   call[campaignArg, campaign] `cmd:"" call:"POST campaigns/{campaign}/close" help:"End a campaign for good. What is left goes back to the sponsor."`
+		Export  campaignExportCmd           `cmd:"" help:"Write all that the ledger has of a campaign that is over to a file, and prove the file."`
+		Verify  campaignVerifyCmd           `cmd:"" help:"Prove a file of campaign export, without a server. Exit 0 where every cent and every hash fits, 1 where not."`
 	} `cmd:"" help:"Create and steer campaigns."`
 	Sponsor struct {
-		Deposit sponsorDepositCmd `cmd:"" help:"Add money to a sponsor's account, once for each reference."`
-		Show    sponsorShowCmd    `cmd:"" help:"Show a sponsor's balance."`
-		List    sponsorListCmd    `cmd:"" help:"List the sponsors with their balances."`
+		Deposit call[newDeposit, sponsor] `cmd:"" call:"POST sponsors/{sponsor}/deposits" help:"Add money to a sponsor's account, once for each reference."`
+		Show    call[oneSponsor, sponsor] `cmd:"" call:"GET sponsors/{sponsor}" help:"Show a sponsor's balance."`
+		List    list[none, sponsor]       `cmd:"" call:"GET sponsors" help:"List the sponsors with their balances."`
 	} `cmd:"" help:"Take in the money that campaigns give away."`
 	Rain struct {
 		Start rainStartCmd `cmd:"" help:"Let a rain fall."`
 		Stop  rainStopCmd  `cmd:"" help:"End a rain now."`
 	} `cmd:"" help:"Start and stop rains."`
 	Payout struct {
-		List    payoutListCmd    `cmd:"" help:"List the payouts that need a person."`
-		Retry   payoutRetryCmd   `cmd:"" help:"Try a dead payout again, or all of them."`
-		Dismiss payoutDismissCmd `cmd:"" help:"End a dead payout that is nobody's."`
+		List    list[none, deadLetter]           `cmd:"" call:"GET payouts" query:"state=dead" help:"List the payouts that need a person."`
+		Retry   payoutRetryCmd                   `cmd:"" help:"Try a dead payout again, or all of them."`
+		Dismiss call[payoutDismissal, dismissed] `cmd:"" call:"POST payouts/{claim}/dismiss" help:"End a dead payout that is nobody's."`
 	} `cmd:"" help:"List, retry and dismiss dead payouts."`
 	Withdrawal struct {
-		Show    withdrawalShowCmd  `cmd:"" help:"Show a withdrawal, the order that waits for a second person, and its history."`
-		Hold    withdrawalOrderCmd `cmd:"" help:"Stop a withdrawal before anybody is asked to pay it."`
-		Release withdrawalOrderCmd `cmd:"" help:"Let a withdrawal that is held be paid."`
-		Paid    withdrawalPaidCmd  `cmd:"" help:"Mark a dead withdrawal as paid, as the provider's books say. Takes two people, up to --second-person-above one."`
-		Back    withdrawalOrderCmd `cmd:"" help:"Give the money of a dead or held withdrawal back to its player. Takes two people, up to --second-person-above one."`
+		Show    call[oneWithdrawal, withdrawal]       `cmd:"" call:"GET withdrawals/{withdrawal}" help:"Show a withdrawal, the order that waits for a second person, and its history."`
+		Hold    call[withdrawalOrder, withdrawalHead] `cmd:"" call:"POST withdrawals/{withdrawal}/hold" help:"Stop a withdrawal before anybody is asked to pay it."`
+		Release call[withdrawalOrder, withdrawalHead] `cmd:"" call:"POST withdrawals/{withdrawal}/release" help:"Let a withdrawal that is held be paid."`
+		Paid    call[withdrawalPaid, withdrawalHead]  `cmd:"" call:"POST withdrawals/{withdrawal}/paid" help:"Mark a dead withdrawal as paid, as the provider's books say. Takes two people, up to --second-person-above one."`
+		Back    call[withdrawalOrder, withdrawalHead] `cmd:"" call:"POST withdrawals/{withdrawal}/back" help:"Give the money of a dead or held withdrawal back to its player. Takes two people, up to --second-person-above one."`
 	} `cmd:"" help:"Hold, release and end withdrawals."`
 	User struct {
-		Show       userShowCmd  `cmd:"" help:"Show a player's balance, whether they are banned, and what was done about them."`
-		Disconnect userOrderCmd `cmd:"" help:"End a player's connections, on all servers. They may come back."`
-		Ban        userOrderCmd `cmd:"" help:"End a player's connections, and let them neither come back, win nor withdraw."`
-		Unban      userOrderCmd `cmd:"" help:"Lift a ban."`
+		Show       call[oneUser, player]   `cmd:"" call:"GET users/{user}" help:"Show a player's balance, whether they are banned, and what was done about them."`
+		Disconnect call[userOrder, player] `cmd:"" call:"POST users/{user}/disconnect" help:"End a player's connections, on all servers. They may come back."`
+		Ban        call[userOrder, player] `cmd:"" call:"POST users/{user}/ban" help:"End a player's connections, and let them neither come back, win nor withdraw."`
+		Unban      call[userOrder, player] `cmd:"" call:"POST users/{user}/unban" help:"Lift a ban."`
 	} `cmd:"" help:"Look at players, send them away and ban them."`
 	List struct {
-		Create  listCreateCmd  `cmd:"" help:"Make an empty list."`
-		Show    listShowCmd    `cmd:"" help:"Show a list, or all of them."`
-		Members listMembersCmd `cmd:"" help:"Show who is on a list."`
-		Import  listImportCmd  `cmd:"" help:"Put everybody in a CSV on a list. Where one line makes no sense nothing is changed."`
-		Add     listChangeCmd  `cmd:"" help:"Put some on a list."`
-		Remove  listChangeCmd  `cmd:"" help:"Take some off a list. They win nothing from then on where they had to be on it."`
-		Delete  listDeleteCmd  `cmd:"" help:"Delete a list that no campaign needs any more."`
+		Create  call[newList, playerList] `cmd:"" call:"POST lists" help:"Make an empty list."`
+		Show    listShowCmd               `cmd:"" help:"Show a list, or all of them."`
+		Members list[listMembers, member] `cmd:"" call:"GET lists/{list}/members" help:"Show who is on a list."`
+		Import  listImportCmd             `cmd:"" help:"Put everybody in a CSV on a list. Where one line makes no sense nothing is changed."`
+		Add     listChangeCmd             `cmd:"" call:"POST lists/{list}/members" help:"Put some on a list."`
+		Remove  listChangeCmd             `cmd:"" call:"POST lists/{list}/remove" help:"Take some off a list. They win nothing from then on where they had to be on it."`
+		Delete  listDeleteCmd             `cmd:"" help:"Delete a list that no campaign needs any more."`
 	} `cmd:"" help:"Say who may take part: lists of players for campaigns, and of players and addresses who may not."`
 	Risk struct {
-		List    riskListCmd  `cmd:"" help:"List the wins that are kept apart, with what speaks against their players."`
-		Release riskOrderCmd `cmd:"" help:"Give wins that are kept apart to their players, who may then play on."`
-		Confirm riskOrderCmd `cmd:"" help:"Give wins that are kept apart back to their sponsors."`
+		List    list[none, heldWin] `cmd:"" call:"GET risk/held" query:"state=held" help:"List the wins that are kept apart, with what speaks against their players."`
+		Release riskOrderCmd        `cmd:"" help:"Give wins that are kept apart to their players, who may then play on."`
+		Confirm riskOrderCmd        `cmd:"" help:"Give wins that are kept apart back to their sponsors."`
 	} `cmd:"" help:"Decide about the wins of bots and farms."`
 	Approval struct {
-		List    approvalListCmd    `cmd:"" help:"List the orders that wait for a second person."`
-		Confirm approvalConfirmCmd `cmd:"" help:"Have an order carried out that another person has asked for."`
-		Reject  approvalRejectCmd  `cmd:"" help:"End an order without its being carried out."`
+		List    approvalListCmd                      `cmd:"" help:"List the orders that wait for a second person."`
+		Confirm call[approvalConfirmation, approval] `cmd:"" call:"POST approvals/{order}/confirm" help:"Have an order carried out that another person has asked for."`
+		Reject  call[approvalRejection, approval]    `cmd:"" call:"POST approvals/{order}/reject" help:"End an order without its being carried out."`
 	} `cmd:"" help:"Be the second person."`
 	Watch     watchCmd     `cmd:"" help:"Show a campaign's live figures, once a second, until it is over."`
 	Reconcile reconcileCmd `cmd:"" help:"Account for every cent, of a campaign or of everything. Exit 0 where the books balance, 1 where not."`
 	Bench     benchCmd     `cmd:"" help:"Play simulated players against running servers, and report. Exit 0 where all went well and every win told is in the ledger, 1 where not."`
 	Rebuild   rebuildCmd   `cmd:"" help:"Restore in Redis what it has lost of a campaign, from the ledger and the stream."`
 	Seal      struct {
-		Rotate sealRotateCmd `cmd:"" help:"Make a new key for the seals of wins. The one before stays good."`
+		Rotate call[none, sealKey] `cmd:"" call:"POST seal/rotate" help:"Make a new key for the seals of wins. The one before stays good."`
 	} `cmd:"" help:"Change the key that wins are sealed with."`
 	Audit struct {
 		Verify auditVerifyCmd `cmd:"" help:"Compare the ledger's rows with their hashes, and these with the daily roots. Exit 0 if all agree, 1 if a row was changed, removed or added."`

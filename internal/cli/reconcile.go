@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -17,54 +18,47 @@ type reconcileCmd struct {
 	remote
 }
 
-func (c *reconcileCmd) check() []string {
-	faults := faultList(c.remote.check())
+func (c *reconcileCmd) check() (faults faultList) {
 	faults.when(c.Full && c.Campaign != "", "--full: leave out the campaign; of one campaign every row is read anyway")
 	return faults
 }
 
 // Run reconciles the books. It fails if a cent is missing or a row is wrong.
 func (c *reconcileCmd) Run(app *App) error {
-	if c.Campaign == "" {
-		return c.talk(func(ctx context.Context, api *client.Client) error { return c.all(ctx, app, api) })
-	}
 	return c.talk(func(ctx context.Context, api *client.Client) error {
+		if c.Campaign == "" {
+			return c.all(ctx, app, api)
+		}
 		r, err := api.Reconciliation(ctx, c.Campaign)
 		if err != nil {
 			return err
 		}
-		if err := c.show(app, r, func(t *table) { t.reconciliation(r) }); err != nil {
-			return err
-		}
 		if !r.Balanced {
-			return fmt.Errorf("the books of campaign %s do not balance: the difference is %s, %s", c.Campaign,
+			err = fmt.Errorf("the books of campaign %s do not balance: the difference is %s, %s", c.Campaign,
 				r.Difference, count(len(r.Findings), "finding"))
 		}
-		return nil
+		return errors.Join(app.show(c.JSON, reconciliation(r)), err)
 	})
 }
 
 func (c *reconcileCmd) all(ctx context.Context, app *App, api *client.Client) error {
 	b, err := c.prove(ctx, app, api)
-	if err != nil {
-		return err
-	}
-	if err := c.show(app, b, func(t *table) { t.books(b) }); err != nil {
-		return err
-	}
 	switch {
+	case err != nil:
+		return err
 	case b.Unbalanced > 0 || len(b.Findings) > 0:
-		return fmt.Errorf("the books do not balance: %s wrong, %s in the ledger itself; the differences come to %s",
+		err = fmt.Errorf("the books do not balance: %s wrong, %s in the ledger itself; the differences come to %s",
 			count(b.Unbalanced, "campaign"), count(len(b.Findings), "finding"), b.Difference)
 	case !b.Balanced:
-		return fmt.Errorf("not every campaign could be checked, so nothing is proved; try again when Redis answers")
+		err = fmt.Errorf("not every campaign could be checked, so nothing is proved; try again when Redis answers")
 	}
-	return nil
+	return errors.Join(app.show(c.JSON, books(b)), err)
 }
 
 // prove makes the server reconcile everything, and shows the progress. With --json it is a line of JSON each second, on
 // a terminal one line that is redrawn, else a line each ten seconds.
 func (c *reconcileCmd) prove(ctx context.Context, app *App, api *client.Client) (openapi.Books, error) {
+	const sayEvery = 10 * time.Second
 	live := app.terminal(app.Stderr) && !c.JSON
 	told := time.Time{}
 	b, err := api.ReconcileFull(ctx, func(p openapi.ProofProgress) {
@@ -73,7 +67,7 @@ func (c *reconcileCmd) prove(ctx context.Context, app *App, api *client.Client) 
 			_ = json.NewEncoder(app.Stderr).Encode(p) // there is no other output
 		case live:
 			fmt.Fprint(app.Stderr, "\r"+clearLine+progressInWords(p)) //nolint:errcheck // as above
-		case time.Since(told) >= sayProgressEvery:
+		case time.Since(told) >= sayEvery:
 			told = time.Now()
 			fmt.Fprintln(app.Stderr, progressInWords(p)) //nolint:errcheck // as above
 		}
@@ -84,18 +78,17 @@ func (c *reconcileCmd) prove(ctx context.Context, app *App, api *client.Client) 
 	return b, err
 }
 
-// sayProgressEvery is the interval of progress lines without a terminal.
-const sayProgressEvery = 10 * time.Second
-
 func progressInWords(p openapi.ProofProgress) string {
 	if p.LeftMS < 0 || p.Rate == 0 {
 		return "reading " + p.Part
 	}
-	left := (time.Duration(p.LeftMS) * time.Millisecond).Round(time.Second)
+	left := millis(p.LeftMS).Round(time.Second)
 	return fmt.Sprintf("reading %s: %d of about %d rows, %.0f a second, %s left", p.Part, p.Done, p.Of, p.Rate, left)
 }
 
-func (t *table) reconciliation(r client.Reconciliation) {
+type reconciliation client.Reconciliation
+
+func (r reconciliation) show(t *table) {
 	for _, line := range []struct {
 		name   string
 		amount rain.Money
@@ -116,7 +109,9 @@ func (t *table) reconciliation(r client.Reconciliation) {
 	}
 }
 
-func (t *table) books(b openapi.Books) {
+type books openapi.Books
+
+func (b books) show(t *table) {
 	t.row("checked", t.at(b.CheckedAt))
 	t.row("campaigns", fmt.Sprintf("%18d", b.Checked))
 	t.row("transactions", fmt.Sprintf("%18d", b.Transactions))

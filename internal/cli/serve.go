@@ -29,8 +29,7 @@ var groups = append(slices.Clone(config.Groups),
 // serveCmd runs the server.
 type serveCmd struct{ config.Config }
 
-func (s *serveCmd) check() []string {
-	var faults []string
+func (s *serveCmd) check() (faults faultList) {
 	for _, err := range s.Validate() {
 		faults = append(faults, err.Error())
 	}
@@ -40,8 +39,7 @@ func (s *serveCmd) check() []string {
 // errAtOnce ends serve after a second signal.
 var errAtOnce = errors.New("stopped at once by a second signal, without waiting for the end")
 
-// Run serves until a signal comes, then drains. A second signal returns without waiting; the process is expected to
-// exit then.
+// Run serves until a signal comes, then drains. A second signal returns without waiting, for the process to exit.
 func (s *serveCmd) Run(app *App) error {
 	log := app.newLogger(s.LogFormat, s.LogLevel)
 	server.LogLibraries(log)

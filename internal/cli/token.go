@@ -15,10 +15,10 @@ import (
 )
 
 type tokenCmd struct {
-	User        string        `help:"The player's id. Required."`
+	User        string        `need:"" help:"The player's id. Required."`
 	Name        string        `placeholder:"NAME" help:"Name under which the player is shown to others, if the server shows names."`
 	Picture     string        `placeholder:"URL" help:"Picture of the player, https, from a host that the server allows."`
-	TTL         time.Duration `name:"ttl" default:"24h" help:"Life of the token."`
+	TTL         time.Duration `name:"ttl" default:"24h" range:"1ms.." help:"Life of the token."`
 	JWTSecret   string        `name:"jwt-secret" placeholder:"SECRET" help:"The server's secret. Required, except for --link with an operator's --token."`
 	JWTAudience string        `name:"jwt-audience" placeholder:"AUD" help:"The token's aud, if the server requires one."`
 	JWTIssuer   string        `name:"jwt-issuer" placeholder:"ISS" help:"The token's iss, if the server requires one."`
@@ -28,13 +28,9 @@ type tokenCmd struct {
 	remote
 }
 
-func (c *tokenCmd) check() []string {
-	var faults faultList
-	if err := rain.CheckUser(c.User); c.User == "" {
-		faults = append(faults, "--user: required")
-	} else if err != nil {
-		faults = append(faults, "--user: "+err.Error())
-	}
+func (c *tokenCmd) check() (faults faultList) {
+	err := rain.CheckUser(c.User)
+	faults.when(c.User != "" && err != nil, fmt.Sprint("--user: ", err))
 	switch {
 	case c.JWTSecret != "":
 	case !c.Link:
@@ -44,8 +40,7 @@ func (c *tokenCmd) check() []string {
 	}
 	faults.when(c.Picture != "" && c.JWTSecret == "",
 		"--picture: needs --jwt-secret; a server's link takes a name only")
-	faults.when(c.TTL <= 0, "--ttl: give a duration above zero, for example 24h")
-	return append(faults, c.remote.check()...)
+	return faults
 }
 
 // Run prints a token, or a link.
@@ -88,10 +83,12 @@ func (c *tokenCmd) link(app *App, token string, wish client.LoginWish) error {
 		if err != nil {
 			return err
 		}
-		link, err := c.absolute(code.Link)
+		server, err := url.Parse(c.Server)
 		if err != nil {
 			return err
 		}
+		server.User = nil // without a password
+		link := strings.TrimRight(server.String(), "/") + code.Link
 		if c.JSON {
 			return printJSON(app, map[string]any{"user": c.User, "code": code.Code, "expires_at": code.ExpiresAt,
 				"link": link})
@@ -101,30 +98,17 @@ func (c *tokenCmd) link(app *App, token string, wish client.LoginWish) error {
 	})
 }
 
-// absolute returns a server's link with the server's address before it, without a password in the address.
-func (c *tokenCmd) absolute(link string) (string, error) {
-	server, err := url.Parse(c.Server)
-	if err != nil {
-		return "", err
-	}
-	server.User = nil
-	return strings.TrimRight(server.String(), "/") + link, nil
-}
-
 type operatorTokenCmd struct {
 	Name string `required:"true" placeholder:"NAME" help:"The operator's name. The audit log has it."`
 	Role string `required:"true" placeholder:"ROLE" help:"Their role: viewer, operator, cashier or admin; several with commas."`
 	JSON bool   `name:"json" help:"As JSON."`
 }
 
-func (c *operatorTokenCmd) check() []string {
-	var faults faultList
-	if err := auth.CheckOperatorName(c.Name); err != nil {
-		faults = append(faults, "--"+err.Error())
-	}
-	if _, err := auth.ParseRoles(c.Role); err != nil {
-		faults = append(faults, "--role: "+err.Error())
-	}
+func (c *operatorTokenCmd) check() (faults faultList) {
+	err := auth.CheckOperatorName(c.Name)
+	faults.when(err != nil, fmt.Sprint("--", err))
+	_, err = auth.ParseRoles(c.Role)
+	faults.when(err != nil, fmt.Sprint("--role: ", err))
 	return faults
 }
 

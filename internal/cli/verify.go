@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"redrain/client"
-	"redrain/internal/openapi"
 	"redrain/internal/wire"
 	"redrain/rain"
 )
@@ -31,8 +30,7 @@ func (c *verifyCmd) AfterApply() error {
 	return nil
 }
 
-func (c *verifyCmd) check() []string {
-	faults := faultList(c.remote.check())
+func (c *verifyCmd) check() (faults faultList) {
 	faults.when(c.Commitment != "" && c.Rain == "", "--commitment: belongs to one rain; say which with --rain")
 	return faults
 }
@@ -65,7 +63,7 @@ func (c *verifyCmd) Run(app *App) error {
 		if err != nil {
 			return err
 		}
-		verifications, good := []verification{}, true
+		all, good := verifications{}, true
 		for _, r := range rains {
 			f, err := api.Fairness(ctx, c.Campaign, r.ID)
 			if err != nil {
@@ -78,15 +76,12 @@ func (c *verifyCmd) Run(app *App) error {
 			if c.User != "" && again != nil {
 				v.luck(again, c.User, claims)
 			}
-			verifications, good = append(verifications, v), good && v.OK
-		}
-		if err := c.show(app, verifications, func(t *table) { t.verifications(verifications) }); err != nil {
-			return err
+			all, good = append(all, v), good && v.OK
 		}
 		if !good {
-			return fmt.Errorf("campaign %s: not every rain is what its commitment promised", c.Campaign)
+			err = fmt.Errorf("campaign %s: not every rain is what its commitment promised", c.Campaign)
 		}
-		return nil
+		return errors.Join(app.show(c.JSON, all), err)
 	})
 }
 
@@ -132,7 +127,8 @@ func verifyRain(r wire.Rain, f client.Fairness, noted string) (v verification, a
 		fault("the seed that was revealed gives the commitment %s", got)
 	}
 	s := f.Schedule
-	if !sameSettings(r, s) {
+	if r.ID != s.Rain || r.Campaign != s.Campaign || r.StartsAt != s.StartsAt || r.Settings != s.RainSettings ||
+		r.FirstWave != s.FirstWave {
 		fault("the schedule differs from the announced rain")
 	}
 	spec := rain.RainSpec{Settings: s.RainSettings}
@@ -158,20 +154,23 @@ func verifyRain(r wire.Rain, f client.Fairness, noted string) (v verification, a
 	return v, again
 }
 
-func sameSettings(r wire.Rain, s openapi.Schedule) bool {
-	return r.ID == s.Rain && r.Campaign == s.Campaign && r.StartsAt == s.StartsAt && r.Settings == s.RainSettings &&
-		r.FirstWave == s.FirstWave
-}
+type verifications []verification
 
-func (t *table) verifications(verifications []verification) {
-	for _, v := range verifications {
+func (all verifications) show(t *table) {
+	for _, v := range all {
 		if v.OK {
 			t.row("rain "+v.Rain, "as announced", fmt.Sprintf("%d drops, digest %s", v.Drops, v.Digest))
 		}
 		for _, f := range v.Faults {
 			t.row("rain "+v.Rain, "NOT AS ANNOUNCED", f)
 		}
-		t.beats(v.Beats)
+		for _, b := range v.Beats {
+			luck := "no luck"
+			if b.Lucky {
+				luck = "lucky"
+			}
+			t.row(fmt.Sprintf("beat %d", b.Beat), luck, fmt.Sprintf("%s, odds %s", t.at(b.At), b.Odds), b.Claim)
+		}
 	}
 }
 
@@ -220,16 +219,5 @@ func (v *verification) luck(r *rain.Rain, user string, claims []client.Claim) {
 	for beat := range r.Beats() {
 		v.Beats = append(v.Beats, beatLuck{Beat: beat, At: r.BeatAt(beat), Odds: r.OddsFor(user, beat),
 			Lucky: r.LuckyIn(user, beat), Claim: given[beat]})
-	}
-}
-
-// beats shows a player's beats.
-func (t *table) beats(beats []beatLuck) {
-	for _, b := range beats {
-		luck := "no luck"
-		if b.Lucky {
-			luck = "lucky"
-		}
-		t.row(fmt.Sprintf("beat %d", b.Beat), luck, fmt.Sprintf("%s, odds %s", t.at(b.At), b.Odds), b.Claim)
 	}
 }

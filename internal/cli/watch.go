@@ -32,7 +32,7 @@ func (c *watchCmd) Run(app *App) error {
 				return err
 			case err != nil:
 				if !failing {
-					app.complain(err.Error() + "; still trying")
+					fmt.Fprintln(app.Stderr, "redrain: "+printable(err.Error()+"; still trying")) //nolint:errcheck // no other way
 				}
 				failing = true
 			default:
@@ -87,8 +87,7 @@ func look(ctx context.Context, api *client.Client, id string) (glance, error) {
 	return g, nil
 }
 
-// newScreen returns the function that shows a glance. It is a redrawn block on a terminal, a line in a pipe, or a JSON
-// object.
+// newScreen returns the function that shows a glance: as a redrawn block, a line in a pipe, or a JSON object.
 func newScreen(app *App, asJSON bool) func(glance) error {
 	switch {
 	case asJSON:

@@ -48,55 +48,25 @@ func (p *Process) Done() <-chan struct{} { return p.c.ended }
 // Wait waits for the end of the process and returns its state. It fails the test if that takes longer than within.
 func (p *Process) Wait(within time.Duration) *os.ProcessState {
 	p.t.Helper()
-	timeout := time.NewTimer(within)
-	defer timeout.Stop()
-	select {
-	case <-p.c.ended:
-	case <-timeout.C:
+	if !p.c.endsWithin(within) {
 		p.t.Fatalf("testenv: %s has not ended within %v", p.c.cmd.Path, within)
 	}
 	return p.c.cmd.ProcessState
 }
 
-// launching is the one OS thread that starts children. On Linux the kernel kills a child when the *thread* that started
-// it ends. The Go runtime may end any thread, except one locked by a goroutine.
-type launching struct {
-	mu    sync.Mutex
-	tasks chan func()
-	ended chan struct{}
-}
+// launcher takes functions for the one OS thread that starts children. On Linux the kernel kills a child when the
+// *thread* that started it ends. The Go runtime may end any thread, except one locked by a goroutine.
+var launcher = sync.OnceValue(func() chan<- func() {
+	tasks := make(chan func())
+	go onOneThread(tasks)
+	return tasks
+})
 
-var launcher launching
-
-// do runs f on the launching thread.
-func (l *launching) do(f func()) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.tasks == nil {
-		l.tasks, l.ended = make(chan func()), make(chan struct{})
-		go func(tasks <-chan func(), ended chan<- struct{}) {
-			defer close(ended)
-			runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
-			for f := range tasks {
-				f()
-			}
-		}(l.tasks, l.ended)
+func onOneThread(tasks <-chan func()) {
+	runtime.LockOSThread() // never unlocked: the thread lives as long as the process
+	for task := range tasks {
+		task()
 	}
-	done := make(chan struct{})
-	l.tasks <- func() { defer close(done); f() }
-	<-done
-}
-
-// stop ends the launching thread and with it every child that still lives.
-func (l *launching) stop() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.tasks == nil {
-		return
-	}
-	close(l.tasks)
-	<-l.ended
-	l.tasks = nil
 }
 
 // child is a started process.
@@ -109,9 +79,9 @@ type child struct {
 // startChild starts cmd so that it dies with this test binary.
 func startChild(cmd *exec.Cmd) (*child, error) {
 	dieWithParent(cmd)
-	var err error
-	launcher.do(func() { err = cmd.Start() })
-	if err != nil {
+	started := make(chan error)
+	launcher() <- func() { started <- cmd.Start() }
+	if err := <-started; err != nil {
 		return nil, err
 	}
 	c := &child{cmd: cmd, ended: make(chan struct{})}
@@ -158,13 +128,13 @@ func (c *child) howItEnded() error {
 	return errors.New("exit status 0")
 }
 
-// alive reports whether the process has not ended yet.
-func (c *child) alive() bool {
+// endsWithin waits for the end of the process, and reports false if that takes longer.
+func (c *child) endsWithin(limit time.Duration) bool {
 	select {
 	case <-c.ended:
-		return false
-	default:
 		return true
+	case <-time.After(limit):
+		return false
 	}
 }
 

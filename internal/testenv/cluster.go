@@ -87,16 +87,9 @@ func startCluster() ([]*clusterNode, error) {
 	if err := starting.Wait(); err != nil {
 		return nil, err
 	}
-	for _, step := range []struct {
-		what string
-		do   func(context.Context, []*clusterNode) error
-	}{
-		{"share the slots out", shareSlots},
-		{"introduce the nodes", introduce},
-		{"give each master a replica", replicate},
-	} {
-		if err := step.do(ctx, nodes); err != nil {
-			return nil, fmt.Errorf("%s: %w", step.what, err)
+	for _, step := range []func(context.Context, []*clusterNode) error{shareSlots, introduce, replicate} {
+		if err := step(ctx, nodes); err != nil {
+			return nil, err
 		}
 	}
 	return nodes, nil

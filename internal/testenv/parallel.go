@@ -14,8 +14,8 @@ import (
 	"redrain/internal/testenv/testrun"
 )
 
-// Loads of a test while it runs, servers included, in parts of [testrun.PerProcessor], on average. They are measured
-// with the race detector by `go run -C tools ./test -all -weigh`, and rounded up.
+// Loads of a test while it runs alone with the race detector, servers included: processors times
+// [testrun.PerProcessor], on average, rounded up.
 const (
 	Light  = 1 // one node, or a few players
 	Medium = 2 // servers of its own or a browser's page

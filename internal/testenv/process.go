@@ -89,8 +89,12 @@ func (p *process) empty() error {
 
 // start starts the process and waits until it serves.
 func (p *process) start() error {
-	if p.child != nil && p.child.alive() {
-		return errors.New("it runs already")
+	if p.child != nil {
+		select {
+		case <-p.child.ended:
+		default:
+			return errors.New("it runs already")
+		}
 	}
 	cmd, err := p.prog.command(p)
 	if err != nil {
@@ -141,15 +145,11 @@ func (p *process) stop() error {
 	if err := p.child.signal(syscall.SIGTERM); err != nil {
 		return err
 	}
-	timeout := time.NewTimer(stopWithin)
-	defer timeout.Stop()
-	select {
-	case <-p.child.ended:
-		return nil
-	case <-timeout.C:
+	if !p.child.endsWithin(stopWithin) {
 		p.kill()
 		return fmt.Errorf("still there %v after SIGTERM; its log:\n%s", stopWithin, p.logTail())
 	}
+	return nil
 }
 
 // discard ends the process and removes all that is left of it.

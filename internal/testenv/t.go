@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -22,11 +23,20 @@ type T interface {
 	Skipf(format string, args ...any)  // does not return
 }
 
+// asserter and fataler are the parts of a test, or of one check of rapid, that a comparison uses.
+type (
+	asserter interface {
+		Helper()
+		Errorf(format string, args ...any)
+	}
+	fataler interface {
+		Helper()
+		Fatal(args ...any)
+	}
+)
+
 // Must ends the test if an operation that the test needs has failed.
-func Must(t interface {
-	Helper()
-	Fatal(args ...any)
-}, err error) {
+func Must(t fataler, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -37,10 +47,7 @@ func Must(t interface {
 func Err[V any](_ V, err error) error { return err }
 
 // WantErr wants an operation to fail with an error; what says which one.
-func WantErr(t interface {
-	Helper()
-	Errorf(format string, args ...any)
-}, err, want error, what ...string) {
+func WantErr(t asserter, err, want error, what ...string) {
 	t.Helper()
 	if !errors.Is(err, want) {
 		t.Errorf("%s: %v, want %v", strings.Join(what, " "), err, want)
@@ -48,10 +55,7 @@ func WantErr(t interface {
 }
 
 // WantFail wants an operation to fail, with whatever error; what says which one.
-func WantFail(t interface {
-	Helper()
-	Errorf(format string, args ...any)
-}, err error, what ...string) {
+func WantFail(t asserter, err error, what ...string) {
 	t.Helper()
 	if err == nil {
 		t.Errorf("%s: no error", strings.Join(what, " "))
@@ -59,10 +63,7 @@ func WantFail(t interface {
 }
 
 // Equal compares got and want deeply. An empty slice or map equals nil. The parameters what and args name the value.
-func Equal[V any](t interface {
-	Helper()
-	Errorf(format string, args ...any)
-}, got, want V, what string, args ...any) {
+func Equal[V any](t asserter, got, want V, what string, args ...any) {
 	t.Helper()
 	a, b := reflect.ValueOf(&got).Elem(), reflect.ValueOf(&want).Elem()
 	if k := a.Kind(); (k == reflect.Slice || k == reflect.Map) && a.Len() == 0 && b.Len() == 0 {
@@ -83,20 +84,14 @@ type Result[V any] struct {
 func Got[V any](value V, err error) Result[V] { return Result[V]{value, err} }
 
 // Must is the value. The test ends if there is an error instead.
-func (r Result[V]) Must(t interface {
-	Helper()
-	Fatal(args ...any)
-}) V {
+func (r Result[V]) Must(t fataler) V {
 	t.Helper()
 	Must(t, r.err)
 	return r.value
 }
 
 // Want wants the value to be want, as Equal does, and no error.
-func (r Result[V]) Want(t interface {
-	Helper()
-	Errorf(format string, args ...any)
-}, want V, what string, args ...any) {
+func (r Result[V]) Want(t asserter, want V, what string, args ...any) {
 	t.Helper()
 	if WantErr(t, r.err, nil, fmt.Sprintf(what, args...)); r.err == nil {
 		Equal(t, r.value, want, what, args...)
@@ -131,5 +126,29 @@ func Eventually(t T, within time.Duration, what string, cond func() bool) {
 			}
 			return
 		}
+	}
+}
+
+// Run runs an actor on a goroutine of its own. stop ends the actor's context, waits until it returns, and fails the
+// test if it returns an error. The end of the test calls stop as well.
+func Run(t T, actor func(context.Context) error) (stop func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- actor(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("the actor has failed: %v", err)
+		}
+	})
+	t.Cleanup(stop)
+	return stop
+}
+
+// Contains wants a text to contain another one; what says which text.
+func Contains(t asserter, got, want, what string, args ...any) {
+	t.Helper()
+	if !strings.Contains(got, want) {
+		t.Errorf("%s: %q does not contain %q", fmt.Sprintf(what, args...), got, want)
 	}
 }

@@ -7,5 +7,5 @@
 //		fmt.Fprintln(os.Stderr, fault)
 //	}
 //
-// Validate reports all faults at once. Sample, Table and Reference describe the settings for people.
+// Validate reports all faults at once. Sample, MainTable and Reference describe the settings for people.
 package config

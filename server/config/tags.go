@@ -68,18 +68,29 @@ func accepted(v *kong.Value) string {
 	return text
 }
 
-// checkTags checks each setting against its tags oneof and range. It reports settings without a tag as sound.
-func (c *Config) checkTags(fault func(string, ...any)) {
-	for _, f := range c.flags() {
+// CheckTags checks flags against their tags need, oneof and range, and returns the faults. It reports flags without a
+// tag as sound.
+func CheckTags(flags []*kong.Flag) (faults []string) {
+	for _, f := range flags {
 		value := reflect.Indirect(f.Target)
-		if !value.IsValid() || value.IsZero() && (f.Tag.Has("zero") || !f.HasDefault) {
-			continue
-		}
-		if f.Tag.Has("oneof") && !isOneOf(value, strings.Split(f.Tag.Get("oneof"), ",")) ||
-			f.Tag.Has("range") && !isWithin(value, f.Tag.Get("range")) {
-			fault("--%s %q: give %s", f.Name, fmt.Sprint(value), accepted(f.Value))
+		switch {
+		case f.Tag.Has("need") && value.IsZero():
+			faults = append(faults, "--"+f.Name+": required")
+		case !value.IsValid() || value.IsZero() && (f.Tag.Has("zero") || !f.HasDefault):
+		case f.Tag.Has("oneof") && !isOneOf(value, strings.Split(f.Tag.Get("oneof"), ",")),
+			f.Tag.Has("range") && !isWithin(value, f.Tag.Get("range")):
+			faults = append(faults, fmt.Sprintf("--%s %q: give %s", f.Name, plain(value), accepted(f.Value)))
 		}
 	}
+	return faults
+}
+
+// plain formats a value as it is given. Money is given as a whole number.
+func plain(value reflect.Value) string {
+	if value.CanInt() && value.Type() != reflect.TypeFor[time.Duration]() {
+		return strconv.FormatInt(value.Int(), 10)
+	}
+	return fmt.Sprint(value)
 }
 
 func isOneOf(value reflect.Value, kinds []string) bool {
@@ -92,7 +103,7 @@ func isOneOf(value reflect.Value, kinds []string) bool {
 // isWithin compares as float64, which is exact for every bound in use. NaN is outside every range.
 func isWithin(value reflect.Value, bounds string) bool {
 	least, most, _ := strings.Cut(bounds, "..")
-	n := number(fmt.Sprint(value))
+	n := number(plain(value))
 	return n >= number(least) && (most == "" || n <= number(most))
 }
 

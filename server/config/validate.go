@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"net/url"
 	"path/filepath"
 	"regexp"
@@ -12,70 +13,73 @@ import (
 	"unicode"
 
 	"redrain/grab/confirm"
+	"redrain/internal/auth"
 	"redrain/internal/signed"
 	"redrain/internal/sqldb"
+	"redrain/server/admission"
 	"redrain/server/clientip"
+	"redrain/server/login"
+	"redrain/server/names"
 	"redrain/web"
 )
 
 var namespacePattern = regexp.MustCompile(`^[a-z0-9_-]{1,32}$`)
 
+// faultFunc adds a fault if bad is true.
+type faultFunc func(bad bool, format string, args ...any)
+
 // Validate returns every fault of the configuration, each with the flag and what to do.
 func (c *Config) Validate() []error {
 	var faults []error
-	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
-	c.checkTags(fault)
+	fault := func(bad bool, format string, args ...any) {
+		if bad {
+			faults = append(faults, fmt.Errorf(format, args...))
+		}
+	}
+	for _, text := range CheckTags(c.flags()) {
+		faults = append(faults, errors.New(text))
+	}
 	c.validateFront(fault)
 	c.validateBackends(fault)
 	c.validateAccess(fault)
 	c.validateOIDC(fault)
 	c.validateProvider(fault)
 	c.validateRisk(fault)
-	c.validateNames(fault)
-	if len(c.Roles) == 0 {
-		fault("--roles: name at least one of %s", strings.Join(AllRoles, ", "))
-	}
-	if inProcess := c.Redis == "" || c.NATS == "" || c.MySQL == ""; inProcess && len(c.Roles) > 0 &&
-		len(c.Roles) < len(AllRoles) {
-		fault("--roles: without --redis, --nats or --mysql this process needs all roles; " +
-			"no other process can reach its in-process back end")
-	}
-	if c.ConfirmMode() == confirm.Replica.String() && c.Redis == "" {
-		fault("--confirm replica: needs --redis; the in-process Redis has no replica")
-	}
-	if !namespacePattern.MatchString(c.Namespace) {
-		fault("--namespace %q: give 1 to 32 of a-z 0-9 _ -", c.Namespace)
-	}
+	fault(len(c.Roles) == 0, "--roles: name at least one of %s", strings.Join(AllRoles, ", "))
+	fault((c.Redis == "" || c.NATS == "" || c.MySQL == "") && len(c.Roles) > 0 && len(c.Roles) < len(AllRoles),
+		"--roles: without --redis, --nats or --mysql this process needs all roles; no other process can reach its "+
+			"in-process back end")
+	fault(c.ConfirmMode() == confirm.Replica.String() && c.Redis == "",
+		"--confirm replica: needs --redis; the in-process Redis has no replica")
+	fault(!namespacePattern.MatchString(c.Namespace), "--namespace %q: give 1 to 32 of a-z 0-9 _ -", c.Namespace)
 	return faults
 }
 
 // validateBackends repeats none of the values: each may contain a password.
-func (c *Config) validateBackends(fault func(string, ...any)) {
-	if c.DataDir != "" && c.Redis != "" && c.NATS != "" && c.MySQL != "" {
-		fault("--data-dir: has no effect if --redis, --nats and --mysql are all given; leave it out")
-	}
+func (c *Config) validateBackends(fault faultFunc) {
+	fault(c.DataDir != "" && c.Redis != "" && c.NATS != "" && c.MySQL != "",
+		"--data-dir: has no effect if --redis, --nats and --mysql are all given; leave it out")
 	if strings.Contains(c.Redis, "://") {
-		if u, err := url.Parse(c.Redis); err != nil || (u.Scheme != "redis" && u.Scheme != "rediss") || u.Host == "" {
-			fault("--redis: give host:port, several by commas, or a redis:// or rediss:// URL")
-		}
+		fault(!isURL(c.Redis, "redis", "rediss"),
+			"--redis: give host:port, several by commas, or a redis:// or rediss:// URL")
 	} else if c.Redis != "" {
 		for a := range strings.SplitSeq(c.Redis, ",") {
-			if _, _, err := net.SplitHostPort(strings.TrimSpace(a)); err != nil {
-				fault("--redis: one of the addresses is not host:port")
-			}
+			_, _, err := net.SplitHostPort(strings.TrimSpace(a))
+			fault(err != nil, "--redis: one of the addresses is not host:port")
 		}
 	}
 	for u := range strings.SplitSeq(c.NATS, ",") {
-		if p, err := url.Parse(strings.TrimSpace(u)); c.NATS != "" &&
-			(err != nil || p.Host == "" || !slices.Contains([]string{"nats", "tls", "ws", "wss"}, p.Scheme)) {
-			fault("--nats: give a URL such as nats://host:4222, or several by commas")
-		}
+		fault(c.NATS != "" && !isURL(strings.TrimSpace(u), "nats", "tls", "ws", "wss"),
+			"--nats: give a URL such as nats://host:4222, or several by commas")
 	}
-	if c.MySQL != "" {
-		if err := CheckMySQL(c.MySQL); err != nil {
-			fault("%w", err)
-		}
-	}
+	err := CheckMySQL(c.MySQL)
+	fault(c.MySQL != "" && err != nil, "%w", err)
+}
+
+// isURL reports whether an address is a URL with a host and one of the schemes.
+func isURL(address string, schemes ...string) bool {
+	u, err := url.Parse(address)
+	return err == nil && u.Host != "" && slices.Contains(schemes, u.Scheme)
 }
 
 // CheckMySQL returns the fault of a data source name, without the name: it may contain a password.
@@ -94,113 +98,90 @@ func CheckMySQL(dsn string) error {
 	}
 }
 
-// leastToken is the least length of a shared token with real back ends, in characters. Sixteen random characters
-// cannot be guessed over the network.
-const leastToken = 16
-
-func (c *Config) validateShared(fault func(string, ...any)) {
-	for _, shared := range []struct{ flag, token string }{
-		{"operator", c.OperatorToken}, {"viewer", c.ViewerToken},
-	} {
-		if shared.token != "" && len(shared.token) < leastToken {
-			fault("--%s-token: give at least %d characters, drawn at random (openssl rand -hex 16)", shared.flag,
-				leastToken)
+func (c *Config) validateAccess(fault faultFunc) {
+	if !c.InProcess() {
+		const least = 16 // characters; so many random ones cannot be guessed over the network
+		for flag, token := range map[string]string{"operator": c.OperatorToken, "viewer": c.ViewerToken} {
+			fault(token != "" && len(token) < least,
+				"--%s-token: give at least %d characters, drawn at random (openssl rand -hex 16)", flag, least)
 		}
+		fault(c.OperatorToken == "" && c.OperatorsFile == "" && c.OIDCIssuer == "",
+			"--operator-token, --operators-file or --oidc-issuer: one is required with real back ends")
+		fault(c.JWTSecret == "" && c.JWKSURL == "",
+			"--jwt-secret or --jwks-url: one is required with real back ends, to verify players' tokens on every node")
+		fault(c.GuestsAllowed() && c.JWTSecret == "", "--guests: needs --jwt-secret, to sign the guests' tokens")
 	}
+	fault(c.OperatorToken != "" && c.OperatorToken == c.ViewerToken,
+		"--viewer-token: must differ from --operator-token")
+	if c.GuestChallenge == login.ChallengeTurnstile || c.GuestChallenge == login.ChallengeHCaptcha {
+		fault(c.ChallengeSiteKey == "" || c.ChallengeSecret == "", "--guest-challenge %s: needs --challenge-site-key "+
+			"and --challenge-secret, which the service issues for a site", c.GuestChallenge)
+	} else {
+		fault(c.ChallengeSiteKey+c.ChallengeSecret+c.ChallengeEndpoint+c.ChallengeScript != "", "--challenge-site-key, "+
+			"--challenge-secret, --challenge-endpoint and --challenge-script: are for --guest-challenge turnstile or "+
+			"hcaptcha")
+	}
+	for flag, address := range map[string]string{"--challenge-endpoint": c.ChallengeEndpoint,
+		"--challenge-script": c.ChallengeScript, "--jwks-url": c.JWKSURL} {
+		fault(address != "" && !isURL(address, "https", "http"), "%s: give an http or https URL", flag)
+	}
+	_, err := admission.ParseExempt(c.AddressExempt)
+	fault(err != nil, "--address-exempt: %v", err)
+	for _, o := range c.AllowedOrigins {
+		u, err := url.Parse(o)
+		fault(o != "*" && (err != nil || u.Scheme == "" || u.Host == "" || u.Path != ""),
+			"--allowed-origins %q: give scheme://host[:port]", o)
+	}
+	err = names.Hosts(c.AvatarHosts).Check()
+	fault(err != nil, "--avatar-hosts %w", err)
+	fault(len(c.AvatarHosts) > 0 && !c.NamesShown(), "--avatar-hosts: needs --show-names")
 }
 
-func (c *Config) validateAccess(fault func(string, ...any)) {
-	if !c.InProcess() {
-		c.validateShared(fault)
-		if c.OperatorToken == "" && c.OperatorsFile == "" && c.OIDCIssuer == "" {
-			fault("--operator-token, --operators-file or --oidc-issuer: one is required with real back ends")
-		}
-		if c.JWTSecret == "" && c.JWKSURL == "" {
-			fault("--jwt-secret or --jwks-url: one is required with real back ends, to verify players' tokens on " +
-				"every node")
-		}
-	}
-	if c.OperatorToken != "" && c.OperatorToken == c.ViewerToken {
-		fault("--viewer-token: must differ from --operator-token")
-	}
-	c.validateGuests(fault)
-	if c.JWKSURL != "" {
-		if u, err := url.Parse(c.JWKSURL); err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
-			fault("--jwks-url: give an http or https URL")
-		}
-	}
-	for _, o := range c.AllowedOrigins {
-		if u, err := url.Parse(o); o != "*" && (err != nil || u.Scheme == "" || u.Host == "" || u.Path != "") {
-			fault("--allowed-origins %q: give scheme://host[:port]", o)
-		}
-	}
+// Exempt returns the networks of --address-exempt, which Validate has checked.
+func (c *Config) Exempt() []netip.Prefix {
+	networks, _ := admission.ParseExempt(c.AddressExempt)
+	return networks
 }
 
 // validateFront checks the addresses of the process and its trusted proxies.
-func (c *Config) validateFront(fault func(string, ...any)) {
-	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
-		fault("--listen %q: give host:port, for example :8080", c.Listen)
+func (c *Config) validateFront(fault faultFunc) {
+	_, _, err := net.SplitHostPort(c.Listen)
+	fault(err != nil, "--listen %q: give host:port, for example :8080", c.Listen)
+	_, _, err = net.SplitHostPort(c.AdminListen)
+	fault(c.AdminListen != "" && err != nil, "--admin-listen %q: give host:port, for example 127.0.0.1:9090",
+		c.AdminListen)
+	fault(c.AdminListen != "" && c.AdminListen == c.Listen, "--admin-listen: must differ from --listen")
+	if c.PublicURL != "" { // paths of pages are appended to it, so it has no path
+		u, _ := url.Parse(c.PublicURL)
+		fault(!isURL(c.PublicURL, "https", "http") || u.User != nil || strings.Trim(u.Path, "/") != "" ||
+			u.RawQuery != "" || u.Fragment != "", "--public-url %q: give scheme://host[:port]", c.PublicURL)
 	}
-	if _, _, err := net.SplitHostPort(c.AdminListen); c.AdminListen != "" && err != nil {
-		fault("--admin-listen %q: give host:port, for example 127.0.0.1:9090", c.AdminListen)
-	}
-	if c.AdminListen != "" && c.AdminListen == c.Listen {
-		fault("--admin-listen: must differ from --listen")
-	}
-	c.validatePublic(fault)
 	c.validateVerifyFiles(fault)
-	c.validateWeChat(fault)
-	if (c.TLSCert == "") != (c.TLSKey == "") {
-		fault("--tls-cert and --tls-key: give both, or none")
-	}
-	if _, err := clientip.ParseProxies(c.Proxies); err != nil {
-		fault("--trusted-proxies: %w", err)
-	}
-	if c.ProxyProtocol && len(c.Proxies) == 0 {
-		fault("--proxy-protocol: name the proxies that may send its header in --trusted-proxies")
-	}
-}
-
-// validatePublic checks the address that is shown outside. Paths of pages are appended to it, so it has no path.
-func (c *Config) validatePublic(fault func(string, ...any)) {
-	if c.PublicURL == "" {
-		return
-	}
-	u, err := url.Parse(c.PublicURL)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil ||
-		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
-		fault("--public-url %q: give scheme://host[:port]", c.PublicURL)
-	}
-}
-
-// validateWeChat checks the addresses that the player's page loads in WeChat's browser. They are https only: a script
-// over plain http can be replaced in flight.
-func (c *Config) validateWeChat(fault func(string, ...any)) {
-	for _, asked := range []struct{ flag, address string }{
-		{"--wechat-sign-url", c.WeChatSign}, {"--wechat-sdk-url", c.WeChatSDK},
-	} {
-		if c.WeChatSign == "" {
-			return
-		}
-		u, err := url.Parse(asked.address)
-		if err != nil || u.Scheme != "https" || u.User != nil || u.Fragment != "" || web.Origin(asked.address) == "" {
-			fault("%s: give an https URL, without a user or a part after #", asked.flag)
+	if c.WeChatSign != "" {
+		// They are https only: a script over plain http can be replaced in flight.
+		for flag, address := range map[string]string{"--wechat-sign-url": c.WeChatSign, "--wechat-sdk-url": c.WeChatSDK} {
+			u, _ := url.Parse(address)
+			fault(!isURL(address, "https") || u.User != nil || u.Fragment != "" || web.Origin(address) == "",
+				"%s: give an https URL, without a user or a part after #", flag)
 		}
 	}
+	fault((c.TLSCert == "") != (c.TLSKey == ""), "--tls-cert and --tls-key: give both, or none")
+	_, err = clientip.ParseProxies(c.Proxies)
+	fault(err != nil, "--trusted-proxies: %w", err)
+	fault(c.ProxyProtocol && len(c.Proxies) == 0,
+		"--proxy-protocol: name the proxies that may send its header in --trusted-proxies")
 }
 
 // verifyName matches the name of a file that is served below "/". It allows text only: a page would run as one of ours.
 var verifyName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}\.txt$`)
 
-func (c *Config) validateVerifyFiles(fault func(string, ...any)) {
+func (c *Config) validateVerifyFiles(fault faultFunc) {
 	taken := map[string]bool{"licenses.txt": true}
 	for _, path := range c.VerifyFiles {
 		name := filepath.Base(path)
-		if !verifyName.MatchString(name) {
-			fault("--verify-files %q: a name has letters, digits, _, - and dots, and ends with .txt", name)
-		} else if taken[name] {
-			fault("--verify-files %q: there is another file of this name", name)
-		}
+		fault(!verifyName.MatchString(name),
+			"--verify-files %q: a name has letters, digits, _, - and dots, and ends with .txt", name)
+		fault(taken[name], "--verify-files %q: there is another file of this name", name)
 		taken[name] = true
 	}
 }
@@ -208,60 +189,77 @@ func (c *Config) validateVerifyFiles(fault func(string, ...any)) {
 // PublicRoot is PublicURL without a slash at its end.
 func (c *Config) PublicRoot() string { return strings.TrimRight(c.PublicURL, "/") }
 
-// maxProviderAccount is the longest --provider-account, in bytes.
-const maxProviderAccount = 100
-
-// maxPayoutName is the longest --payout-name, in bytes.
-const maxPayoutName = 100
-
-// validateProvider repeats neither the address nor the secret: both may contain a password.
-func (c *Config) validateProvider(fault func(string, ...any)) {
-	switch c.Provider {
-	case ProviderWallet:
-		if c.ProviderURL != "" || c.ProviderSecret != "" || c.ProviderAccount != "" {
-			// With wallet, withdrawals count as paid and no provider is asked to pay them.
-			fault("--provider-url, --provider-secret and --provider-account: they belong to --provider http; give " +
-				"that too, or leave them out")
-		}
-	case ProviderHTTP:
-		if err := signed.CheckURL(c.ProviderURL); err != nil {
-			fault("--provider-url: %w", err)
-		}
-		if _, err := signed.ParseSecret(c.ProviderSecret); err != nil {
-			fault("--provider-secret: %w; this makes one: echo whsec_$(openssl rand -base64 32)", err)
-		}
-		if len(c.ProviderAccount) > maxProviderAccount || strings.ContainsFunc(c.ProviderAccount, unicode.IsControl) {
-			fault("--provider-account: give a name of at most %d bytes", maxProviderAccount)
-		}
-	}
-	if len(c.PayoutName) > maxPayoutName || strings.ContainsFunc(c.PayoutName, unicode.IsControl) {
-		fault("--payout-name: give a name of at most %d bytes", maxPayoutName)
-	}
-	if c.WithdrawPerDay > 0 && c.WithdrawPerDay < c.WithdrawMin {
-		fault("--withdraw-per-day %d: it is less than --withdraw-min %d, so no player could withdraw", c.WithdrawPerDay,
-			c.WithdrawMin)
-	}
-}
-
-// validateRisk repeats neither the address nor the secret: both may contain a password.
-func (c *Config) validateRisk(fault func(string, ...any)) {
-	if l := c.RiskLimits; l.Deny > 0 && l.Deny < l.Hold {
-		fault("--risk-deny-score %d: give 0 for never, or at least --risk-hold-score %d", l.Deny, l.Hold)
-	}
-	if c.RiskURL == "" {
-		if c.RiskSecret != "" {
-			fault("--risk-secret: it belongs to --risk-url; give that too, or leave it out")
-		}
+// validateOIDC checks the settings of the operators' identity provider.
+func (c *Config) validateOIDC(fault faultFunc) {
+	if c.OIDCIssuer == "" {
+		fault(c.OIDCAudience != "" || len(c.OIDCRoles) > 0,
+			"--oidc-issuer: required with --oidc-audience and --oidc-roles")
 		return
 	}
-	if c.Risk == RiskOff {
-		fault("--risk-url: not used with --risk off; give --risk watch (answers are recorded) or hold (answers are " +
-			"applied)")
+	err := signed.CheckURL(c.OIDCIssuer)
+	fault(err != nil, "--oidc-issuer: %w", err)
+	fault(err == nil && strings.Contains(c.OIDCIssuer, "?"),
+		"--oidc-issuer: give a URL without a query, such as https://id.example/realms/staff")
+	fault(c.OIDCAudience == "",
+		"--oidc-audience: required with --oidc-issuer; without it a token for any client is accepted")
+	_, err = c.RolesByClaim()
+	fault(err != nil, "--oidc-roles: %w", err)
+}
+
+// RolesByClaim returns the roles for each value of the claim. It returns nil if the values are the roles' names.
+func (c *Config) RolesByClaim() (map[string][]auth.Role, error) {
+	if len(c.OIDCRoles) == 0 {
+		return nil, nil
 	}
-	if err := signed.CheckURL(c.RiskURL); err != nil {
-		fault("--risk-url: %w", err)
+	roles := map[string][]auth.Role{}
+	for _, text := range c.OIDCRoles {
+		value, role, ok := strings.Cut(text, "=")
+		if !ok || value == "" {
+			return nil, fmt.Errorf("%q is not VALUE=ROLE", text)
+		}
+		is, err := auth.ParseRoles(role)
+		if err != nil {
+			return nil, err
+		}
+		roles[value] = append(roles[value], is...)
 	}
-	if _, err := signed.ParseSecret(c.RiskSecret); err != nil {
-		fault("--risk-secret: %w; this makes one: echo whsec_$(openssl rand -base64 32)", err)
+	return roles, nil
+}
+
+// validateSigned checks the address and the secret of signed requests. It repeats neither: both may contain a password.
+func validateSigned(fault faultFunc, flag, address, secret string) {
+	err := signed.CheckURL(address)
+	fault(err != nil, "--%s-url: %w", flag, err)
+	_, err = signed.ParseSecret(secret)
+	fault(err != nil, "--%s-secret: %w; this makes one: echo whsec_$(openssl rand -base64 32)", flag, err)
+}
+
+func (c *Config) validateProvider(fault faultFunc) {
+	if c.Provider == ProviderWallet { // withdrawals count as paid, and no provider is asked to pay them
+		fault(c.ProviderURL+c.ProviderSecret+c.ProviderAccount != "", "--provider-url, --provider-secret and "+
+			"--provider-account: they belong to --provider http; give that too, or leave them out")
 	}
+	if c.Provider == ProviderHTTP {
+		validateSigned(fault, "provider", c.ProviderURL, c.ProviderSecret)
+	}
+	const most = 100 // bytes
+	for flag, name := range map[string]string{"provider-account": c.ProviderAccount, "payout-name": c.PayoutName} {
+		fault(len(name) > most || strings.ContainsFunc(name, unicode.IsControl),
+			"--%s: give a name of at most %d bytes", flag, most)
+	}
+	fault(c.WithdrawPerDay > 0 && c.WithdrawPerDay < c.WithdrawMin, "--withdraw-per-day %d: it is less than "+
+		"--withdraw-min %d, so no player could withdraw", c.WithdrawPerDay, c.WithdrawMin)
+}
+
+func (c *Config) validateRisk(fault faultFunc) {
+	l := c.RiskLimits
+	fault(l.Deny > 0 && l.Deny < l.Hold, "--risk-deny-score %d: give 0 for never, or at least --risk-hold-score %d",
+		l.Deny, l.Hold)
+	if c.RiskURL == "" {
+		fault(c.RiskSecret != "", "--risk-secret: it belongs to --risk-url; give that too, or leave it out")
+		return
+	}
+	fault(c.Risk == RiskOff, "--risk-url: not used with --risk off; give --risk watch (answers are recorded) or hold "+
+		"(answers are applied)")
+	validateSigned(fault, "risk", c.RiskURL, c.RiskSecret)
 }

@@ -21,6 +21,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/prometheus/procfs"
+
 	"redrain/internal/testenv/testrun"
 )
 
@@ -29,7 +31,6 @@ func main() {
 	flag.BoolVar(&o.quick, "quick", false, "only tests on the in-process back ends")
 	flag.BoolVar(&o.all, "all", false, "with fault matrices, all states of the pages, and the race detector")
 	flag.BoolVar(&o.nightly, "nightly", false, "-all with soaks, and every cell of every matrix")
-	flag.BoolVar(&o.weigh, "weigh", false, "run one test at a time, and print its load of the machine")
 	flag.StringVar(&o.pattern, "run", "", "only tests that match a pattern, as for go test")
 	flag.IntVar(&o.slow, "slow", 10, "how many of the slowest tests are listed at the end")
 	flag.BoolVar(&o.install, "install", true, "install missing programs with apt-get, as root or by sudo")
@@ -47,7 +48,7 @@ func main() {
 }
 
 type options struct {
-	quick, all, nightly, weigh, install bool
+	quick, all, nightly, install bool
 
 	pattern  string
 	slow     int
@@ -57,9 +58,7 @@ type options struct {
 // run reports whether all tests have passed.
 func (o options) run(ctx context.Context) (bool, error) {
 	began := time.Now()
-	m := newMachine()
-	stopWatch := m.watch(context.WithoutCancel(ctx))
-
+	peakLoad := watchLoad()
 	isAll := o.all || o.nightly
 	missing := prepare(ctx, !o.quick, isAll, o.install)
 	if len(missing) > 0 && os.Getenv("CI") == "true" {
@@ -84,12 +83,8 @@ func (o options) run(ctx context.Context) (bool, error) {
 	r := &runner{
 		report: report, slots: testrun.ForMachine(), convert: convert, env: env, args: o.args(), isSerial: o.quick,
 	}
-	if o.weigh {
-		r.slots = testrun.New(1)
-		r.slots.Watch = func(request testrun.Request) func() { return m.weigh(request, report.printf) }
-	}
 	err = r.run(ctx, packages)
-	report.summary(time.Since(began), missing, stopWatch())
+	report.summary(time.Since(began), missing, peakLoad())
 	return report.isPassed(), err
 }
 
@@ -127,4 +122,29 @@ func (o options) args() []string {
 		args = append(args, "-test.short")
 	}
 	return args
+}
+
+// watchLoad follows the load average of a minute until stop is called, which returns its peak; 0 without /proc.
+func watchLoad() (stop func() (peak float64)) {
+	proc, err := procfs.NewDefaultFS()
+	if err != nil {
+		return func() float64 { return 0 }
+	}
+	ended, result := make(chan struct{}), make(chan float64)
+	go func() {
+		peak := 0.0
+		for tick := time.NewTicker(time.Second); ; {
+			if load, err := proc.LoadAvg(); err == nil {
+				peak = max(peak, load.Load1)
+			}
+			select {
+			case <-ended:
+				tick.Stop()
+				result <- peak
+				return
+			case <-tick.C:
+			}
+		}
+	}()
+	return func() float64 { close(ended); return <-result }
 }

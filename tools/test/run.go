@@ -19,7 +19,7 @@ import (
 	"redrain/internal/testenv/testrun"
 )
 
-// packageLoad is the load of a package that schedules nothing by itself, measured with the race detector by -weigh.
+// packageLoad is the load of a package that schedules nothing by itself, measured with the race detector.
 const packageLoad = testrun.PerProcessor
 
 // selfScheduled are the packages whose tests ask for slots of their own, by testenv.Parallel.

@@ -7,10 +7,14 @@
 package bundle
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -28,26 +32,30 @@ var (
 	Desks = Browsers{IOS: "16", Safari: "16", Chrome: "105", Firefox: "113"}
 )
 
-// groups are the sources that become a script or a style sheet each, together with all that they import.
-var groups = []struct {
+// group has sources that become a script or a style sheet each, together with all that they import.
+type group struct {
 	browsers Browsers
 	entries  []api.EntryPoint
-}{
-	{Phones, []api.EntryPoint{
-		{InputPath: "src/play/main.ts", OutputPath: "play"},
-		{InputPath: "src/work/main.ts", OutputPath: "work"},
-		{InputPath: "src/late/main.ts", OutputPath: "late"},
-		{InputPath: "src/wechat/main.ts", OutputPath: "wechat"},
-	}},
-	{Desks, []api.EntryPoint{
-		{InputPath: "src/screen/main.tsx", OutputPath: "screen"},
-		{InputPath: "src/console/main.tsx", OutputPath: "console"},
-		{InputPath: "src/docs/docs.css", OutputPath: "docs"},
-	}},
 }
 
-// old is what runs in browsers of before those, and says so: written in ES5, and a script that is no module.
-var old = api.EntryPoint{InputPath: "src/old/main.js", OutputPath: "old"}
+var (
+	modules = []group{
+		{Phones, []api.EntryPoint{
+			{InputPath: "src/play/main.ts", OutputPath: "play"},
+			{InputPath: "src/work/main.ts", OutputPath: "work"},
+			{InputPath: "src/late/main.ts", OutputPath: "late"},
+			{InputPath: "src/wechat/main.ts", OutputPath: "wechat"},
+		}},
+		{Desks, []api.EntryPoint{
+			{InputPath: "src/screen/main.tsx", OutputPath: "screen"},
+			{InputPath: "src/console/main.tsx", OutputPath: "console"},
+			{InputPath: "src/docs/docs.css", OutputPath: "docs"},
+		}},
+	}
+	// old is what runs in browsers of before those, and says so: written in ES5, and a script that is no module.
+	old = group{Phones, []api.EntryPoint{{InputPath: "src/old/main.js", OutputPath: "old"}}}
+	sdk = group{Phones, []api.EntryPoint{{InputPath: "sdk/index.ts", OutputPath: "sdk/redrain"}}}
+)
 
 const (
 	// Manifest is the file that tells the path of each of the others: {"play.js":
@@ -74,20 +82,20 @@ func Build(dir string) (map[string][]byte, error) {
 		files[p.path] = p.data
 		served[name] = "/" + p.path
 	}
-	built, err := pages(dir, served)
-	if err != nil {
-		return nil, err
-	}
-	for name, data := range built {
-		logical := unhashed(name)
-		if _, twice := served[logical]; twice {
-			return nil, fmt.Errorf("two files are called %s", logical)
+	ancient := options(dir, served, old)
+	ancient.Engines, ancient.Target, ancient.Format = nil, api.ES5, api.FormatIIFE
+	for _, o := range []api.BuildOptions{options(dir, served, modules[0]), options(dir, served, modules[1]), ancient} {
+		o.EntryNames = "assets/[name]-[hash]"
+		built, err := run(o)
+		if err != nil {
+			return nil, err
 		}
-		files[name], served[logical] = data, "/"+name
+		for name, data := range built { // assets/play-ABCD.js is called play.js
+			base, ext := path.Base(name), path.Ext(name)
+			files[name], served[base[:strings.LastIndexByte(base, '-')]+ext] = data, "/"+name
+		}
 	}
-	sdk := options(dir, nil, Phones)
-	sdk.EntryPointsAdvanced = []api.EntryPoint{{InputPath: "sdk/index.ts", OutputPath: strings.TrimSuffix(SDK, ".js")}}
-	library, err := run(sdk)
+	library, err := run(options(dir, nil, sdk))
 	if err != nil {
 		return nil, err
 	}
@@ -103,49 +111,26 @@ func Build(dir string) (map[string][]byte, error) {
 	return files, nil
 }
 
-// pages makes the scripts and style sheets of the pages, each for the browsers of those who open it.
-func pages(dir string, pictures map[string]string) (map[string][]byte, error) {
-	var all []api.BuildOptions
-	for _, g := range groups {
-		o := options(dir, pictures, g.browsers)
-		o.EntryPointsAdvanced = g.entries
-		all = append(all, o)
-	}
-	ancient := options(dir, pictures, Phones)
-	ancient.EntryPointsAdvanced = []api.EntryPoint{old}
-	ancient.Engines, ancient.Target, ancient.Format = nil, api.ES5, api.FormatIIFE
-	files := map[string][]byte{}
-	for _, o := range append(all, ancient) {
-		o.EntryNames = "assets/[name]-[hash]"
-		built, err := run(o)
-		if err != nil {
-			return nil, err
-		}
-		maps.Copy(files, built)
-	}
-	return files, nil
-}
-
 // Script bundles one source into one script, for a test of the modules that it imports.
 func Script(dir, entry string) ([]byte, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
 	}
-	o := options(dir, map[string]string{}, Phones)
-	o.EntryPointsAdvanced = []api.EntryPoint{{InputPath: entry, OutputPath: "script"}}
-	built, err := run(o)
+	built, err := run(options(dir, nil, group{Phones, []api.EntryPoint{{InputPath: entry, OutputPath: "script"}}}))
 	return built["script.js"], err
 }
 
 // options are common to all scripts. pictures are the paths under which the files of web/img are served.
-func options(dir string, pictures map[string]string, least Browsers) api.BuildOptions {
+func options(dir string, pictures map[string]string, g group) api.BuildOptions {
+	least := g.browsers
 	return api.BuildOptions{
-		AbsWorkingDir: dir,
-		Outdir:        filepath.Join(dir, "dist"),
-		Tsconfig:      filepath.Join(dir, "tsconfig.json"),
-		Bundle:        true,
-		Format:        api.FormatESModule,
+		EntryPointsAdvanced: g.entries,
+		AbsWorkingDir:       dir,
+		Outdir:              filepath.Join(dir, "dist"),
+		Tsconfig:            filepath.Join(dir, "tsconfig.json"),
+		Bundle:              true,
+		Format:              api.FormatESModule,
 		Engines: []api.Engine{{Name: api.EngineSafari, Version: least.Safari},
 			{Name: api.EngineIOS, Version: least.IOS},
 			{Name: api.EngineChrome, Version: least.Chrome}, {Name: api.EngineFirefox, Version: least.Firefox}},
@@ -183,8 +168,72 @@ func run(o api.BuildOptions) (map[string][]byte, error) {
 	return files, nil
 }
 
-// unhashed is the name of a file of ours without its folder and hash: assets/play-ABCD.js is play.js.
-func unhashed(name string) string {
-	base, ext := path.Base(name), path.Ext(name)
-	return base[:strings.LastIndexByte(base, '-')] + ext
+// picture is a file that is served as it is, under a name with a hash.
+type picture struct {
+	path string // below dist
+	data []byte
+}
+
+// hashed reads the pictures of a folder, by their name.
+func hashed(dir string) (map[string]picture, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[string]picture, len(entries))
+	for _, e := range entries {
+		data, err := os.ReadFile(filepath.Join(dir, e.Name())) //nolint:gosec // our own sources
+		if err != nil {
+			return nil, err
+		}
+		sum := sha256.Sum256(data)
+		ext := filepath.Ext(e.Name())
+		name := fmt.Sprintf("assets/%s-%s%s", strings.TrimSuffix(e.Name(), ext), hex.EncodeToString(sum[:4]), ext)
+		found[e.Name()] = picture{path: name, data: data}
+	}
+	return found, nil
+}
+
+// picturesPlugin lets a script import a picture's address: import packet from "../../img/packet.svg".
+func picturesPlugin(served map[string]string) api.Plugin {
+	return api.Plugin{Name: "pictures", Setup: func(b api.PluginBuild) {
+		b.OnLoad(api.OnLoadOptions{Filter: `\.svg$`}, func(args api.OnLoadArgs) (api.OnLoadResult, error) {
+			address, ok := served[path.Base(filepath.ToSlash(args.Path))]
+			if !ok {
+				return api.OnLoadResult{}, fmt.Errorf("%s is not in web/img", args.Path)
+			}
+			script, err := json.Marshal(address)
+			text := "export default " + string(script)
+			return api.OnLoadResult{Contents: &text, Loader: api.LoaderJS}, err
+		})
+	}}
+}
+
+// licenses puts the licences of the vendored libraries into one text, as they ask for.
+func licenses(dir string) ([]byte, error) {
+	vendored := os.DirFS(dir)
+	found, err := fs.Glob(vendored, "*/LICENSE")
+	if err != nil {
+		return nil, err
+	}
+	var out strings.Builder
+	out.WriteString("The pages of redrain contain these libraries.\n")
+	for _, file := range found { // Glob sorts
+		library := path.Dir(file)
+		var about struct{ Name, Version, License string }
+		description, err := fs.ReadFile(vendored, path.Join(library, "package.json"))
+		if err != nil {
+			return nil, err
+		}
+		if err := json.Unmarshal(description, &about); err != nil {
+			return nil, fmt.Errorf("%s: %w", library, err)
+		}
+		text, err := fs.ReadFile(vendored, file)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(&out, "\n%s %s (%s)\n\n%s\n", about.Name, about.Version, about.License,
+			strings.TrimSpace(string(text)))
+	}
+	return []byte(out.String()), nil
 }

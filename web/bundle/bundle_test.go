@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"flag"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -13,9 +15,19 @@ import (
 	"redrain/web/bundle"
 )
 
+var update = flag.Bool("update", false, "write web/dist anew")
+
 // TestDistIsBuiltFromTheSources: what is committed, and so what is in the program, is what the sources make.
 func TestDistIsBuiltFromTheSources(t *testing.T) {
 	built := build(t)
+	if *update {
+		testenv.Must(t, os.RemoveAll("../dist")) // a file whose hash has changed leaves no older one behind
+		for name, data := range built {
+			file := filepath.Join("../dist", filepath.FromSlash(name))
+			testenv.Must(t, os.MkdirAll(filepath.Dir(file), 0o755))
+			testenv.Must(t, os.WriteFile(file, data, 0o644))
+		}
+	}
 	dist := os.DirFS("../dist")
 	var committed []string
 	err := fs.WalkDir(dist, ".", func(name string, d fs.DirEntry, err error) error {

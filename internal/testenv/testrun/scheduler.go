@@ -33,10 +33,6 @@ type Request struct {
 // that is too large for the free rest lets some smaller ones pass. One whose kind may not run yet waits until no
 // request of the other kind is left. Its methods may be called from several goroutines.
 type Scheduler struct {
-	// Watch, if set before the first request, is called when a slot is granted. The function that it returns is called
-	// when the slot is released.
-	Watch func(Request) (released func())
-
 	size int
 
 	mu      sync.Mutex
@@ -52,9 +48,8 @@ const mostPassing = 8
 type ticket struct {
 	Request
 
-	passing  int           // later requests that were granted while this one did not fit
-	granted  chan struct{} // closed when the slot is granted
-	released func()        // the watcher's; may be nil
+	passing int           // later requests that were granted while this one did not fit
+	granted chan struct{} // closed when the slot is granted
 }
 
 // New returns a Scheduler for the loads that size allows at the same time. A request for more gets all of it.
@@ -103,9 +98,6 @@ func (s *Scheduler) leave(t *ticket) {
 	if _, ok := s.running[t]; ok {
 		delete(s.running, t)
 		s.used -= t.Load
-		if t.released != nil {
-			t.released()
-		}
 	} else {
 		s.waiting = slices.DeleteFunc(s.waiting, func(other *ticket) bool { return other == t })
 	}
@@ -131,9 +123,6 @@ func (s *Scheduler) grant() {
 			s.used += t.Load
 			s.running[t] = struct{}{}
 			running = append(running, t)
-			if s.Watch != nil {
-				t.released = s.Watch(t.Request)
-			}
 			close(t.granted)
 		}
 	}
