@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"redrain/internal/testenv"
 )
 
@@ -73,7 +75,7 @@ func TestPaceWithoutALimit(t *testing.T) {
 			}
 		}
 	}
-	if newPace(0).arrivals == nil {
+	if newPace(0).arrivals.Limit() == rate.Inf {
 		t.Error("0 is a limit by the processors")
 	}
 }

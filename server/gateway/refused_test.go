@@ -21,11 +21,9 @@ func TestOnlyRefusedHellosCount(t *testing.T) {
 		asked.Add(1)
 		return left.Add(-1) >= 0, nil
 	}}
-	d := openDoor(t, n, func(o *Options) { o.HelloRate = 1 })
-	now := atomic.Pointer[time.Time]{}
-	start := time.Now()
-	now.Store(&start)
-	d.gateway.refused.now = func() time.Time { return *now.Load() }
+	var now atomic.Int64
+	now.Store(time.Now().UnixMilli())
+	d := openDoor(t, n, func(o *Options) { o.HelloRate, o.Clock = 1, now.Load })
 	for i := range 20 {
 		d.play(fmt.Sprint("u", i))
 	}
@@ -53,8 +51,7 @@ func TestOnlyRefusedHellosCount(t *testing.T) {
 	}
 	d.play("honest")
 	testenv.Equal(t, testutil.ToFloat64(d.gateway.metrics.refused), 5, "hellos counted as refused")
-	later := start.Add(2 * time.Second)
-	now.Store(&later)
+	now.Add(2_000)
 	left.Store(1)
 	if code := refused(lost); code != room.CodeUnknownCampaign || asked.Load() != 5 {
 		t.Errorf("later: %d, asked %d times", code, asked.Load())

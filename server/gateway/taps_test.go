@@ -73,11 +73,16 @@ func (p *recorder) TryWrite(frame []byte) (int, error) {
 
 func (p *recorder) Close() error { return nil }
 
-func (p *recorder) results(t *testing.T) (results []wire.Result) {
-	t.Helper()
+// all returns what was written.
+func (p *recorder) all() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for line := range strings.Lines(p.text.String()) {
+	return p.text.String()
+}
+
+func (p *recorder) results(t *testing.T) (results []wire.Result) {
+	t.Helper()
+	for line := range strings.Lines(p.all()) {
 		var r wire.Result
 		if err := json.Unmarshal([]byte(line), &r); err != nil || r.Type != wire.TypeResult {
 			continue // the lobby's goodbye
