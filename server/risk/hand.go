@@ -26,7 +26,7 @@ type Hand struct {
 	// guarded by the watch's lock
 	winner, inSession bool
 	beat              int                    // the steady rhythm that the hand counts for; 0: none
-	toldOf            [len(traitKinds)]int64 // time of the last report of each trait to the other nodes, Unix ms; 0: not yet
+	toldOf            [len(traitKinds)]int64 // see toldAt
 	told              Judgement
 }
 
