@@ -27,7 +27,7 @@ func TestChurn(t *testing.T) {
 	const players, rounds = 32, 40
 	var opened atomic.Int64
 	l := NewLobby(Options{
-		ResultsMax: 64, WriteTimeout: 100 * time.Millisecond, PingEvery: 2 * wheelTick, PongWait: time.Minute,
+		ResultsMax: 64, WriteTimeout: 100 * time.Millisecond, PingEvery: 2 * newsStep, PongWait: time.Minute,
 		OnOpen: func(*Room) { opened.Add(1) }, OnEmpty: func(*Room) { opened.Add(-1) },
 	})
 	ctx, cancel := context.WithCancel(context.Background())

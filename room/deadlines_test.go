@@ -24,11 +24,11 @@ func TestPingsComeEachPeriod(t *testing.T) {
 		if n := len(p.pings); n < 9 || n > 10 {
 			t.Fatalf("%d pings in 4 minutes, want one each 25 s", n)
 		}
-		if first := p.pings[0].Sub(from); first > 25*time.Second+wheelTick {
+		if first := p.pings[0].Sub(from); first > 25*time.Second+newsStep {
 			t.Errorf("the first ping came after %v", first)
 		}
 		for i := range p.pings[1:] {
-			if d := p.pings[i+1].Sub(p.pings[i]); d < 25*time.Second || d > 25*time.Second+2*wheelTick {
+			if d := p.pings[i+1].Sub(p.pings[i]); d < 25*time.Second || d > 25*time.Second+2*newsStep {
 				t.Errorf("%v between two pings", d)
 			}
 		}
@@ -48,7 +48,7 @@ func TestFirstPingsAreSpread(t *testing.T) {
 		for range players {
 			l.newMember(pingConn{ping: func() { perSecond[time.Since(from)/time.Second].Add(1) }}, nil)
 		}
-		pass(seconds*time.Second + wheelTick)
+		pass(seconds*time.Second + newsStep)
 		for second := range perSecond {
 			if n := perSecond[second].Load(); n > 4*players/seconds {
 				t.Errorf("%d of %d members had their first ping in second %d", n, players, second)

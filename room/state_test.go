@@ -38,7 +38,7 @@ func TestSilenceBeginsWithTheLastSign(t *testing.T) {
 			}
 			from := time.Now()
 			code := <-closed
-			if d := time.Since(from); code != CodeNoPong || d < l.o.PongWait || d > l.o.PongWait+2*wheelTick {
+			if d := time.Since(from); code != CodeNoPong || d < l.o.PongWait || d > l.o.PongWait+2*newsStep {
 				t.Errorf("closed with %d after %v of silence, want %v", code, d, l.o.PongWait)
 			}
 		}
