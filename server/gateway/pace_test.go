@@ -92,3 +92,5 @@ func TestTooManyArrivalsAreRefused(t *testing.T) {
 		t.Errorf("%d, Retry-After %q", response.StatusCode, response.Header.Get("Retry-After"))
 	}
 }
+
+func TestMain(m *testing.M) { testenv.Main(m) }
