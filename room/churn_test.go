@@ -5,19 +5,23 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
 	"os"
+	"runtime"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
-	"redrain/internal/testenv"
-
 	"github.com/gorilla/websocket"
+
+	"redrain/internal/testenv"
 )
 
 // Everything at once: members come, sit, move, leave, stall, break and are closed, while rooms are broadcast to,
@@ -27,7 +31,7 @@ func TestChurn(t *testing.T) {
 	const players, rounds = 32, 40
 	var opened atomic.Int64
 	l := NewLobby(Options{
-		ResultsMax: 64, WriteTimeout: 100 * time.Millisecond, PingEvery: 2 * wheelTick, PongWait: time.Minute,
+		ResultsMax: 64, WriteTimeout: 100 * time.Millisecond, PingEvery: 2 * newsStep, PongWait: time.Minute,
 		OnOpen: func(*Room) { opened.Add(1) }, OnEmpty: func(*Room) { opened.Add(-1) },
 	})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -189,3 +193,79 @@ func (c *watchedConn) check() error {
 		closed = opcode == websocket.CloseMessage
 	}
 }
+
+// The members of a room are spread evenly over its segments, so that a broadcast keeps all processors busy.
+func TestMembersAreSpreadEvenly(t *testing.T) {
+	l := NewLobby(Options{})
+	const each = 10
+	for range each * runtime.GOMAXPROCS(0) {
+		l.Join("c", "u", l.newMember(idleConn{}, nil))
+	}
+	for i := range l.Room("c").segments {
+		testenv.Equal(t, len(l.Room("c").segments[i].members), each, "members of segment %d", i)
+	}
+}
+
+// A segment keeps its memory until three quarters of its members have left.
+func TestASegmentShrinksLate(t *testing.T) {
+	s := &segment{members: make([]*Member, 0, 128)}
+	for range 128 {
+		s.add(&Member{})
+	}
+	for n := 127; n >= 32; n-- {
+		if s.remove(s.members[0]); cap(s.members) != 128 {
+			t.Fatalf("with %d members left it has room for %d", n, cap(s.members))
+		}
+	}
+	if s.remove(s.members[0]); cap(s.members) != 64 {
+		t.Errorf("with 31 members left it has room for %d", cap(s.members))
+	}
+}
+
+// What is told to a user comes to all of their connections, complete and in order, and to nobody else.
+func TestAUserIsToldOnEachConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := running(t)
+		peers := map[string]*peer{}
+		for i, user := range []string{"u", "u", "other"} {
+			m, p := seatPeer(t, l, nil)
+			l.Join(fmt.Sprintf("c%d", i), user, m)
+			peers[fmt.Sprintf("%s %d", user, i)] = p
+		}
+		want := numbered("settled", 0, 30) // more than the rain lane holds
+		for _, message := range want {
+			testenv.Equal(t, l.ToUser("u", func() []byte { return []byte(message) }), 2, "connections that are told")
+		}
+		for name, p := range peers {
+			p.reads()
+			synctest.Wait()
+			if got := p.got(); name == "other 2" && len(got) > 0 || name != "other 2" && !slices.Equal(got, want) {
+				t.Errorf("%s got %q", name, got)
+			}
+		}
+	})
+}
+
+// The library's deadline for writing is the member's business, once there is one.
+func TestTheLibrarySetsNoDeadline(t *testing.T) {
+	c := &deadlineConn{}
+	s := NewSocket(c)
+	for want := range 2 {
+		if c.set != want || s.SetWriteDeadline(time.Now()) != nil {
+			t.Errorf("the deadline was set %d times, want %d", c.set, want)
+		}
+	}
+	s.member.Store(&Member{})
+	if err := s.SetWriteDeadline(time.Now()); err != nil || c.set != 2 {
+		t.Errorf("the deadline was set %d times, %v; want 2", c.set, err)
+	}
+}
+
+// deadlineConn counts the deadlines for writing.
+type deadlineConn struct {
+	net.Conn
+
+	set int
+}
+
+func (c *deadlineConn) SetWriteDeadline(time.Time) error { c.set++; return nil }

@@ -100,7 +100,18 @@ func (m *Member) writeFailed(err error) (ready bool) {
 	return m.lose(err.Error())
 }
 
-// expired is called by the timer wheel. A ping is due, the peer was silent for too long, or it has not answered the
+// schedule runs expired in d, and not before. It returns false when Run has ended. It needs m.mu.
+func (m *Member) schedule(d time.Duration) bool {
+	m.lobby.keeping.Lock()
+	defer m.lobby.keeping.Unlock()
+	if m.lobby.isOver {
+		return false
+	}
+	m.timer.Reset(d)
+	return true
+}
+
+// expired is called by the timer. A ping is due, the peer was silent for too long, or it has not answered the
 // close frame.
 func (m *Member) expired() {
 	m.do(func() (ready bool) {
@@ -118,7 +129,7 @@ func (m *Member) beat() (ready bool) {
 	switch {
 	case silent >= o.PongWait:
 		return m.startClose(shut, CodeNoPong, "no pong")
-	case !m.lobby.wheel.schedule(&m.timer, min(o.PingEvery, o.PongWait-silent)): // Run is ending
+	case !m.schedule(min(o.PingEvery, o.PongWait-silent)): // Run is ending
 		return m.startClose(shut, CodeShutdown, "shutdown")
 	}
 	m.ping = true
@@ -169,7 +180,7 @@ func (m *Member) waitsForAnswer(written bool) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e := unsaid
-	if written && !m.peerGone && m.lobby.wheel.schedule(&m.timer, lingerFor) {
+	if written && !m.peerGone && m.schedule(lingerFor) {
 		e = said
 	}
 	m.on(e)
@@ -179,6 +190,7 @@ func (m *Member) waitsForAnswer(written bool) bool {
 // closeConn closes the connection. It is called once, in the state closed.
 func (m *Member) closeConn() {
 	defer m.lobby.metrics.connections.Dec()
+	defer m.lobby.drop(m)
 	if err := m.conn.Close(); err != nil {
 		m.lobby.o.Log.Debug("closing a connection", "err", err)
 	}
@@ -205,7 +217,7 @@ func (m *Member) on(e event) (changed bool) {
 		return false
 	}
 	if m.state == open || next == hangingUp {
-		m.lobby.wheel.cancel(&m.timer)
+		m.timer.Stop()
 	}
 	m.state = next
 	if next == closing {
@@ -214,3 +226,25 @@ func (m *Member) on(e event) (changed bool) {
 	}
 	return true
 }
+
+// Close codes after which a client reconnects, with a full-jitter backoff.
+const (
+	CodeShutdown     = 4000 // this node is going away
+	CodeUnavailable  = 4001 // a back end does not answer, or there are too many newcomers at once
+	CodeFull         = 4003 // no admission to the room yet: after goodbye.reconnect_after_ms
+	CodeTooManySeats = 4004 // the player has opened one connection too many; the newest ones stay
+	CodeSlowConsumer = 4008 // the client reads its results too slowly; the next welcome has its wins
+	CodeNoPong       = 4009 // no sign of life from the client for too long
+)
+
+// Close codes after which a client does not reconnect by itself: the same would happen again.
+const (
+	CodeBadToken        = 4500 // the token is not valid
+	CodeProtocol        = 4501 // the client does not speak redrain.v1, or sent no hello in time
+	CodeUnknownCampaign = 4502 // hello named an unknown campaign
+	CodeTooManyBad      = 4504 // the client sent too many bad messages
+	CodeOrigin          = 4505 // the page's origin is not allowed
+	CodeSentAway        = 4506 // an operator has ended the player's connections, or has banned the player
+	CodeExpired         = 4507 // the token has expired: come back with a new one
+	CodeNotInvited      = 4508 // the campaign is for the players on its list, and this one is not on it
+)

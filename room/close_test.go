@@ -99,7 +99,7 @@ func TestLingering(t *testing.T) {
 				m.Close(CodeUnavailable, "")
 				<-p.done
 				_, err := p.conn.NetConn().Read(make([]byte, 1)) // past the close frame: the end of the connection
-				if d := time.Since(from); err == nil || d < test.open || d > test.open+2*wheelTick {
+				if d := time.Since(from); err == nil || d < test.open || d > test.open+2*newsStep {
 					t.Errorf("the connection was closed after %v (%v), want %v", d, err, test.open)
 				}
 				synctest.Wait()
@@ -186,7 +186,7 @@ type failingConn struct{ idleConn }
 
 func (failingConn) tryWrite([]byte) (int, error) { return 0, errors.New("connection reset") }
 
-// A peer that has answered the close frame is gone from the timer wheel, too.
+// A peer that has answered the close frame keeps neither a timer nor the member.
 func TestAnAnsweredMemberHasNoTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := running(t)
@@ -194,13 +194,12 @@ func TestAnAnsweredMemberHasNoTimer(t *testing.T) {
 		m.Close(CodeShutdown, "")
 		synctest.Wait()
 		m.mu.Lock()
-		lingers, timed := m.state == lingering, m.timer.next != nil
+		testenv.Equal(t, m.state, lingering, "state")
 		m.mu.Unlock()
 		m.Gone()
 		synctest.Wait() // no time passes
-		if !lingers || !timed || m.state != closed || m.timer.next != nil {
-			t.Errorf("it lingered: %v with a timer: %v; now it is in state %d with a timer: %v", lingers, timed,
-				m.state, m.timer.next != nil)
+		if timed := m.timer.Stop(); timed || m.state != closed || len(l.alive) > 0 {
+			t.Errorf("state %d, with a timer: %v, %d members are kept", m.state, timed, len(l.alive))
 		}
 	})
 }

@@ -24,11 +24,11 @@ func TestPingsComeEachPeriod(t *testing.T) {
 		if n := len(p.pings); n < 9 || n > 10 {
 			t.Fatalf("%d pings in 4 minutes, want one each 25 s", n)
 		}
-		if first := p.pings[0].Sub(from); first > 25*time.Second+wheelTick {
+		if first := p.pings[0].Sub(from); first > 25*time.Second+newsStep {
 			t.Errorf("the first ping came after %v", first)
 		}
 		for i := range p.pings[1:] {
-			if d := p.pings[i+1].Sub(p.pings[i]); d < 25*time.Second || d > 25*time.Second+2*wheelTick {
+			if d := p.pings[i+1].Sub(p.pings[i]); d < 25*time.Second || d > 25*time.Second+2*newsStep {
 				t.Errorf("%v between two pings", d)
 			}
 		}
@@ -48,7 +48,7 @@ func TestFirstPingsAreSpread(t *testing.T) {
 		for range players {
 			l.newMember(pingConn{ping: func() { perSecond[time.Since(from)/time.Second].Add(1) }}, nil)
 		}
-		pass(seconds*time.Second + wheelTick)
+		pass(seconds*time.Second + newsStep)
 		for second := range perSecond {
 			if n := perSecond[second].Load(); n > 4*players/seconds {
 				t.Errorf("%d of %d members had their first ping in second %d", n, players, second)
@@ -174,4 +174,41 @@ func (c *pingedConn) tryWrite(p []byte) (int, error) {
 		c.m.relay(append(ws.AppendHeader(nil, websocket.PongMessage, 4), "pong"...))
 	}
 	return len(p), nil
+}
+
+// From every state each event leads to a state that is later in the member's life, or nowhere; and every state but
+// the last has a way on.
+func TestTransitionsLeadOnward(t *testing.T) {
+	for from := open; from < stateCount; from++ {
+		ways := 0
+		for e := range eventCount {
+			if to := transitions[from][e]; to != stay {
+				if ways++; to <= from {
+					t.Errorf("event %d leads from state %d back to %d", e, from, to)
+				}
+			}
+		}
+		testenv.Equal(t, ways == 0, from == closed, "from state %d there are %d ways on", from, ways)
+	}
+}
+
+// Silence counts from the last message of the peer, or from its arrival.
+func TestSilenceBeginsWithTheLastSign(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := running(t)
+		pass(2 * l.o.PongWait)
+		for _, wait := range []time.Duration{0, l.o.PongWait - time.Second} {
+			closed := make(chan int, 1)
+			m := l.newMember(idleConn{}, func(code int) { closed <- code })
+			pass(wait)
+			if wait > 0 {
+				m.Pong()
+			}
+			from := time.Now()
+			code := <-closed
+			if d := time.Since(from); code != CodeNoPong || d < l.o.PongWait || d > l.o.PongWait+2*newsStep {
+				t.Errorf("closed with %d after %v of silence, want %v", code, d, l.o.PongWait)
+			}
+		}
+	})
 }

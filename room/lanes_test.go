@@ -1,12 +1,16 @@
 package room
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"pgregory.net/rapid"
+
+	"redrain/internal/testenv"
 )
 
 // laneModel is what lanes ought to do, in the plainest way.
@@ -96,3 +100,171 @@ func FuzzLanes(f *testing.F) { f.Fuzz(rapid.MakeFuzz(lanesBehave)) }
 
 // same tells whether two messages, neither empty, are one.
 func same(a, b []byte) bool { return &a[0] == &b[0] && len(a) == len(b) }
+
+// What comes in bundles comes in order, also between bundles and single messages, and joined where it can be.
+func TestBundlesArriveInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := running(t)
+		const players, rounds = 2 * handoverSize, 5
+		members, peers := make([]*Member, players), make([]*peer, players)
+		for i := range members {
+			members[i], peers[i] = seatPeer(t, l, nil)
+			peers[i].reads()
+		}
+		var want []string
+		var b Bundle
+		for round := range rounds {
+			for n := range 3 {
+				for i, m := range members {
+					b.Add(m, fmt.Appendf(nil, "%d of round %d for %d", n, round, i))
+				}
+				want = append(want, fmt.Sprintf("%d of round %d for ", n, round))
+			}
+			if l.Deliver(&b); len(b.parcels) != 0 {
+				t.Fatalf("%d parcels are left in a delivered bundle", len(b.parcels))
+			}
+			for i, m := range members {
+				m.Send(fmt.Appendf(nil, "after round %d for %d", round, i))
+			}
+			want = append(want, fmt.Sprintf("after round %d for ", round))
+			if round%2 == 0 {
+				synctest.Wait() // now and then the lanes run empty
+			}
+		}
+		synctest.Wait()
+		for i, p := range peers {
+			mine := make([]string, len(want))
+			for n := range want {
+				mine[n] = fmt.Sprint(want[n], i)
+			}
+			if got := p.got(); !slices.Equal(got, mine) {
+				t.Fatalf("member %d got %q, want %q", i, got, mine)
+			}
+		}
+	})
+}
+
+// Nobody hears of a bundle before it is delivered, and what is delivered to a member that has closed harms nobody.
+func TestBundleWaitsForItsDelivery(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := running(t)
+		m, p := seatPeer(t, l, nil)
+		closed, other := seatPeer(t, l, nil)
+		p.reads()
+		other.reads()
+		var b Bundle
+		b.Add(closed, []byte("too late"))
+		b.Add(m, []byte("in the bundle"))
+		m.Send([]byte("before"))
+		closed.Close(CodeUnavailable, "")
+		synctest.Wait()
+		testenv.Equal(t, p.got(), []string{"before"}, "before the delivery came")
+		l.Deliver(&b)
+		synctest.Wait()
+		testenv.Equal(t, p.got(), []string{"before", "in the bundle"}, "frames")
+		testenv.Equal(t, len(other.got()), 0, "a closed member")
+	})
+}
+
+// A bundle keeps neither its messages nor, after a rush, its room.
+func TestDeliveredBundleKeepsLittle(t *testing.T) {
+	l := running(t)
+	m := l.newMember(idleConn{}, nil)
+	for _, test := range []struct {
+		parcels int
+		keeps   bool
+	}{{500, true}, {keptParcels + 1, false}} {
+		var b Bundle
+		for range test.parcels {
+			b.Add(m, wave)
+		}
+		l.Deliver(&b)
+		testenv.Equal(t, cap(b.parcels) > 0, test.keeps, "after %d parcels a bundle keeps room for", test.parcels)
+		for _, left := range b.parcels[:cap(b.parcels)] {
+			if left.to != nil || left.payload != nil {
+				t.Fatal("a delivered message is kept alive")
+			}
+		}
+	}
+}
+
+// What has been served keeps neither its messages nor, after a rush, its memory.
+
+func TestAClosingMemberKeepsNoMessage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := running(t)
+		m, _ := seatPeer(t, l, nil) // reads nothing
+		m.Send([]byte("its write blocks"))
+		synctest.Wait()
+		m.Send([]byte("queued"))
+		m.Close(CodeShutdown, "")
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if !m.lanes.empty() {
+			t.Error("messages that nobody will write are kept")
+		}
+	})
+}
+
+func TestARestingWorkerKeepsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := running(t)
+		m := l.newMember(idleConn{}, nil)
+		m.Send(make([]byte, 4*keptBuffer))
+		m.Send([]byte("and one more, so that they are joined"))
+		synctest.Wait()
+		for _, w := range l.workers.resting {
+			if w.member != nil {
+				t.Error("a resting worker keeps a member alive")
+			}
+			for _, f := range w.batch.frames[:cap(w.batch.frames)] {
+				if f.bytes != nil {
+					t.Error("a resting worker keeps a message alive")
+				}
+			}
+		}
+	})
+	b := &batch{frames: []frame{{bytes: make([]byte, 4*keptBuffer)}}}
+	b.assemble()
+	if b.frames = []frame{{bytes: []byte("small")}}; cap(b.assemble()) > keptBuffer {
+		t.Errorf("a worker keeps %d bytes after a large message", cap(b.buffer))
+	}
+}
+
+func TestAnEmptyQueueIsSmall(t *testing.T) {
+	var q queue
+	for range 100 {
+		q.push(frame{})
+	}
+	for range 100 {
+		q.pop()
+	}
+	if len(q.ring) > keptRing {
+		t.Errorf("an empty queue keeps room for %d frames", len(q.ring))
+	}
+}
+
+// Messages are joined up to the limit, and not by one byte above it.
+func TestJoinedFramesReachTheLimit(t *testing.T) {
+	for last, want := range map[int]int{joinMax - 11: 2, joinMax - 10: 1} {
+		var l lanes
+		l[Results].push(frame{bytes: make([]byte, 10)})
+		l[Results].push(frame{bytes: make([]byte, last)})
+		testenv.Equal(t, len(l.take(nil)), want, "messages share a frame of %d bytes", 10+1+last)
+	}
+}
+
+// The workers begin while the rest of a crowd is still being queued.
+func TestACrowdIsHandedOverInParts(t *testing.T) {
+	p := newWorkers(nil)
+	p.limit = 0 // no workers
+	h := handover{lane: Rain, to: p}
+	for range handoverSize {
+		h.add(&Member{})
+	}
+	testenv.Equal(t, p.queues[Rain].n, handoverSize, "members that the workers have")
+	h.add(&Member{})
+	if h.flush(); p.queues[Rain].n != handoverSize+1 || h.ready.n != 0 {
+		t.Errorf("the workers have %d members, and %d are left", p.queues[Rain].n, h.ready.n)
+	}
+}

@@ -2,19 +2,24 @@ package room
 
 import (
 	"context"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 )
 
-// Lobby holds all rooms and members of this node. It writes for the members, and runs their timers.
+// Lobby holds all rooms and members of this node. It writes for the members.
 type Lobby struct {
 	o       Options
 	metrics *metrics
-	wheel   *wheel
 	workers *workers
 	news    *news
 	started time.Time // origin of Member.lastPong
+
+	keeping sync.Mutex
+	isOver  bool                 // Run has ended, or is ending
+	alive   map[*Member]struct{} // members that are not closed
 
 	seating sync.Mutex // one Join or Leave at a time, with its callbacks
 
@@ -24,24 +29,48 @@ type Lobby struct {
 	seated int
 }
 
-// NewLobby returns a lobby without members. Its Run must be started for pings and deadlines to happen.
+// NewLobby returns a lobby without members. Its Run must be started.
 func NewLobby(o Options) *Lobby {
 	o = o.withDefaults()
 	l := &Lobby{
-		o: o, metrics: newMetrics(o.Registerer), wheel: newWheel(o.Recoverer), workers: newWorkers(o.Recoverer),
-		started: time.Now(), rooms: map[string]*Room{}, users: map[string]*Member{},
+		o: o, metrics: newMetrics(o.Registerer), workers: newWorkers(o.Recoverer), started: time.Now(),
+		alive: map[*Member]struct{}{}, rooms: map[string]*Room{}, users: map[string]*Member{},
 	}
-	l.news = newNews(l.workers, l.wheel, l.started)
+	l.news = &news{workers: l.workers, started: l.started}
 	return l
 }
 
-// Run keeps the pings and deadlines until ctx ends. Then it closes the remaining members with CodeShutdown. It
-// returns nil when the last of them is closed and the last write has ended. A member made later is closed at once.
+// Run waits until ctx ends. Then it closes the remaining members with CodeShutdown. It returns nil when the last of
+// them is closed and the last write has ended. A member made later is closed at once.
 func (l *Lobby) Run(ctx context.Context) error {
-	l.wheel.run(ctx)
-	l.wheel.stop() // fires all timers: a member has one, or the workers have the member, or it is closed
+	<-ctx.Done()
+	for _, m := range l.over() {
+		l.o.Recoverer.Do("room", m.expired) // no timer runs again, so this closes members that wait for theirs
+	}
 	l.workers.wait()
 	return nil
+}
+
+// over ends all timers from now on, and returns the members.
+func (l *Lobby) over() []*Member {
+	l.keeping.Lock()
+	defer l.keeping.Unlock()
+	l.isOver = true
+	return slices.Collect(maps.Keys(l.alive))
+}
+
+// keep adds a member. It returns false when Run has ended.
+func (l *Lobby) keep(m *Member) bool {
+	l.keeping.Lock()
+	defer l.keeping.Unlock()
+	l.alive[m] = struct{}{}
+	return !l.isOver
+}
+
+func (l *Lobby) drop(m *Member) {
+	l.keeping.Lock()
+	defer l.keeping.Unlock()
+	delete(l.alive, m)
 }
 
 // NewMember takes charge of writing to a connection, and of closing it. The caller must not close it any more. The
@@ -59,10 +88,13 @@ func (l *Lobby) NewMember(s *Socket, onClose func(code int)) *Member {
 
 func (l *Lobby) newMember(c conn, onClose func(code int)) *Member {
 	m := &Member{lobby: l, conn: c, onClose: onClose, state: open}
-	m.timer.fn = m.expired
 	m.Pong()
 	l.metrics.connections.Inc()
-	if !l.wheel.schedule(&m.timer, min(rand.N(l.o.PingEvery), l.o.PongWait)) { //nolint:gosec // not a secret
+	first := min(rand.N(l.o.PingEvery), l.o.PongWait) //nolint:gosec // not a secret
+	m.mu.Lock()
+	m.timer = time.AfterFunc(first, func() { l.o.Recoverer.Do("room", m.expired) })
+	m.mu.Unlock()
+	if !l.keep(m) {
 		m.Close(CodeShutdown, "shutdown")
 		l.workers.wait() // Run has ended and does not
 	}
@@ -193,11 +225,7 @@ func (l *Lobby) Room(campaign string) *Room {
 func (l *Lobby) Rooms() []*Room {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	rooms := make([]*Room, 0, len(l.rooms))
-	for _, r := range l.rooms {
-		rooms = append(rooms, r)
-	}
-	return rooms
+	return slices.Collect(maps.Values(l.rooms))
 }
 
 // Members returns the number of connections in all rooms, including those that only watch.

@@ -1,10 +1,13 @@
 package room
 
 import (
+	"errors"
 	"maps"
+	"net"
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"pgregory.net/rapid"
 
 	"redrain/internal/testenv"
@@ -188,5 +191,71 @@ func TestAPanicHoldsNoLock(t *testing.T) {
 	}()
 	if !l.mu.TryLock() || !l.seating.TryLock() {
 		t.Error("a lock is held")
+	}
+}
+
+// value is what a counter or gauge stands at.
+func value(t *testing.T, c prometheus.Collector) float64 {
+	t.Helper()
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(c)
+	families, err := reg.Gather()
+	if err != nil || len(families) != 1 || len(families[0].GetMetric()) != 1 {
+		t.Fatalf("not one metric: %v (%v)", families, err)
+	}
+	m := families[0].GetMetric()[0]
+	return m.GetCounter().GetValue() + m.GetGauge().GetValue()
+}
+
+func TestMetricsHaveTheContractsNames(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	NewLobby(Options{Registerer: reg})
+	families := testenv.Got(reg.Gather()).Must(t)
+	var names []string
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			name := f.GetName()
+			for _, label := range m.GetLabel() {
+				name += "," + label.GetName() + "=" + label.GetValue()
+			}
+			names = append(names, name)
+		}
+	}
+	want := []string{
+		"redrain_connections", "redrain_fanout_dropped_total,lane=rain", "redrain_fanout_dropped_total,lane=results",
+		"redrain_fanout_frames_total", "redrain_slow_disconnects_total",
+	}
+	testenv.Equal(t, names, want, "metrics")
+}
+
+// The system gives the descriptor of a closed connection to the next one, which a member of the closed one must never
+// write to.
+func TestWhoIsClosedWritesToNobodyElse(t *testing.T) {
+	t.Parallel()
+	listener := testenv.Got((&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")).Must(t)
+	defer listener.Close() //nolint:errcheck // only the connections matter
+	connect := func() (*Socket, net.Conn) {
+		far := testenv.Got((&net.Dialer{}).DialContext(t.Context(), "tcp", listener.Addr().String())).Must(t)
+		near := testenv.Got(listener.Accept()).Must(t)
+		return NewSocket(near), far
+	}
+	gone, far := connect()
+	if n, err := gone.tryWrite([]byte("hello")); n != 5 || err != nil {
+		t.Fatalf("wrote %d bytes, %v", n, err)
+	}
+	testenv.Must(t, errors.Join(gone.Close(), far.Close()))
+	for range 4 { // one of them has the descriptor
+		next, far := connect()
+		if n, err := gone.tryWrite([]byte("not for you")); n != 0 || !errors.Is(err, net.ErrClosed) {
+			t.Errorf("wrote %d bytes, %v", n, err)
+		}
+		if n, err := next.tryWrite([]byte("yours")); n != 5 || err != nil {
+			t.Errorf("wrote %d bytes, %v", n, err)
+		}
+		got := make([]byte, 64)
+		if n, err := far.Read(got); string(got[:n]) != "yours" || err != nil {
+			t.Errorf("%q came, %v", got[:n], err)
+		}
+		t.Cleanup(func() { _ = errors.Join(next.Close(), far.Close()) })
 	}
 }

@@ -6,11 +6,13 @@ import (
 )
 
 const (
+	// newsStep is the interval at which waiting news is looked at.
+	newsStep = 100 * time.Millisecond
 	// newsQuiet is the time for which news waits for more. If nothing else happens, news is delivered so much later.
-	newsQuiet = 2 * wheelTick
+	newsQuiet = 2 * newsStep
 	// newsMax is the longest time that news waits. Each player of a rain gets the room's figures every second, so
 	// most news goes with those by then.
-	newsMax = 15 * wheelTick
+	newsMax = 15 * newsStep
 	// heldMax is the most news that waits for one member.
 	heldMax = 16
 )
@@ -19,9 +21,7 @@ const (
 // each has a message to another member. A frame for each would cost more than all other notifications.
 type news struct {
 	workers *workers
-	wheel   *wheel
 	started time.Time
-	timer   timer // scheduled while a member waits
 
 	mu      sync.Mutex
 	waiting []waiter      // the oldest first
@@ -34,15 +34,9 @@ type waiter struct {
 	since  time.Duration // from news.started
 }
 
-func newNews(to *workers, w *wheel, started time.Time) *news {
-	n := &news{workers: to, wheel: w, started: started}
-	n.timer.fn = n.flush
-	return n
-}
-
 // ToUserLater is ToUser for a message that is not urgent: it goes with the next other message to the member. It goes
-// alone after 0.2 s without news for any member, and after 1.5 s at the latest; the wheel may add two ticks. Messages
-// to a member keep their order, whichever method sends them.
+// alone after 0.2 s without news for any member, and after 1.6 s at the latest. Messages to a member keep their order,
+// whichever method sends them.
 func (l *Lobby) ToUserLater(user string, encode func() []byte) int {
 	return l.toUser(user, encode, l.news.hold)
 }
@@ -55,7 +49,7 @@ func (n *news) hold(m *Member, f frame) {
 		n.workers.ready(Results, listOf(Results, m))
 	}
 	if n.add(waiter{member: m, since: since}, held) {
-		n.wheel.schedule(&n.timer, newsQuiet) // it fails only after Run, which has closed all members
+		n.flushIn(newsQuiet)
 	}
 }
 
@@ -70,13 +64,17 @@ func (n *news) add(w waiter, held bool) (first bool) {
 	return held && len(n.waiting) == 1
 }
 
-// flush releases news that has waited for long enough.
-func (n *news) flush() {
-	due, more := n.due(time.Since(n.started))
-	n.release(due)
-	if more {
-		n.wheel.schedule(&n.timer, wheelTick)
-	}
+// flushIn releases news that has waited for long enough, after a while, and again while any waits.
+func (n *news) flushIn(d time.Duration) {
+	time.AfterFunc(d, func() {
+		n.workers.recoverer.Do("room", func() {
+			due, more := n.due(time.Since(n.started))
+			n.release(due)
+			if more {
+				n.flushIn(newsStep)
+			}
+		})
+	})
 }
 
 // due removes the members that have waited for long enough from the list: all of them, if there was no news lately.

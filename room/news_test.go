@@ -73,7 +73,7 @@ func TestNewsWhereNothingElseHappensIsToldSoon(t *testing.T) {
 			if len(got) != 1 || !slices.Equal(got[0].messages, []string{"a", "b"}) {
 				t.Fatalf("got %v", got)
 			}
-			if late := got[0].at - from; late < newsQuiet || late > newsQuiet+wheelTick {
+			if late := got[0].at - from; late < newsQuiet || late > newsQuiet+newsStep {
 				t.Errorf("it came after %v", late)
 			}
 		}
@@ -127,7 +127,7 @@ func TestNewsInAStorm(t *testing.T) {
 		for name, c := range map[string]*notingConn{"early": first, "late": second} {
 			got := c.noted()
 			last := got[len(got)-1]
-			if late := last.at - time.Second; late < newsMax || late > newsMax+2*wheelTick {
+			if late := last.at - time.Second; late < newsMax || late > newsMax+2*newsStep {
 				t.Errorf("%s: the last frame came %v after its news: %v", name, late, got)
 			}
 		}

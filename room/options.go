@@ -1,10 +1,12 @@
 package room
 
 import (
+	"cmp"
 	"log/slog"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"redrain/internal/loop"
 )
@@ -30,11 +32,11 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	positive(&o.ResultsMax, 256)
-	positive(&o.RainMax, 8)
-	positive(&o.WriteTimeout, 5*time.Second)
-	positive(&o.PingEvery, 25*time.Second)
-	positive(&o.PongWait, 60*time.Second)
+	o.ResultsMax = cmp.Or(max(o.ResultsMax, 0), 256)
+	o.RainMax = cmp.Or(max(o.RainMax, 0), 8)
+	o.WriteTimeout = cmp.Or(max(o.WriteTimeout, 0), 5*time.Second)
+	o.PingEvery = cmp.Or(max(o.PingEvery, 0), 25*time.Second)
+	o.PongWait = cmp.Or(max(o.PongWait, 0), time.Minute)
 	if o.OnOpen == nil {
 		o.OnOpen = func(*Room) {}
 	}
@@ -44,14 +46,37 @@ func (o Options) withDefaults() Options {
 	if o.Guest == nil {
 		o.Guest = func(string) bool { return false }
 	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
+	o.Log = cmp.Or(o.Log, slog.Default())
 	return o
 }
 
-func positive[T int | time.Duration](v *T, otherwise T) {
-	if *v <= 0 {
-		*v = otherwise
+type metrics struct {
+	connections prometheus.Gauge
+	frames      prometheus.Counter
+	dropped     [laneCount]prometheus.Counter
+	slow        prometheus.Counter
+}
+
+func newMetrics(reg prometheus.Registerer) *metrics {
+	factory := promauto.With(reg)
+	dropped := factory.NewCounterVec(prometheus.CounterOpts{
+		Name: "redrain_fanout_dropped_total",
+		Help: "Messages that a member did not get because it reads too slowly. Those of the lane \"results\" were " +
+			"lost with the connection.",
+	}, []string{"lane"})
+	return &metrics{
+		connections: factory.NewGauge(prometheus.GaugeOpts{
+			Name: "redrain_connections", Help: "WebSocket connections that are open.",
+		}),
+		frames: factory.NewCounter(prometheus.CounterOpts{
+			Name: "redrain_fanout_frames_total", Help: "Text frames written to members.",
+		}),
+		dropped: [laneCount]prometheus.Counter{
+			Results: dropped.WithLabelValues("results"),
+			Rain:    dropped.WithLabelValues("rain"),
+		},
+		slow: factory.NewCounter(prometheus.CounterOpts{
+			Name: "redrain_slow_disconnects_total", Help: "Members that were closed because they read too slowly.",
+		}),
 	}
 }

@@ -155,3 +155,5 @@ func (p *peer) lastFrame() lastFrame {
 	}
 	return lastFrame{0, p.err.Error()}
 }
+
+func TestMain(m *testing.M) { testenv.Main(m) }

@@ -2,10 +2,12 @@ package web_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
 	"redrain/internal/testenv"
+	chromium "redrain/internal/testkit/browser"
 	"redrain/internal/testkit/browser/browsertest"
 )
 
@@ -124,4 +126,216 @@ func TestPlayUnsure(t *testing.T) {
 	if got := f.tapped(); len(got) != 2 || got[0] != got[1] || p.text("mine-count") != "1" {
 		t.Errorf("taps %v, %s packets", got, p.text("mine-count"))
 	}
+}
+
+// heard stands in for what a page can make a phone do: it counts what would be heard, and who keeps the screen on.
+const heard = `(() => {
+	globalThis.heard = { contexts: [], voices: 0, locks: 0 };
+	const count = AudioContext.prototype.createOscillator;
+	AudioContext.prototype.createOscillator = function () { heard.voices++; return count.call(this); };
+	globalThis.AudioContext = class extends AudioContext {
+		constructor() { super(); heard.contexts.push(this); }
+	};
+	Object.defineProperty(navigator, "wakeLock", { value: { request: async () => {
+		heard.locks++;
+		const lock = { released: false, release: async () => { lock.released = true; heard.locks--; } };
+		return lock;
+	} } });
+	globalThis.away = (hidden) => {
+		Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+		document.dispatchEvent(new Event("visibilitychange"));
+	};
+})()`
+
+// TestAnEvening walks through what surrounds the rain: the press that opens the landing and lets sound begin, the
+// wait with its practice, a golden packet, a line that is lost; and sound that is off and stays off.
+func TestAnEvening(t *testing.T) {
+	browserFrom(t, testenv.All)
+	f := newFake(t)
+	o := chromium.Options{Device: chromium.LargePhone, Scripts: []string{heard}}
+	p := openTab(t, f, o, chromium.Network)
+	p.Go("/?debug&campaign=c1")
+	p.mode("landing")
+	testenv.Equal(t, eval[int](p, "heard.contexts.length"), 0, "contexts of sound before anybody has pressed anything")
+	p.Press("#play")
+	p.mode("waiting")
+	p.Until("the sound begins with the press", "heard.contexts.length === 1")
+	p.Until("the screen stays on", "heard.locks === 1")
+	p.shows("pool", "¥10,000.00 in 5,000 packets")
+	f.push(f.figures(4321, 679, nil))
+	p.shows("here", "312 people are waiting")
+	p.practises()
+	p.hasMusic()
+
+	p.drift()
+	p.loses()
+
+	p.Press("#sound")
+	p.Until("the sound is over", `heard.contexts.every((c) => c.state === "closed")`)
+	p.Go("/?debug&campaign=c1")
+	p.mode("falling")
+	p.Point(chromium.Point{X: 200, Y: 600})
+	testenv.Equal(t, eval[int](p, "heard.contexts.length"), 0,
+		"the sound was switched off, and is on again after a reload")
+}
+
+// practises plays with what falls while one waits: no server hears of it, and a rain that is near ends it.
+func (p *tab) practises() {
+	p.t.Helper()
+	p.Until("practice is offered", `!document.getElementById("practice").hidden`)
+	p.Press("#practice")
+	p.shows("note", "Just practice. No prizes here")
+	p.hitAny(func() bool { return strings.Contains(p.text("announce"), "Caught. Practice, no prize") })
+	p.fake.setRain(10*time.Second, time.Hour)
+	p.mode("countdown")
+	p.Until("practice is over", `document.getElementById("practice").hidden && `+
+		`redrain.drops(redrain.serverNow()).length === 0`)
+	testenv.Equal(p.t, len(p.fake.tapped()), 0, "practice was sent to the server")
+}
+
+// hasMusic listens: there is music while the page is seen, and none while it is not.
+func (p *tab) hasMusic() {
+	p.t.Helper()
+	p.Until("there is music", `heard.contexts[0].state === "running" && heard.voices > 3`)
+	eval[bool](p, "(away(true), true)")
+	p.Until("it stops when nobody sees the page", `heard.contexts[0].state === "suspended"`)
+	eval[bool](p, "(away(false), true)")
+	p.Until("it goes on", `heard.contexts[0].state === "running"`)
+}
+
+// drift catches a packet that is worth more than four of the average.
+func (p *tab) drift() {
+	p.t.Helper()
+	p.fake.setJudge(func(string) object { return p.fake.won(1, 888) })
+	start := p.fake.setRain(-slowly/3*time.Millisecond, time.Hour)
+	p.fake.wave(0, start, [3]int{500, 0, slowly})
+	p.mode("falling")
+	p.hitDrop(0, start, 500)
+	p.shows("announce", "Golden packet. You won 8.88 yuan, packet 1 of up to 3")
+	p.shows("gain", "+¥8.88 · Golden packet")
+}
+
+// loses takes the line away: the page says what is known, and what can be done.
+func (p *tab) loses() {
+	p.t.Helper()
+	p.fake.setDown(true)
+	p.Until("what can be done", `document.getElementById("banner-hint").textContent.startsWith("Check your network")`)
+	p.State("lost")
+	p.fake.setDown(false)
+	p.Until("the line is back", `document.getElementById("banner").hidden`)
+}
+
+// TestCardSums: the card has every win of its rain, by whichever way the page has heard of it, and no other.
+func TestCardSums(t *testing.T) {
+	browserFrom(t, testenv.All)
+	f := newFake(t)
+	f.judge = func(string) object { return f.won(1, 10) }
+	p := play(t, f)
+	start := p.rains([3]int{300, 0, slowly})
+	p.hitDrop(0, start, 300)
+	p.shows("mine-count", "1")
+
+	// The page is loaded anew in the middle of the rain.
+	p.Go("/?campaign=c1")
+	p.mode("falling")
+	p.shows("mine-count", "1")
+	// What was won in another campaign is paid meanwhile: that is the player's, but not this rain's.
+	f.push(object{"type": "settled", "claims": []object{{"claim": "c2-9", "amount": 500}}, "balance": 500})
+	p.shows("balance", "5.00")
+
+	// The line breaks between a win and its result, and comes back too late for the drop.
+	f.setJudge(func(string) object { f.won(2, 30); return nil })
+	f.wave(1, start+1000, [3]int{700, 0, slowly})
+	p.hitDrop(1, start+1000, 700)
+	testenv.Eventually(t, patience, "the second tap", func() bool { return len(f.tapped()) == 2 })
+	f.setJudge(func(string) object { return object{"outcome": "late"} })
+	f.cut()
+	testenv.Eventually(t, patience, "the tap is sent again", func() bool { return len(f.tapped()) == 3 })
+	p.shows("mine-count", "3")
+
+	p.ends()
+	p.shows("card-amount", "¥0.40")
+	p.shows("card-sub", "You caught 2 packets")
+	p.shows("card-taps", "") // fewer are counted here than have won
+}
+
+// TestFollowsOut: the campaign is gone, as after a restart of a server that keeps nothing, and another one is on.
+func TestFollowsOut(t *testing.T) {
+	browserFrom(t, testenv.Nightly)
+	f := newFake(t)
+	p := enter(t, f, "/")
+	p.mode("waiting")
+	f.setAnswer("GET /lobby", reply(http.StatusOK, object{"campaign": "c2", "name": "Next", "wins_per_user": 1,
+		"guests": true}))
+	f.hangUp(4502)
+	p.mode("problem")
+	p.shows("stage-title", "We can’t find this event")
+	testenv.Eventually(t, patience, "a hello to the other campaign", func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return f.hello["campaign"] == "c2"
+	})
+	p.mode("waiting")
+}
+
+// TestPlayWithdrawUnsure: as long as it is not known what became of a withdrawal, it is asked for under the same key,
+// and nothing is said to have been made that was not.
+func TestPlayWithdrawUnsure(t *testing.T) {
+	browserFrom(t, testenv.All)
+	f := newFake(t)
+	// There is an older withdrawal of the same amount, and the page cannot learn of it before the new one is asked for.
+	f.out = []object{{"withdrawal": "w-old", "user": "guest-7f3a", "amount": 250, "state": "paid",
+		"created_at": f.now() - 60_000}}
+	list := f.answer["GET /me/withdrawals"]
+	f.answer["GET /me/withdrawals"] = reply(http.StatusServiceUnavailable, object{"code": "unavailable", "status": 503})
+	p := play(t, f)
+	f.won(3, 500)
+	f.settle()
+	p.shows("balance", "5.00")
+
+	answers := make(chan http.HandlerFunc, 2)
+	keys := make(chan string, 3)
+	f.setAnswer("POST /me/withdrawals", func(w http.ResponseWriter, r *http.Request) {
+		keys <- r.Header.Get("Idempotency-Key")
+		select {
+		case answer := <-answers:
+			answer(w, r)
+		default:
+			f.withdraw(w, r)
+		}
+	})
+	answers <- reply(http.StatusBadGateway, object{}) // a proxy's: what is behind it may have done it
+	answers <- reply(http.StatusConflict, object{"code": "idempotency_in_progress", "title": "being worked on",
+		"status": 409})
+	const again = "No answer yet. Press again: you won’t withdraw twice"
+	asked := func() (key string) {
+		testenv.Eventually(t, patience, "a withdrawal is asked for", func() bool {
+			select {
+			case key = <-keys:
+				return true
+			default:
+				return false
+			}
+		})
+		return key
+	}
+	p.Press("#purse")
+	p.Fill("#withdraw-amount", "2.50")
+	f.setAnswer("GET /me/withdrawals", list)
+	p.Press("#withdraw-go")
+	p.Press("#withdraw-yes")
+	first := asked()
+	p.Says("#withdrawals .state", "paid by the host")
+	p.shows("withdraw-message", again)
+	p.Press("#withdraw-go")
+	second := asked()
+	p.shows("withdraw-message", again)
+	p.shows("withdraw-go", "Withdraw")
+	p.Press("#withdraw-go")
+	third := asked()
+	p.shows("withdraw-message", "Withdrawal of ¥2.50 requested")
+	if first != second || second != third {
+		t.Errorf("three tries under the keys %s, %s, %s", first, second, third)
+	}
+	testenv.Equal(t, len(f.withdrawn()), 2, "withdrawals")
 }

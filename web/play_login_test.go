@@ -1,9 +1,12 @@
 package web_test
 
 import (
+	"encoding/json"
+	"io"
 	"net/http"
 	"testing"
 
+	"github.com/altcha-org/altcha-lib-go"
 	"github.com/chromedp/chromedp"
 
 	"redrain/internal/testenv"
@@ -154,4 +157,189 @@ func TestACodeThatIsOver(t *testing.T) {
 	if !p.hidden("play") || !p.hidden("have-token") {
 		t.Error("a banned player has a way on")
 	}
+}
+
+// demand lets guests in for a proof only. It returns the proofs that have come.
+func (f *fakeServer) demand(challenge func() object, good func(proof string) bool) (proofs func() []string) {
+	var all []string
+	f.mu.Lock()
+	made := f.answer["POST /guests"]
+	f.mu.Unlock()
+	f.setAnswer("POST /guests", func(w http.ResponseWriter, r *http.Request) {
+		var said struct {
+			Proof string `json:"proof"`
+		}
+		_ = json.NewDecoder(r.Body).Decode(&said) // no body: no proof
+		if said.Proof != "" {
+			locked(&f.mu, func() { all = append(all, said.Proof) })
+		}
+		if said.Proof == "" || !good(said.Proof) {
+			reply(http.StatusForbidden, object{"status": 403, "code": "challenge_required", "title": "Forbidden",
+				"challenge": challenge()})(w, r)
+			return
+		}
+		made(w, r)
+	})
+	return func() []string {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return append([]string{}, all...)
+	}
+}
+
+// work is a challenge that takes a browser some tenths of a second.
+func work(t *testing.T) object {
+	t.Helper()
+	number := int64(40_000)
+	c, err := altcha.CreateChallenge(altcha.ChallengeOptions{Algorithm: altcha.SHA256, MaxNumber: 50_000, HMACKey: "k",
+		Number: &number})
+	if err != nil {
+		t.Error(err)
+	}
+	return object{"kind": "work", "work": c}
+}
+
+func worked(proof string) bool {
+	ok, err := altcha.VerifySolutionSafe(proof, "k", true)
+	return err == nil && ok
+}
+
+// TestAGuestWorks: the page does what the server wants, more than once where that has risen, and plays.
+func TestAGuestWorks(t *testing.T) {
+	browserFrom(t, testenv.All)
+	f := newFake(t)
+	times := 0
+	proofs := f.demand(func() object { return work(t) }, func(proof string) bool {
+		times++
+		return times == 2 && worked(proof)
+	})
+	p := enter(t, f, "/")
+	p.mode("waiting")
+	p.shows("user", "Playing as Guest 7f3a")
+	if got := proofs(); len(got) != 2 || !worked(got[0]) || got[0] == got[1] {
+		t.Errorf("proofs %q", got)
+	}
+	if p.isOpen("challenge") {
+		t.Error("the dialog is still there")
+	}
+}
+
+// TestAScreenWorks: nobody sits at a big screen.
+func TestAScreenWorks(t *testing.T) {
+	browserFrom(t, testenv.All)
+	f := newFake(t)
+	proofs := f.demand(func() object { return work(t) }, worked)
+	openPage(t, f, "/screen", 1280, 720)
+	testenv.Eventually(t, patience, "the screen is in the room", func() bool { return f.greeted() > 0 })
+	testenv.Equal(t, len(proofs()), 1, "proofs")
+}
+
+// TestAGuestIsAPerson: a service's widget is shown, and what it says is the proof.
+func TestAGuestIsAPerson(t *testing.T) {
+	browserFrom(t, testenv.All)
+	f := newFake(t)
+	f.setAnswer("GET /widget.js", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/javascript")
+		_, _ = io.WriteString(w, `globalThis.turnstile = { render(place, { sitekey, callback }) {
+			const box = document.createElement("button");
+			box.id = "box";
+			box.textContent = "I am a person";
+			box.addEventListener("click", () => callback("a person at " + sitekey));
+			place.append(box);
+		} };`)
+	})
+	proofs := f.demand(func() object {
+		return object{"kind": "turnstile", "site_key": "site", "script": f.URL + "/api/v1/widget.js"}
+	}, func(proof string) bool { return proof == "a person at site" })
+	p := enter(t, f, "/")
+	p.Until("the widget is there to be ticked", `!!document.getElementById("box") && `+
+		`!document.getElementById("challenge").getAnimations().length`)
+	p.State("challenge")
+	p.Press("#box")
+	p.mode("waiting")
+	testenv.Equal(t, len(proofs()), 1, "proofs")
+}
+
+// TestPlayWithdraw takes money out: a double press is one withdrawal, and each state is told. For lost answers see
+// TestPlayWithdrawUnsure.
+func TestPlayWithdraw(t *testing.T) {
+	browserFrom(t, testenv.All)
+	f := newFake(t)
+	f.won(3, 500)
+	f.settle()
+	p := play(t, f)
+	p.shows("balance", "5.00")
+	p.Press("#purse")
+	p.Fill("#withdraw-amount", "7")
+	p.Press("#withdraw-go")
+	p.shows("withdraw-message", "Your balance is only ¥5.00")
+	p.Fill("#withdraw-amount", "twelve")
+	p.Press("#withdraw-go")
+	p.shows("withdraw-message", "Enter an amount, such as 12.50")
+	p.State("error")
+
+	// What the organizer limits is said in the player's words.
+	p.Fill("#withdraw-amount", "2.50")
+	for code, says := range map[string]string{
+		"withdrawal_too_small":   "That’s below the minimum withdrawal",
+		"daily_limit":            "That’s over the daily limit. Withdraw less, or try again tomorrow",
+		"hourly_limit":           "Too many withdrawals. Try again in an hour",
+		"guests_cannot_withdraw": "Guests cannot withdraw. Sign in with the host’s account",
+	} {
+		f.refuse(code)
+		p.Press("#withdraw-go")
+		p.Press("#withdraw-yes")
+		p.shows("withdraw-message", says)
+	}
+	f.refuse("")
+
+	// Where it goes is named, and nothing is sent before it is said once more.
+	p.Press("#withdraw-go")
+	p.shows("withdraw-where", "¥2.50 will be taken off your balance and marked as paid. "+
+		"The host pays you directly. Continue?")
+	p.State("sure")
+	p.Press("#withdraw-no")
+	if !p.hidden("withdraw-sure") || len(f.withdrawn()) != 0 {
+		t.Fatalf("called off: %d withdrawals", len(f.withdrawn()))
+	}
+	locked(&f.mu, func() { f.payout = object{"provider": "http", "name": "your WeChat balance"} })
+	p.Press("#sheet-close")
+	p.Press("#purse")
+	p.Press("#withdraw-go")
+	p.shows("withdraw-where", "Withdraw ¥2.50 to your WeChat balance?")
+	p.PressTwice("#withdraw-yes")
+	p.shows("withdraw-message", "Withdrawal of ¥2.50 requested")
+	p.shows("sheet-balance", "2.50")
+	if got := f.withdrawn(); len(got) != 1 {
+		t.Fatalf("a double press made %d withdrawals", len(got))
+	}
+	// The second of two presses may come when the first has been answered already: the answer stays to be read.
+	p.Press("#withdraw-go")
+	testenv.Equal(t, p.text("withdraw-message"), "Withdrawal of ¥2.50 requested", "a press too many")
+	state := func(want string) {
+		t.Helper()
+		p.Until("the newest withdrawal is "+want,
+			`document.querySelector("#withdrawals .state")?.textContent === %q`, want)
+	}
+	state("requested")
+	// The provider wants the player's confirmation: the way there is shown, and only where it is an https address.
+	const confirm = `document.querySelector("#withdrawals .todo a")?.href ?? ""`
+	f.needsSilently(object{"url": "javascript:alert(1)"})
+	state("needs your confirmation") // though the message was lost
+	testenv.Equal(t, eval[string](p, confirm), "", "a link to")
+	f.needs(object{"url": "https://pay.example/confirm?w=1", "expires_at": f.now() + 86_400_000})
+	p.Until("the way to confirm", `(%s) === "https://pay.example/confirm?w=1"`, confirm)
+	p.State("action")
+	f.decide("")
+	state("paid")
+
+	p.Press("#withdraw-all")
+	p.Press("#withdraw-go")
+	p.Press("#withdraw-yes")
+	p.shows("sheet-balance", "0.00")
+	f.decide("the account is closed")
+	state("declined, returned")
+	p.shows("sheet-balance", "2.50")
+	p.shows("withdraw-message", "") // it is requested no longer
+	p.State("refused")
 }

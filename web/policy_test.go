@@ -1,13 +1,21 @@
 package web_test
 
 import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/png"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"redrain/internal/testenv"
+	chromium "redrain/internal/testkit/browser"
 	"redrain/web"
 )
 
@@ -97,4 +105,110 @@ func TestTheConsoleMayTalkToTheProvider(t *testing.T) {
 		}
 		testenv.Equal(t, policyOf(t, h, "/console")["connect-src"], want, "with %q", address)
 	}
+}
+
+// faces is a host of pictures of players: /missing is none.
+func faces(t *testing.T) *httptest.Server {
+	t.Helper()
+	portrait := image.NewRGBA(image.Rect(0, 0, 96, 64)) // no square: it must not be squeezed
+	draw.Draw(portrait, portrait.Bounds(), image.NewUniform(color.RGBA{40, 120, 200, 255}), image.Point{}, draw.Src)
+	draw.Draw(portrait, image.Rect(32, 16, 64, 48), image.NewUniform(color.White), image.Point{}, draw.Src)
+	var data bytes.Buffer
+	testenv.Must(t, png.Encode(&data, portrait))
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/missing" {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "image/png")
+		_, _ = w.Write(data.Bytes())
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// called are some players as a room tells of them: named and not, with pictures that are there, that are none, and that
+// come from where none may.
+func called(from string) []object {
+	list := []object{
+		{"user": "张*", "name": "小雨 ☔", "avatar": from + "/1"},
+		{"user": "l*", "name": "Wilhelmina von und zu Lichtenste", "avatar": from + "/missing"},
+		{"user": "王*", "name": "مريم", "avatar": "http://127.0.0.9:9/elsewhere"},
+		{"user": "g*1a2b"}, {"user": "m*", "name": "马年大吉大利恭喜发财万事如意阖家幸福平安喜乐年年有余步步高升"},
+		{"user": "L*", "name": "Lee"},
+	}
+	for i, w := range list {
+		w["amount"] = 888_00 - 100*i
+	}
+	return list
+}
+
+// TestNamesAndPictures: players are shown by their names and pictures in the ticker, on the card, on the big screen's
+// list and on its podium; a picture that is none leaves no hole and no other player's face.
+func TestNamesAndPictures(t *testing.T) {
+	browserFrom(t, testenv.Nightly)
+	at := faces(t)
+	f := newFake(t)
+	f.pages = web.Handler(web.Options{Images: []string{at.URL}})
+	o := chromium.Options{Device: chromium.SmallPhone}
+	p := openTab(t, f, o, chromium.Network, chromium.Foreign, chromium.Log)
+	p.goIn("/?campaign=c1")
+	f.push(f.figures(3210, 1790, object{"winners": called(at.URL), "top": called(at.URL)}))
+	p.ticks()
+
+	o.Device = chromium.Wall
+	wall := openTab(t, f, o, chromium.Network, chromium.Foreign, chromium.Log)
+	wall.Go("/screen?campaign=c1")
+	wall.mode("waiting")
+	f.setRain(-5*time.Second, time.Hour)
+	wall.mode("falling")
+	f.push(f.figures(3210, 1790, object{"winners": called(at.URL), "top": called(at.URL)}))
+	wall.Until("one picture in the list", "("+loadedIn("#winners .avatar")+`) === "whole"`)
+	wall.state("names falling")
+	f.phase("ended")
+	wall.mode("board")
+	wall.Until("one picture on the podium", "("+loadedIn(".podium img")+`) === "whole"`)
+	wall.Says(".podium", "小雨 ☔")
+	wide := chromium.Device{Name: "wide", Width: 1600, Height: 500, Scale: 1}
+	for _, d := range []chromium.Device{chromium.Wall, chromium.Column, wide} {
+		wall.Resize(d)
+		wall.Settle()
+		wall.state("names board " + d.Name)
+		wall.isPodium(d.Name)
+	}
+}
+
+// isPodium: the first stands highest, whoever has a picture; who has none has the first letter of the name.
+func (p *tab) isPodium(on string) {
+	p.t.Helper()
+	tops := eval[[]float64](p, `[1, 2, 3].map((n) => document.querySelector(".step-" + n + " .block")
+		.getBoundingClientRect().top)`)
+	if tops[0] >= tops[1] || tops[1] >= tops[2] {
+		p.t.Errorf("%s: the steps begin at %v", on, tops)
+	}
+	testenv.Equal(p.t, p.Text(".podium .letter"), "W\nم", "%s: instead of pictures there are", on)
+}
+
+// loadedIn are the pictures that can be seen, whole or broken.
+func loadedIn(selector string) string {
+	return `[...document.querySelectorAll("` + selector + `")].filter((i) => i.checkVisibility())
+		.map((i) => i.complete && i.naturalWidth === 96 ? "whole" : "broken").join(" ")`
+}
+
+// ticks looks at each line of the ticker as it comes by.
+func (p *tab) ticks() {
+	p.t.Helper()
+	const won = " won ¥"
+	for i, line := range []struct{ text, picture string }{
+		{"\u2068小雨 ☔\u2069" + won + "888.00", "whole"},
+		{"\u2068Wilhelmina vo…\u2069" + won + "887.00", ""},
+		{"\u2068مريم\u2069" + won + "886.00", ""},
+		{"\u2068Lee\u2069" + won + "883.00", ""},
+	} {
+		p.Until("the ticker says "+line.text+" beside its picture",
+			`document.getElementById("ticker-text").textContent === %q && (%s) === %q`, line.text,
+			loadedIn("#ticker img:not([src*='/assets/coin'])"), line.picture)
+		p.Shoot(fmt.Sprintf("ticker %d", i))
+	}
+	p.NoWider("the ticker")
 }

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
@@ -16,8 +17,8 @@ type account struct {
 	key  capKey
 	most int // the limit of the address over all nodes
 
-	ready chan struct{} // closed after the first request to Redis
-	err   error         // of that request; read after ready
+	opening sync.Mutex  // held during the first request to Redis
+	isOpen  atomic.Bool // that has succeeded
 
 	mu     sync.Mutex
 	left   int  // leased to this node and not won
@@ -115,7 +116,15 @@ func (a *account) got(w store.Allotment, err error) {
 		a.left += max(0, w.Got)
 	case w.Want < 0:
 		a.left -= w.Want // if Redis has stored it all the same, the next report counts it again
+	case w.Want > 0:
+		a.asking = true
 	}
+}
+
+func (a *account) isAsking() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.asking
 }
 
 // done reports whether the account may be dropped.

@@ -86,11 +86,11 @@ func NewCaps(o CapsOptions) *Caps {
 	return c
 }
 
-// Exempt reports whether an address is in one of the networks without limits.
-func (c *Caps) Exempt(address string) bool { return exempt(c.o.Exempt, address) }
-
-// bounds reports whether a player at an address is limited.
-func (c *Caps) bounds(address, user string) bool { return rain.IsGuest(user) && !c.Exempt(address) }
+// Exempt reports whether an address, as package clientip names it, is in one of the networks without limits.
+func (c *Caps) Exempt(address string) bool {
+	addr, err := netip.ParseAddr(address)
+	return err == nil && clientip.Proxies(c.o.Exempt).Trust(addr)
+}
 
 // most returns the wins that an address may have in a campaign: a share of the packets for guests.
 func (c *Caps) most(of *rain.Campaign) int {
@@ -102,16 +102,11 @@ func (c *Caps) most(of *rain.Campaign) int {
 // campaign limits the player. The error is ErrAddressFull, or one of Redis. Leave must be called after it, unless it
 // fails.
 func (c *Caps) Enter(ctx context.Context, of *rain.Campaign, address, user string) (grab.Quota, error) {
-	if !c.bounds(address, user) || c.o.Wins == 0 && c.o.Seats == 0 {
+	if !rain.IsGuest(user) || c.Exempt(address) || c.o.Wins == 0 && c.o.Seats == 0 {
 		return nil, nil //nolint:nilnil // no bound
 	}
-	a, first, newcomer := c.come(of, capKey{of.ID, address}, user)
-	if first {
-		a.err = c.begin(ctx, a)
-		close(a.ready)
-	}
-	err := c.enter(ctx, a, user, newcomer)
-	if err != nil {
+	a, isNew := c.come(of, capKey{of.ID, address}, user)
+	if err := c.enter(ctx, a, user, isNew); err != nil {
 		c.undo(a, user)
 		return nil, err
 	}
@@ -121,27 +116,12 @@ func (c *Caps) Enter(ctx context.Context, of *rain.Campaign, address, user strin
 	return a, nil
 }
 
-// begin requests the first wins of an address.
-func (c *Caps) begin(ctx context.Context, a *account) error {
-	if c.o.Wins == 0 {
-		return nil
+// enter requests the first wins of an address, once, and a slot for a newcomer.
+func (c *Caps) enter(ctx context.Context, a *account, user string, isNew bool) error {
+	if err := c.open(ctx, a); err != nil {
+		return err
 	}
-	want := []store.Allotment{a.wanted()}
-	err := c.o.Redis.Allot(ctx, a.key.campaign, c.o.Node, a.most, want)
-	a.got(want[0], err)
-	return err
-}
-
-func (c *Caps) enter(ctx context.Context, a *account, user string, newcomer bool) error {
-	select {
-	case <-a.ready:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	if a.err != nil {
-		return a.err
-	}
-	if c.o.Seats == 0 || !newcomer {
+	if c.o.Seats == 0 || !isNew {
 		return nil
 	}
 	ok, err := c.o.Redis.Sit(ctx, a.key.campaign, a.key.address, user, c.o.Seats)
@@ -152,18 +132,29 @@ func (c *Caps) enter(ctx context.Context, a *account, user string, newcomer bool
 	return err
 }
 
-// come counts a connection. first means that the account was not requested from Redis yet, newcomer that it is the
-// player's first connection.
-func (c *Caps) come(of *rain.Campaign, k capKey, user string) (a *account, first, newcomer bool) {
+func (c *Caps) open(ctx context.Context, a *account) error {
+	a.opening.Lock()
+	defer a.opening.Unlock()
+	if a.isOpen.Load() || c.o.Wins == 0 {
+		return nil
+	}
+	want := []store.Allotment{a.wanted()}
+	err := c.o.Redis.Allot(ctx, a.key.campaign, c.o.Node, a.most, want)
+	a.got(want[0], err)
+	a.isOpen.Store(err == nil)
+	return err
+}
+
+// come counts a connection. It reports whether it is the player's first one.
+func (c *Caps) come(of *rain.Campaign, k capKey, user string) (a *account, isNew bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	a = c.accounts[k]
 	if a == nil {
-		first = true
-		a = &account{caps: c, key: k, most: c.most(of), ready: make(chan struct{})}
+		a = &account{caps: c, key: k, most: c.most(of)}
 		c.accounts[k] = a
 	}
-	return a, first, c.guests.Add(k, user)
+	return a, c.guests.Add(k, user)
 }
 
 // Leave ends a connection that Enter has admitted. It has no effect if Enter returned no quota.
@@ -176,18 +167,8 @@ func (c *Caps) undo(a *account, user string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.guests.Remove(a.key, user)
-	if c.guests.Count(a.key) == 0 && a.failed() {
+	if c.guests.Count(a.key) == 0 && !a.isOpen.Load() {
 		delete(c.accounts, a.key) // the next one requests it again
-	}
-}
-
-// failed reports whether the account's first request to Redis has failed.
-func (a *account) failed() bool {
-	select {
-	case <-a.ready:
-		return a.err != nil
-	default:
-		return false
 	}
 }
 
@@ -217,12 +198,7 @@ func (c *Caps) Run(ctx context.Context) error {
 // feed requests the wins that accounts need. After an error they are requested again.
 func (c *Caps) feed(ctx context.Context) (failed error) {
 	for campaign, accounts := range c.all((*account).isAsking) {
-		if err := c.exchange(ctx, campaign, accounts, (*account).wanted); err != nil {
-			failed = errors.Join(failed, err)
-			for _, a := range accounts {
-				a.keepAsking()
-			}
-		}
+		failed = errors.Join(failed, c.exchange(ctx, campaign, accounts, (*account).wanted))
 	}
 	return failed
 }
@@ -231,7 +207,7 @@ func (c *Caps) feed(ctx context.Context) (failed error) {
 func (c *Caps) sweep(ctx context.Context) (failed error) {
 	if c.o.Wins > 0 {
 		word := func(a *account) store.Allotment { return a.word(c.guests.Count(a.key) == 0) }
-		for campaign, accounts := range c.all((*account).ok) {
+		for campaign, accounts := range c.all(func(a *account) bool { return a.isOpen.Load() }) {
 			failed = errors.Join(failed, c.exchange(ctx, campaign, accounts, word))
 		}
 	}
@@ -305,28 +281,6 @@ func (c *Caps) forget() {
 	c.metrics.known.Set(float64(len(c.accounts)))
 }
 
-func (a *account) isAsking() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.asking && a.ok()
-}
-
-func (a *account) keepAsking() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.asking = true
-}
-
-// ok reports whether the account's first request to Redis has succeeded.
-func (a *account) ok() bool {
-	select {
-	case <-a.ready:
-		return a.err == nil
-	default:
-		return false
-	}
-}
-
 // ParseExempt parses networks and addresses without limits. One within an IPv6 /64 stands for all of it, because one
 // client usually has all of it.
 func ParseExempt(list []string) ([]netip.Prefix, error) {
@@ -342,10 +296,4 @@ func ParseExempt(list []string) ([]netip.Prefix, error) {
 		all = append(all, n)
 	}
 	return all, nil
-}
-
-// exempt reports whether an address, as package clientip names it, is in one of the networks.
-func exempt(networks []netip.Prefix, address string) bool {
-	addr, err := netip.ParseAddr(address)
-	return err == nil && clientip.Proxies(networks).Trust(addr)
 }

@@ -120,28 +120,22 @@ func (d *Door) Run(ctx context.Context) error {
 
 // write renews and frees slots.
 func (d *Door) write(ctx context.Context, changes []presence.Change[string, string]) error {
-	type seats struct{ here, lost, left []string }
-	by := map[string]*seats{}
+	by := map[string]map[presence.State][]string{}
 	for _, change := range changes {
-		s := by[change.Group]
-		if s == nil {
-			s = &seats{}
-			by[change.Group] = s
+		if by[change.Group] == nil {
+			by[change.Group] = map[presence.State][]string{}
 		}
-		users := map[presence.State]*[]string{
-			presence.Here: &s.here, presence.Lost: &s.lost, presence.Left: &s.left,
-		}[change.State]
-		*users = append(*users, change.Member)
+		by[change.Group][change.State] = append(by[change.Group][change.State], change.Member)
 	}
 	var failed error
-	for campaign, s := range by {
-		unknown, err := d.o.Seats.Keep(ctx, campaign, d.o.Node, s.here)
+	for campaign, users := range by {
+		unknown, err := d.o.Seats.Keep(ctx, campaign, d.o.Node, users[presence.Here])
 		if unknown > 0 {
 			d.o.Log.Warn("redis had lost seats, and may have admitted too many players", "campaign", campaign, "seats",
 				unknown)
 		}
-		failed = errors.Join(failed, err, d.o.Seats.Lost(ctx, campaign, d.o.Node, s.lost),
-			d.o.Seats.Left(ctx, campaign, d.o.Node, s.left))
+		failed = errors.Join(failed, err, d.o.Seats.Lost(ctx, campaign, d.o.Node, users[presence.Lost]),
+			d.o.Seats.Left(ctx, campaign, d.o.Node, users[presence.Left]))
 	}
 	return failed
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -190,3 +191,8 @@ func TestAClosedCampaignLetsEverybodyIn(t *testing.T) {
 		}
 	})
 }
+
+func TestMain(m *testing.M) { testenv.Main(m) }
+
+// after ends when the door has had so many rounds.
+func after(rounds int) <-chan time.Time { return time.After(time.Duration(rounds) * keepEvery) }

@@ -135,7 +135,7 @@ func (l *Lists) readNetworks(ctx context.Context, name string) (networks, error)
 		}
 		for _, m := range some {
 			if network, err := standing.ParseNetwork(m.Who); err == nil { // else it was written by hand
-				all.add(network)
+				all[network] = struct{}{}
 			}
 		}
 		if after = next; after == "" {
@@ -147,33 +147,45 @@ func (l *Lists) readNetworks(ctx context.Context, name string) (networks, error)
 // MayPlay returns nil if a player may take part in a campaign, else standing.ErrDenied or standing.ErrNotInvited. It
 // returns a back end's error if the answer depends on it. A nil campaign means any, and an empty user a new player.
 func (l *Lists) MayPlay(ctx context.Context, c *rain.Campaign, user, address string) error {
-	if l.DeniedAddress(address) {
-		return l.count(standing.ErrDenied)
-	}
 	l.mu.RLock()
-	denied, revisions := l.now.denied, l.now.revisions
+	known := l.now
 	l.mu.RUnlock()
-	for _, list := range denied {
-		if user == "" {
+	err := l.judge(known, Occupant{user, address, c}, func(list string) (bool, error) {
+		return l.isOn(ctx, listsQuestion{list, known.revisions[list], user})
+	})
+	switch {
+	case errors.Is(err, standing.ErrDenied):
+		l.refused.WithLabelValues("denied").Inc()
+	case errors.Is(err, standing.ErrNotInvited):
+		l.refused.WithLabelValues("not_invited").Inc()
+	}
+	return err
+}
+
+// judge returns the reason for which a player may not take part, or the error of a list on which that depends. If a
+// denying list cannot be read, the player is admitted: the posters read it too, and do not pay a denied player's wins.
+func (l *Lists) judge(known listsKnown, one Occupant, isOn func(list string) (bool, error)) error {
+	if l.DeniedAddress(one.Address) {
+		return standing.ErrDenied
+	}
+	for _, list := range known.denied {
+		if one.User == "" {
 			break
 		}
-		on, err := l.isOn(ctx, listsQuestion{list, revisions[list], user})
+		on, err := isOn(list)
 		if err != nil {
-			// A denied player's wins are not paid meanwhile: each poster reads the list.
-			l.o.Log.Warn("look up a player in the denying lists; the player is admitted meanwhile", "user", user,
-				"err", err)
 			break
 		}
 		if on {
-			return l.count(standing.ErrDenied)
+			return standing.ErrDenied
 		}
 	}
-	if c == nil || c.Invited() == "" {
+	if one.Campaign == nil || one.Campaign.Invited() == "" {
 		return nil
 	}
-	on, err := l.isOn(ctx, listsQuestion{c.Invited(), revisions[c.Invited()], user})
+	on, err := isOn(one.Campaign.Invited())
 	if err == nil && !on {
-		err = l.count(standing.ErrNotInvited)
+		err = standing.ErrNotInvited
 	}
 	return err
 }
@@ -200,6 +212,8 @@ func (l *Lists) isOn(ctx context.Context, q listsQuestion) (bool, error) {
 	}
 	on, err := l.o.Source.Among(ctx, q.list, []string{q.who})
 	if err != nil {
+		l.o.Log.Warn("look up a player in a list; if it denies, the player is admitted meanwhile", "user", q.who,
+			"list", q.list, "err", err)
 		return false, err
 	}
 	_, is := on[q.who]
@@ -218,19 +232,15 @@ type Occupant struct {
 func (l *Lists) Screen(ctx context.Context, all []Occupant) (why []error, failed error) {
 	why = make([]error, len(all))
 	l.mu.RLock()
-	denied := l.now.denied
+	known := l.now
 	l.mu.RUnlock()
 	ask := map[string][]string{} // by list
-	for i, g := range all {
-		if l.DeniedAddress(g.Address) {
-			why[i] = standing.ErrDenied
-			continue
+	for _, one := range all {
+		for _, list := range known.denied {
+			ask[list] = append(ask[list], one.User)
 		}
-		for _, list := range denied {
-			ask[list] = append(ask[list], g.User)
-		}
-		if g.Campaign != nil && g.Campaign.Invited() != "" {
-			ask[g.Campaign.Invited()] = append(ask[g.Campaign.Invited()], g.User)
+		if one.Campaign != nil && one.Campaign.Invited() != "" {
+			ask[one.Campaign.Invited()] = append(ask[one.Campaign.Invited()], one.User)
 		}
 	}
 	on := map[string]map[string]int64{}
@@ -245,55 +255,31 @@ func (l *Lists) Screen(ctx context.Context, all []Occupant) (why []error, failed
 		}
 		on[list] = some
 	}
-	for i, g := range all {
-		for _, list := range denied {
-			if _, is := on[list][g.User]; is {
-				why[i] = standing.ErrDenied
+	for i, one := range all {
+		err := l.judge(known, one, func(list string) (bool, error) {
+			users, isRead := on[list]
+			if !isRead {
+				return false, failed
 			}
-		}
-		if why[i] != nil || g.Campaign == nil || on[g.Campaign.Invited()] == nil {
-			continue
-		}
-		if _, is := on[g.Campaign.Invited()][g.User]; !is {
-			why[i] = standing.ErrNotInvited
+			_, is := users[one.User]
+			return is, nil
+		})
+		if errors.Is(err, standing.ErrDenied) || errors.Is(err, standing.ErrNotInvited) {
+			why[i] = err
 		}
 	}
 	return why, failed
 }
 
-// networks are networks by the length of their prefix. An address is looked up once for each length.
-type networks map[int]map[netip.Prefix]struct{}
-
-func (n networks) add(p netip.Prefix) {
-	key := length(p.Addr(), p.Bits())
-	if n[key] == nil {
-		n[key] = map[netip.Prefix]struct{}{}
-	}
-	n[key][p] = struct{}{}
-}
-
-// length returns the length of a prefix; below zero for IPv6.
-func length(addr netip.Addr, bits int) int {
-	if addr.Is4() {
-		return bits
-	}
-	return -1 - bits
-}
+// networks are networks of any length.
+type networks map[netip.Prefix]struct{}
 
 func (n networks) has(addr netip.Addr) bool {
 	addr = addr.Unmap().WithZone("")
-	for key := range n {
-		bits := key
-		if key < 0 {
-			bits = -1 - key
-		}
-		if addr.Is4() != (key >= 0) {
-			continue
-		}
-		if p, err := addr.Prefix(bits); err == nil {
-			if _, is := n[key][p]; is {
-				return true
-			}
+	for bits := range addr.BitLen() + 1 {
+		p, err := addr.Prefix(bits)
+		if _, is := n[p]; is && err == nil {
+			return true
 		}
 	}
 	return false
@@ -308,14 +294,4 @@ func newListsRefused(reg prometheus.Registerer) *prometheus.CounterVec {
 		c.WithLabelValues(reason)
 	}
 	return c
-}
-
-// count counts a refusal.
-func (l *Lists) count(why error) error {
-	reason := "not_invited"
-	if errors.Is(why, standing.ErrDenied) {
-		reason = "denied"
-	}
-	l.refused.WithLabelValues(reason).Inc()
-	return why
 }

@@ -229,7 +229,7 @@ func TestRun(t *testing.T) {
 func TestNetworks(t *testing.T) {
 	n := networks{}
 	for _, p := range []string{"0.0.0.0/0", "2001:db8::/32"} {
-		n.add(netip.MustParsePrefix(p))
+		n[netip.MustParsePrefix(p)] = struct{}{}
 	}
 	for addr, want := range map[string]bool{"203.0.113.9": true, "::ffff:203.0.113.9": true, "2001:db8::1": true,
 		"2001:db9::1": false} {

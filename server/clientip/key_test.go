@@ -19,3 +19,5 @@ func TestRequestKey(t *testing.T) {
 		testenv.Equal(t, RequestKey(r), want, "%s", remote)
 	}
 }
+
+func TestMain(m *testing.M) { testenv.Main(m) }

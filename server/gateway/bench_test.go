@@ -65,7 +65,7 @@ func BenchmarkTapFrameToFrame(b *testing.B) {
 			return
 		}
 		session := s.seated(int(number.Add(1)), newSession(s.gateway.shared, conn, take, ""))
-		session.greeted()
+		session.timer.Stop()
 		readers.Go(session.run)
 	}))
 	defer upgrade.Close()

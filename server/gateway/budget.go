@@ -78,18 +78,20 @@ func (b *budget) message(now time.Time, size int) bool {
 
 // frame reports whether a ping or a pong of WebSocket's own is within the budget.
 func (b *budget) frame(now time.Time) bool {
-	if b.control == nil {
-		b.control = rate.NewLimiter(controlRate, controlBurst)
-	}
-	return b.control.AllowN(now, 1)
+	return spend(&b.control, now, controlRate, controlBurst)
 }
 
 // welcome reports whether one more welcome is within the budget.
 func (b *budget) welcome(now time.Time) bool {
-	if b.welcomes == nil {
-		b.welcomes = rate.NewLimiter(welcomeRate, welcomeBurst)
+	return spend(&b.welcomes, now, welcomeRate, welcomeBurst)
+}
+
+// spend spends one event of a limiter, which is made when it is first needed: most connections need none.
+func spend(l **rate.Limiter, now time.Time, perSecond rate.Limit, burst int) (ok bool) {
+	if *l == nil {
+		*l = rate.NewLimiter(perSecond, burst)
 	}
-	return b.welcomes.AllowN(now, 1)
+	return (*l).AllowN(now, 1)
 }
 
 // overBudget drops a message or frame. It notifies the player once a second, and disconnects a player who goes on.
@@ -101,7 +103,7 @@ func (s *session) overBudget(now time.Time) {
 	}
 	if now.Sub(s.budget.told) >= time.Second {
 		s.budget.told = now
-		s.send(wire.Error{Type: wire.TypeError, Code: wire.CodeTooMany, Retryable: true,
+		s.sendError("", wire.Error{Code: wire.CodeTooMany, Retryable: true,
 			Message: "more messages, or longer ones, than a player needs; some were dropped"})
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"redrain/internal/auth"
 	"redrain/internal/wire"
@@ -50,10 +51,13 @@ func New(o Options) *Gateway {
 		o.Face = func(auth.Grant) wire.Face { return wire.Face{} }
 	}
 	m := newMetrics(o.Registerer)
+	over, err := lru.New[string, int64](overMost)
+	if err != nil {
+		panic(err) // only for a size below 1
+	}
 	g := &Gateway{
 		shared: &shared{
-			o: o, metrics: m, arrivals: newArrivals(), people: newPeople(m.several),
-			refused: newRefusedHellos(o.Limits, o.HelloRate),
+			o: o, metrics: m, people: newPeople(m.several), over: over,
 		},
 		sessions: map[*session]struct{}{}, seats: seats{all: int64(o.MaxConnections)},
 		pace: newPace(o.Arrivals),

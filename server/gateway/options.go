@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"redrain/grab"
@@ -111,10 +112,9 @@ type Options struct {
 
 // shared holds the dependencies of all sessions of a gateway.
 type shared struct {
-	o        Options
-	metrics  *metrics
-	arrivals *arrivals
-	people   *people
-	refused  *refusedHellos
-	numbers  atomic.Uint64 // of connections that have said hello
+	o       Options
+	metrics *metrics
+	people  *people
+	over    *lru.Cache[string, int64] // until when an address has too many refused hellos, Unix ms
+	numbers atomic.Uint64             // of connections that have said hello
 }

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"runtime"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,43 +25,33 @@ const (
 // pace limits the connections that a node accepts in a second. When another node has died, all its players come at
 // once. The work for them must not slow down the players of this node.
 type pace struct {
-	arrivals *rate.Limiter // nil: no limit
-	every    time.Duration // between two arrivals
-
-	mu   sync.Mutex
-	next time.Time // when the next connection that came too soon is to come back
+	arrivals *rate.Limiter
+	back     *rate.Limiter // spreads the connections that came too soon: their next arrivals are reserved
 }
 
 // newPace accepts a number of arrivals in a second; 0 derives it from the processors, and below 0 there is no limit.
 func newPace(perSecond int) *pace {
-	if perSecond < 0 {
-		return &pace{}
-	}
 	if perSecond == 0 {
 		perSecond = arrivalsPerProcessor * runtime.GOMAXPROCS(0)
 	}
-	return &pace{
-		arrivals: rate.NewLimiter(rate.Limit(perSecond), perSecond*arrivalsBurst),
-		every:    time.Second / time.Duration(perSecond),
+	limit := rate.Limit(perSecond)
+	if perSecond < 0 {
+		limit = rate.Inf
 	}
+	return &pace{arrivals: rate.NewLimiter(limit, perSecond*arrivalsBurst), back: rate.NewLimiter(limit, 1)}
 }
 
 // take reports whether one more may come now; if not, after which time. Each refused connection gets another time, so
 // that they come back as fast as they are accepted, and not all at once.
 func (p *pace) take(now time.Time) (after time.Duration, ok bool) {
-	if p.arrivals == nil || p.arrivals.AllowN(now, 1) {
+	if p.arrivals.AllowN(now, 1) {
 		return 0, true
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if soonest := now.Add(time.Second); p.next.Before(soonest) {
-		p.next = soonest
+	next := p.back.ReserveN(now, 1)
+	if after = time.Second + next.DelayFrom(now); after > comeBackWithin {
+		next.CancelAt(now)
+		after = comeBackWithin/2 + rand.N(comeBackWithin/2) //nolint:gosec // not a secret
 	}
-	if after = p.next.Sub(now); after > comeBackWithin {
-		half := comeBackWithin / 2
-		return half + rand.N(half), false //nolint:gosec // not a secret
-	}
-	p.next = p.next.Add(p.every)
 	return after, false
 }
 

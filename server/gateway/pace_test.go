@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"redrain/internal/testenv"
 )
 
@@ -73,7 +75,7 @@ func TestPaceWithoutALimit(t *testing.T) {
 			}
 		}
 	}
-	if newPace(0).arrivals == nil {
+	if newPace(0).arrivals.Limit() == rate.Inf {
 		t.Error("0 is a limit by the processors")
 	}
 }
@@ -90,3 +92,5 @@ func TestTooManyArrivalsAreRefused(t *testing.T) {
 		t.Errorf("%d, Retry-After %q", response.StatusCode, response.Header.Get("Retry-After"))
 	}
 }
+
+func TestMain(m *testing.M) { testenv.Main(m) }

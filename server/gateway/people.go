@@ -9,11 +9,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"redrain/internal/wire"
+	"redrain/payout/ledger"
 	"redrain/payout/ledger/standing"
+	"redrain/rain"
 	"redrain/room"
+	"redrain/server/cluster"
 )
 
-// people holds the connections of this node's players, from hello to the end.
+// people holds the connections of this node's players, from hello to the end. It closes the gap between a welcome and
+// the room: a settlement may come after the welcome has read the ledger and before the player sits in the lobby. The
+// lock puts each settlement either before that moment or after it, so it is delivered once.
 type people struct {
 	several prometheus.Gauge // players who are on other nodes too
 
@@ -21,79 +26,68 @@ type people struct {
 	of map[string]*person // by player
 }
 
-// person is a player with all their connections on this node.
+// person is a player with all their connections on this node. people.mu guards all but nodes.
 type person struct {
-	sessions map[*session]struct{} // people.mu guards it
-	face     wire.Face             // the player's display profile, by the newest token; people.mu guards it
-	nodes    atomic.Int32          // number of the player's nodes, as far as is known; 0: this one
+	sessions map[*session]struct{}
+	gates    map[string]Gate // of the campaigns whose rooms the player has been in
+	face     wire.Face       // the player's display profile, by the newest token
+	nodes    atomic.Int32    // number of the player's nodes, as far as is known; 0: this one
 }
 
 func newPeople(several prometheus.Gauge) *people {
 	return &people{several: several, of: map[string]*person{}}
 }
 
-// add adds a connection of a player.
-func (p *people) add(user string, s *session) *person {
+// add adds a connection of a player, with the display profile.
+func (p *people) add(user string, s *session, face wire.Face) *person {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.of[user] == nil {
-		p.of[user] = &person{sessions: map[*session]struct{}{}}
+	one := p.of[user]
+	if one == nil {
+		one = &person{sessions: map[*session]struct{}{}, gates: map[string]Gate{}}
+		p.of[user] = one
 	}
-	p.of[user].sessions[s] = struct{}{}
-	return p.of[user]
-}
-
-// name stores a player's display profile.
-func (p *people) name(user string, face wire.Face) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if one := p.of[user]; one != nil {
-		one.face = face
-	}
+	one.sessions[s], one.face = struct{}{}, face
+	return one
 }
 
 // Face returns the display profile of a player of this node; false if the player is not here. It is safe for
 // concurrent use.
-func (g *Gateway) Face(user string) (wire.Face, bool) {
+func (g *Gateway) Face(user string) (face wire.Face, isHere bool) {
 	g.people.mu.Lock()
 	defer g.people.mu.Unlock()
 	if one := g.people.of[user]; one != nil {
 		return one.face, true
 	}
-	return wire.Face{}, false
+	return face, false
 }
 
-// remove removes a connection; one that was never added does no harm.
+// remove removes a connection; one that was never added does no harm. With the last one the gates forget the player.
 func (p *people) remove(user string, s *session) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.of[user] == nil {
+	one := p.of[user]
+	if one == nil {
 		return
 	}
-	delete(p.of[user].sessions, s)
-	if len(p.of[user].sessions) == 0 {
-		p.changed(p.of[user], 1)
-		delete(p.of, user)
+	if delete(one.sessions, s); len(one.sessions) > 0 {
+		return
 	}
+	for _, gate := range one.gates {
+		gate.Forget(user)
+	}
+	p.changed(one, 1)
+	delete(p.of, user)
 }
 
 // connections returns a player's connections on this node.
 func (p *people) connections(user string) []*session {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.of[user] == nil {
-		return nil
-	}
-	return slices.Collect(maps.Keys(p.of[user].sessions))
-}
-
-// areOn stores the number of a player's nodes.
-func (p *people) areOn(user string, nodes int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	if one := p.of[user]; one != nil {
-		p.changed(one, nodes)
+		return slices.Collect(maps.Keys(one.sessions))
 	}
+	return nil
 }
 
 // changed needs p.mu.
@@ -107,8 +101,141 @@ func (p *people) changed(one *person, nodes int) {
 	}
 }
 
+// expect keeps the settlements that a joining connection misses. Call it before anything is read for the welcome, and
+// end it with arrive.
+func (p *people) expect(s *session) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s.missed = &wire.Settled{Type: wire.TypeSettled}
+}
+
+// arrive ends expect: take gets the missed settlements, and seats the player. No player is notified meanwhile. After
+// the first call it does nothing.
+func (p *people) arrive(s *session, take func(missed *wire.Settled)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if missed := s.missed; missed != nil {
+		s.missed = nil
+		take(missed)
+	}
+}
+
+// news returns the missed claims that the welcome does not have already, or nil.
+func news(missed *wire.Settled, welcome []wire.Claim) *wire.Settled {
+	known := make(map[string]bool, len(welcome))
+	for _, c := range welcome {
+		known[c.Claim] = c.State == string(ledger.StateSettled)
+	}
+	missed.Claims = slices.DeleteFunc(missed.Claims, func(c wire.SettledClaim) bool { return known[c.Claim] })
+	if len(missed.Claims) == 0 {
+		return nil
+	}
+	return missed
+}
+
+// Settled notifies each seated or joining player of all their claims in one message. It is called for each notice, on
+// every node that receives it. Many of its players are on other nodes, and a notice may come again. A player's claims
+// are adjacent.
+func (g *Gateway) Settled(campaign string, n cluster.Settled) {
+	var gate Gate
+	if c := g.o.Campaigns.Cached(campaign); c != nil && g.o.Lobby.Room(campaign) != nil {
+		gate = g.o.Gate(c) // without players here there is none; a joining one brings their wins
+	}
+	for rest := n.Claims; len(rest) > 0; {
+		user, of := rest[0].User, 1
+		for of < len(rest) && rest[of].User == user {
+			of++
+		}
+		if len(g.people.connections(user)) > 0 { // a later one reads the settlement in the ledger
+			g.settledOf(gate, user, rest[:of])
+		}
+		rest = rest[of:]
+	}
+}
+
+// settledOf notifies a player of some claims.
+func (g *Gateway) settledOf(gate Gate, user string, claims []cluster.SettledClaim) {
+	m := &wire.Settled{Type: wire.TypeSettled, Claims: make([]wire.SettledClaim, 0, len(claims))}
+	for _, c := range claims {
+		// Then this node also answers a tap that is sent again with the same win, if another node has decided it.
+		win := rain.Win{User: user, Packet: c.Packet, Amount: c.Amount, Drop: c.Drop}
+		if gate != nil && !gate.Settled(user, win) {
+			continue
+		}
+		m.Claims = append(m.Claims, wire.SettledClaim{Claim: c.Claim, Amount: c.Amount})
+		m.Balance = c.Balance
+	}
+	if len(m.Claims) == 0 {
+		return
+	}
+	text := wire.Encode(m) // before the lock that joins take
+	g.people.mu.Lock()
+	defer g.people.mu.Unlock()
+	if one := g.people.of[user]; one != nil {
+		for s := range one.sessions {
+			if s.missed != nil {
+				s.missed.Claims, s.missed.Balance = append(s.missed.Claims, m.Claims...), m.Balance
+			}
+		}
+		g.o.Lobby.ToUserLater(user, func() []byte { return text })
+	}
+}
+
+// Withdrawn notifies a player of the end of a withdrawal.
+func (g *Gateway) Withdrawn(n cluster.Withdrawn) {
+	g.o.Lobby.ToUser(n.Withdrawal.User, func() []byte {
+		return wire.Encode(
+			wire.WithdrawalChange{Type: wire.TypeWithdrawal, Withdrawal: n.Withdrawal, Balance: n.Balance},
+		)
+	})
+}
+
 // Among stores the number of a player's nodes: the tap rate is shared among them.
-func (g *Gateway) Among(user string, nodes int) { g.people.areOn(user, nodes) }
+func (g *Gateway) Among(user string, nodes int) {
+	g.people.mu.Lock()
+	defer g.people.mu.Unlock()
+	if one := g.people.of[user]; one != nil {
+		g.people.changed(one, nodes)
+	}
+}
+
+// Present is a connection of a player, in a room or joining one.
+type Present struct {
+	User, Address string
+	Campaign      *rain.Campaign // nil if this node does not have it
+	session       *session
+}
+
+// Present returns the connections of this node's players.
+func (g *Gateway) Present() (all []Present) {
+	g.people.mu.Lock()
+	defer g.people.mu.Unlock()
+	for user, one := range g.people.of {
+		for s := range one.sessions {
+			p := Present{User: user, Address: s.addr, session: s}
+			if campaign := s.bound.Load(); campaign != nil {
+				p.Campaign = g.o.Campaigns.Cached(*campaign)
+			}
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// SendAway closes a connection of a player who may not take part, with the reason.
+func (g *Gateway) SendAway(p Present, why error) {
+	if how := refusalOf(why); !how.answer.Retryable {
+		p.session.sendError("", how.answer)
+		p.session.sendAway(how.closes, how.reason)
+	}
+}
+
+// Denied closes a player's connections: they may not take part any more.
+func (g *Gateway) Denied(user string) {
+	for _, s := range g.people.connections(user) {
+		g.SendAway(Present{session: s}, standing.ErrDenied)
+	}
+}
 
 // TooMany closes a connection whose player has made too many newer ones. n is its number in Connections.
 func (g *Gateway) TooMany(user string, n uint64) {

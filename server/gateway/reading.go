@@ -91,7 +91,7 @@ func (s *session) text(data []byte, size int) {
 	now := time.Now()
 	s.member.PongAt(now)
 	s.ended = s.ended || s.out.Load()
-	if s.user != "" && !s.ended && s.term.over() { // its timer may be late; no tap wins after it
+	if s.user != "" && !s.ended && s.hasExpired() { // its timer may be late; no tap wins after it
 		s.end(room.CodeExpired, expired)
 	}
 	if s.ended {

@@ -1,7 +1,11 @@
 package gateway
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -9,7 +13,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"redrain/internal/testenv"
+	"redrain/internal/wire"
+	"redrain/payout/ledger/standing"
+	"redrain/rain"
 	"redrain/room"
+	"redrain/server/risk"
 )
 
 // A hello costs its address only when it is refused; where an address has had too many of those, good ones still come
@@ -21,11 +29,9 @@ func TestOnlyRefusedHellosCount(t *testing.T) {
 		asked.Add(1)
 		return left.Add(-1) >= 0, nil
 	}}
-	d := openDoor(t, n, func(o *Options) { o.HelloRate = 1 })
-	now := atomic.Pointer[time.Time]{}
-	start := time.Now()
-	now.Store(&start)
-	d.gateway.refused.now = func() time.Time { return *now.Load() }
+	var now atomic.Int64
+	now.Store(time.Now().UnixMilli())
+	d := openDoor(t, n, func(o *Options) { o.HelloRate, o.Clock = 1, now.Load })
 	for i := range 20 {
 		d.play(fmt.Sprint("u", i))
 	}
@@ -53,10 +59,121 @@ func TestOnlyRefusedHellosCount(t *testing.T) {
 	}
 	d.play("honest")
 	testenv.Equal(t, testutil.ToFloat64(d.gateway.metrics.refused), 5, "hellos counted as refused")
-	later := start.Add(2 * time.Second)
-	now.Store(&later)
+	now.Add(2_000)
 	left.Store(1)
 	if code := refused(lost); code != room.CodeUnknownCampaign || asked.Load() != 5 {
 		t.Errorf("later: %d, asked %d times", code, asked.Load())
+	}
+}
+
+// rulings say who may play, by player and campaign.
+type rulings struct {
+	mu sync.Mutex
+	of map[string]error
+}
+
+func (r *rulings) mayPlay(_ context.Context, c *rain.Campaign, user, _ string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.of[user+" "+c.ID]
+}
+
+func (r *rulings) rule(user, campaign string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.of[user+" "+campaign] = err
+}
+
+// Who may not take part is told why and sent away; where that cannot be told they come back; and who moves to a room
+// that is not for them stays where they are.
+func TestOutsiders(t *testing.T) {
+	r := &rulings{of: map[string]error{
+		"stranger c": standing.ErrNotInvited, "barred c": standing.ErrDenied,
+		"later c": errors.New("the database is down"),
+	}}
+	d := openDoor(t, &neighbours{}, func(o *Options) { o.MayPlay = r.mayPlay })
+	for user, want := range map[string]struct {
+		code   string
+		closes int
+	}{
+		"stranger": {wire.CodeNotInvited, room.CodeNotInvited}, "barred": {wire.CodeDenied, room.CodeSentAway},
+		"later": {"", room.CodeUnavailable},
+	} {
+		c := d.hello(user)
+		if want.code != "" {
+			testenv.Contains(t, c.hear("error"), `"`+want.code+`"`, "%s is told", user)
+		}
+		testenv.Equal(t, c.closed(), want.closes, "%s: closed with", user)
+	}
+	u := d.play("u")
+	r.rule("u", "c", standing.ErrNotInvited)
+	u.say(`{"type":"join","id":2,"campaign":"c"}`)
+	testenv.Contains(t, u.hear("error"), wire.CodeNotInvited, "a join")
+	var here []Present
+	testenv.Eventually(t, 10*time.Second, "those who were sent away are gone", func() bool {
+		here = d.gateway.Present()
+		return len(here) == 1
+	})
+	if here[0].User != "u" || here[0].Campaign == nil || here[0].Campaign.ID != "c" {
+		t.Fatalf("%+v", here)
+	}
+	d.gateway.SendAway(here[0], errors.New("something else"))
+	u.ping()
+	d.gateway.SendAway(here[0], standing.ErrNotInvited)
+	if m := u.hear("error"); !strings.Contains(m, wire.CodeNotInvited) {
+		t.Errorf("%v", m)
+	}
+	testenv.Equal(t, u.closed(), room.CodeNotInvited, "closed with")
+	v := d.play("v")
+	d.gateway.Denied("v")
+	testenv.Equal(t, v.closed(), room.CodeSentAway, "closed with")
+	testenv.Eventually(t, 10*time.Second, "nobody who is gone is remembered", func() bool {
+		return len(d.gateway.Present()) == 0
+	})
+}
+
+// The risk system is asked last and once: not about who may not come in anyway, nor at moves from room to room. Who is
+// denied is told so and gives up the seat; where it does not answer they come back, and the log has no line for each.
+func TestVetted(t *testing.T) {
+	n := &neighbours{}
+	r := &rulings{of: map[string]error{"stranger c": standing.ErrNotInvited}}
+	var mu sync.Mutex
+	asked := map[string]int{}
+	d := openDoor(t, n, func(o *Options) {
+		o.MayPlay = r.mayPlay
+		o.Ask = func(_ context.Context, who risk.Caller) error {
+			mu.Lock()
+			defer mu.Unlock()
+			asked[who.User]++
+			if who.Campaign != "c" || who.Address == "" {
+				t.Errorf("%+v", who)
+			}
+			return map[string]error{"barred": standing.ErrDenied, "unlucky": risk.ErrNoAnswer}[who.User]
+		}
+	})
+	for user, closes := range map[string]int{"stranger": room.CodeNotInvited, "barred": room.CodeSentAway,
+		"unlucky": room.CodeUnavailable} {
+		c := d.hello(user)
+		if user == "barred" {
+			if m := c.hear("error"); !strings.Contains(m, `"`+wire.CodeDenied+`"`) {
+				t.Errorf("%v", m)
+			}
+		}
+		testenv.Equal(t, c.closed(), closes, "%s: closed with", user)
+	}
+	u := d.play("u")
+	u.say(`{"type":"join","id":2,"campaign":"c"}`)
+	u.hear("welcome")
+	mu.Lock()
+	defer mu.Unlock()
+	if asked["stranger"] != 0 || asked["barred"] != 1 || asked["unlucky"] != 1 || asked["u"] != 1 {
+		t.Errorf("asked %v", asked)
+	}
+	testenv.Eventually(t, 10*time.Second, "those who are turned away give up their seats", func() bool {
+		gone := strings.Join(n.door.gone(), ", ")
+		return strings.Contains(gone, "c barred true") && strings.Contains(gone, "c unlucky true")
+	})
+	if strings.Contains(d.log.String(), "cannot be let in") {
+		t.Error(d.log.String())
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"redrain/grab"
 	"redrain/grab/outcome"
 	"redrain/internal/auth"
@@ -74,11 +72,8 @@ func (s *session) refuse(req wire.Request, err error) {
 
 // complain answers a bad message; too many of them end the connection.
 func (s *session) complain(id wire.ID, code, message string) {
-	s.send(wire.Error{Type: wire.TypeError, ID: id, Code: code, Message: message})
-	if s.bad == nil {
-		s.bad = rate.NewLimiter(badRate, badBurst)
-	}
-	if !s.bad.Allow() {
+	s.sendError(id, wire.Error{Code: code, Message: message})
+	if !spend(&s.bad, time.Now(), badRate, badBurst) {
 		s.end(room.CodeTooManyBad, "too many bad messages")
 	}
 }
@@ -96,28 +91,27 @@ func (s *session) greet(req wire.Request) {
 		s.refuseHello(ctx, room.CodeBadToken, "bad token")
 		return
 	}
-	s.greeted()
 	user := grant.User
 	s.watches = req.Watch
-	if !s.term.extend(grant.Until) {
+	if !s.extend(grant.Until) {
 		s.refuseHello(ctx, room.CodeExpired, expired)
 		return
 	}
 	s.listens, s.since, s.n = user, s.g.o.Clock(), s.g.numbers.Add(1)
-	s.person = s.g.people.add(user, s)
-	s.g.people.name(user, s.g.o.Face(grant))
+	s.person = s.g.people.add(user, s, s.g.o.Face(grant))
 	if s.g.o.Banned(user) { // a later ban finds the player there
 		s.end(room.CodeSentAway, sentAway)
 		return
 	}
+	who := risk.Caller{User: user, Address: s.addr, Session: grant.Session, Issued: grant.Issued}
 	if s.g.o.Ask != nil {
-		s.asking = &risk.Caller{User: user, Address: s.addr, Session: grant.Session, Issued: grant.Issued}
+		s.asking = &who
 	}
 	if err = s.enter(ctx, user, req); err != nil {
-		s.endHello(ctx, req.ID, req.Campaign, err)
+		s.endHello(ctx, req, err)
 		return
 	}
-	s.hand = s.g.o.Risk.Hand(risk.Player{User: user, Address: s.addr, Session: grant.Session, Issued: grant.Issued})
+	s.hand = s.g.o.Risk.Hand(who)
 	s.user = user
 	s.g.o.Connections.Come(ctx, user, s.n, s.since)
 }
@@ -130,24 +124,24 @@ func (s *session) move(req wire.Request) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout.Backend)
 	defer cancel()
 	err := s.enter(ctx, s.user, req)
-	switch {
-	case postpone(err) != nil:
-		s.notYet(req.ID, postpone(err))
-	case outsider(err) != nil:
-		s.complain(req.ID, outsider(err).code, err.Error())
-	case errors.Is(err, errUnknownCampaign):
-		s.complain(req.ID, wire.CodeUnknownCampaign, "there is no such campaign")
-	case err != nil:
-		s.g.o.Log.Warn("move a player to another room", "campaign", req.Campaign, "err", err)
-		s.send(wire.Error{Type: wire.TypeError, ID: req.ID, Code: wire.CodeUnavailable, Message: "try again",
-			Retryable: true})
+	if err == nil {
+		return
 	}
+	answer := refusalOf(err).answer
+	if answer.Code == wire.CodeUnavailable {
+		s.g.o.Log.Warn("move a player to another room", "campaign", req.Campaign, "err", err)
+	}
+	if answer.Retryable {
+		s.sendError(req.ID, answer)
+		return
+	}
+	s.complain(req.ID, answer.Code, answer.Message)
 }
 
 // enter seats the player in a campaign's room. The welcome is the first message to them.
 func (s *session) enter(ctx context.Context, user string, req wire.Request) error {
-	arriving := s.g.arrivals.expect(user)
-	defer s.g.arrivals.giveUp(arriving)
+	s.g.people.expect(s)
+	defer s.g.people.arrive(s, func(*wire.Settled) {})
 	if err := s.mayLookUp(req.Campaign); err != nil {
 		return err
 	}
@@ -156,12 +150,12 @@ func (s *session) enter(ctx context.Context, user string, req wire.Request) erro
 		return err
 	}
 	was := s.bound.Swap(&c.ID) // before the check: later changes find the player there
-	allowed, err := s.invited(ctx, c, user)
+	allowed, err := s.admit(ctx, c, user)
 	if err != nil {
 		s.bound.Store(was)
 		return err
 	}
-	welcome, err := s.g.welcome(ctx, c, user, req.ID, s.term.until())
+	welcome, err := s.g.welcome(ctx, c, user, req.ID, s.ends.Load())
 	if err != nil {
 		s.g.leaveDoor(c.ID, s.addr, user, false)
 		s.bound.Store(was)
@@ -171,18 +165,19 @@ func (s *session) enter(ctx context.Context, user string, req wire.Request) erro
 	s.in = c.ID
 	s.seat = &seat{campaign: c.ID, gate: s.g.o.Gate(c), count: s.g.o.Counts.Of(c.ID), metrics: s.g.metrics,
 		ranks: s.g.ranks(c), allowed: allowed}
-	if s.gates == nil {
-		s.gates = map[string]Gate{}
-	}
-	s.gates[c.ID] = s.seat.gate
 	toldAt := live.RainStateOf(c, welcome.ServerTime)
 	s.send(welcome)
-	s.g.arrivals.arrive(arriving, func(missed *wire.Settled) {
+	s.g.people.arrive(s, func(missed *wire.Settled) {
+		s.person.gates[c.ID] = s.seat.gate
 		first := s.user == "" // a player who moves from another room has received it there
 		if fresh := news(missed, welcome.Claims); first && fresh != nil {
 			s.send(fresh)
 		}
-		s.sit(c.ID, user)
+		take := s.g.o.Lobby.Join
+		if s.watches {
+			take = s.g.o.Lobby.Watch
+		}
+		take(c.ID, user, s.member)
 	})
 
 	// The player has missed changes between the welcome and the joining.
@@ -200,15 +195,6 @@ func (s *session) enter(ctx context.Context, user string, req wire.Request) erro
 		s.member.Send(wave)
 	}
 	return nil
-}
-
-// sit takes the seat in a room.
-func (s *session) sit(campaign, user string) {
-	if s.watches {
-		s.g.o.Lobby.Watch(campaign, user, s.member)
-		return
-	}
-	s.g.o.Lobby.Join(campaign, user, s.member)
 }
 
 // tap answers a player's tap that arrived at began, now or later.
@@ -243,17 +229,16 @@ func (s *session) renew(req wire.Request) {
 	grant, err := s.g.o.Players.Grant(ctx, req.Token)
 	switch {
 	case errors.Is(err, auth.ErrKeysUnavailable):
-		s.send(wire.Error{Type: wire.TypeError, ID: req.ID, Code: wire.CodeUnavailable, Message: "try again",
-			Retryable: true})
+		s.sendError(req.ID, refusalOf(err).answer)
 	case err != nil:
 		s.g.o.Log.Debug("bad new token", "addr", s.addr, "err", err)
 		s.complain(req.ID, wire.CodeBadToken, "the new token is not valid")
 	case grant.User != s.user:
 		s.complain(req.ID, wire.CodeOtherPlayer, "the new token is another player's; connect anew to play as them")
-	case !s.term.extend(grant.Until):
+	case !s.extend(grant.Until):
 		s.complain(req.ID, wire.CodeBadToken, "the new token has expired")
 	default:
-		s.g.people.name(s.user, s.g.o.Face(grant))
+		s.g.people.add(s.user, s, s.g.o.Face(grant))
 		s.send(wire.Renewed{Type: wire.TypeRenewed, ID: req.ID, ExpiresAt: grant.Until})
 	}
 }

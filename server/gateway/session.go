@@ -30,38 +30,37 @@ type session struct {
 	addr   string
 	bad    *rate.Limiter // nil until there was a bad message
 	budget budget
-	hello  *time.Timer // nil when it has come
+	timer  *time.Timer  // of timedOut: the end of the wait for a hello, then that of the token
+	ends   atomic.Int64 // when the newest token expires, Unix ms on the cluster's clock; 0: none yet
 
-	term    term                   // of the player's token
 	out     atomic.Bool            // the player was disconnected: no more messages are accepted
 	bound   atomic.Pointer[string] // the campaign whose room the player is in, or is joining
 	since   int64                  // of the hello, Unix ms
 	user    string
-	watches bool            // does not play, and is not counted as a player
-	asking  *risk.Caller    // the player of the hello, until the risk system was asked; nil: no check
-	hand    *risk.Hand      // the tap profile; nil: none
-	listens string          // the player, from hello on
-	person  *person         // nil before hello
-	n       uint64          // its number among this node's connections; 0 before hello
-	seat    *seat           // nil before hello
-	gates   map[string]Gate // of the campaigns whose rooms the player has been in
-	in      string          // the campaign that has admitted the player, "" before
-	left    bool            // the player has closed the connection with 1000: they leave
-	ended   bool            // later messages are ignored
+	watches bool          // does not play, and is not counted as a player
+	asking  *risk.Caller  // the player of the hello, until the risk system was asked; nil: no check
+	hand    *risk.Hand    // the tap profile; nil: none
+	listens string        // the player, from hello on
+	person  *person       // nil before hello
+	n       uint64        // its number among this node's connections; 0 before hello
+	seat    *seat         // nil before hello
+	missed  *wire.Settled // settlements while the connection joins, guarded by people.mu; nil: it does not join
+	in      string        // the campaign that has admitted the player, "" before
+	left    bool          // the player has closed the connection with 1000: they leave
+	ended   bool          // later messages are ignored
 }
 
 func newSession(g *shared, conn *websocket.Conn, by *takeover, addr string) *session {
 	s := &session{g: g, conn: conn, plain: by.plain, addr: addr, budget: newBudget(g.o.TapRate)}
 	s.member = g.o.Lobby.NewMember(by.socket, nil)
-	s.term.clock, s.term.lapsed = g.o.Clock, func() { s.member.CloseAfterFlush(room.CodeExpired, expired) }
-	s.hello = time.AfterFunc(helloWithin, func() { s.member.Close(room.CodeProtocol, wire.LateHello) })
+	s.timer = time.AfterFunc(helloWithin, s.timedOut)
 	return s
 }
 
 func (s *session) close() {
-	s.greeted()
+	s.out.Store(true) // for a timer that has fired
+	s.timer.Stop()
 	s.leaveRoom()
-	s.term.end()
 	s.g.o.Lobby.Leave(s.member)
 	s.member.Gone()
 	if s.listens != "" {
@@ -70,21 +69,44 @@ func (s *session) close() {
 	if s.user != "" && s.n != 0 {
 		s.g.o.Connections.Gone(s.user, s.n)
 	}
-	s.g.arrivals.unlessExpected(s.user, func() {
-		if s.g.o.Lobby.Has(s.user) {
-			return
-		}
-		for _, gate := range s.gates {
-			gate.Forget(s.user)
-		}
-	})
 }
 
-// greeted ends the wait for a hello.
-func (s *session) greeted() {
-	if s.hello != nil {
-		s.hello.Stop()
-		s.hello = nil
+// expired is the client's message beside room.CodeExpired.
+const expired = "the token has expired: come back with a new one"
+
+// hasExpired reports whether the player's token has expired.
+func (s *session) hasExpired() bool {
+	ends := s.ends.Load()
+	return ends != 0 && s.g.o.Clock() >= ends
+}
+
+// extend takes the expiry of a new token. If that time has passed, it returns false and changes nothing.
+func (s *session) extend(until int64) bool {
+	if s.g.o.Clock() >= until {
+		return false
+	}
+	s.ends.Store(until)
+	s.timer.Reset(s.remaining())
+	return true
+}
+
+// remaining returns the next run of the timer, which is too short for a token that is valid for long.
+func (s *session) remaining() time.Duration {
+	ms := min(s.ends.Load()-s.g.o.Clock(), time.Hour.Milliseconds())
+	return time.Duration(max(ms, 1)) * time.Millisecond
+}
+
+// timedOut closes the connection if there was no hello, or if the token has expired. Otherwise the timer runs again,
+// since machines follow the cluster's clock only roughly.
+func (s *session) timedOut() {
+	switch {
+	case s.out.Load():
+	case s.ends.Load() == 0:
+		s.member.Close(room.CodeProtocol, wire.LateHello)
+	case s.hasExpired():
+		s.member.CloseAfterFlush(room.CodeExpired, expired)
+	default:
+		s.timer.Reset(s.remaining())
 	}
 }
 
@@ -107,3 +129,9 @@ func (s *session) goodbye(afterMS int64) {
 }
 
 func (s *session) send(message any) { s.member.Send(wire.Encode(message)) }
+
+// sendError sends an error that answers a message.
+func (s *session) sendError(id wire.ID, e wire.Error) {
+	e.Type, e.ID = wire.TypeError, id
+	s.send(e)
+}

@@ -4,6 +4,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
 	"redrain/grab"
 	"redrain/grab/outcome"
 	"redrain/internal/wire"
@@ -40,7 +43,8 @@ type seat struct {
 // counted counts a tap that was answered.
 func (s *seat) counted(o outcome.Outcome, took time.Duration) {
 	s.count.Tap(o, took)
-	s.metrics.tap(o, took)
+	s.metrics.taps[o].Inc()
+	s.metrics.tapSeconds.Observe(took.Seconds())
 }
 
 // Asked holds the data for answering a player's tap. It is kept in the tap, not beside it: one allocation for each
@@ -105,3 +109,49 @@ func (r Results) Answer(taps []*grab.Tap[Asked]) {
 
 // bundles carry the results of batches.
 var bundles = sync.Pool{New: func() any { return &room.Bundle{} }}
+
+// metrics holds the counters of this package; other packages register their own. The names are the contract's.
+type metrics struct {
+	taps       [outcome.Count]prometheus.Counter
+	tapSeconds prometheus.Histogram
+	full       prometheus.Counter
+	tooSoon    prometheus.Counter
+	turnedAway prometheus.Counter
+	refused    prometheus.Counter // hellos
+	dropped    prometheus.Counter // messages and frames
+	several    prometheus.Gauge   // players
+}
+
+func newMetrics(reg prometheus.Registerer) *metrics {
+	auto := promauto.With(reg)
+	count := func(name, help string) prometheus.Counter {
+		return auto.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+	}
+	m := &metrics{
+		tapSeconds: auto.NewHistogram(prometheus.HistogramOpts{
+			Name:    "redrain_tap_seconds",
+			Help:    "From a tap's arrival at the socket to its result being handed to the socket.",
+			Buckets: prometheus.ExponentialBuckets(0.0001, 2, 16),
+		}),
+		full: count("redrain_full_refusals_total", "Connections refused because the node had no seat left."),
+		tooSoon: count("redrain_arrivals_refused_total",
+			"Connections refused for now because more arrived than the node accepts in a second."),
+		turnedAway: count("redrain_not_admitted_total", "Hellos answered with a place in the waiting room."),
+		refused: count("redrain_hello_refusals_total",
+			"Hellos with a bad token or an unknown campaign."),
+		dropped: count("redrain_over_budget_total",
+			"Messages and WebSocket pings of players that were dropped because they were beyond the player's budget."),
+		several: auto.NewGauge(prometheus.GaugeOpts{
+			Name: "redrain_players_on_several_nodes",
+			Help: "Players of this node who are connected to other nodes too, so that the nodes share their tap rate.",
+		}),
+	}
+	taps := auto.NewCounterVec(prometheus.CounterOpts{
+		Name: "redrain_taps_total", Help: "Taps answered, by outcome.",
+	}, []string{"outcome"})
+	// Every outcome from the start, so that a dashboard shows zeros and not gaps.
+	for _, o := range outcome.All() {
+		m.taps[o] = taps.WithLabelValues(o.String())
+	}
+	return m
+}

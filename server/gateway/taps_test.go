@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"encoding/json"
 	"net"
 	"strings"
@@ -8,6 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorilla/websocket"
+
+	"redrain/grab"
+	"redrain/grab/outcome"
 	"redrain/internal/testenv"
 	"redrain/internal/wire"
 	"redrain/room"
@@ -73,11 +78,16 @@ func (p *recorder) TryWrite(frame []byte) (int, error) {
 
 func (p *recorder) Close() error { return nil }
 
-func (p *recorder) results(t *testing.T) (results []wire.Result) {
-	t.Helper()
+// all returns what was written.
+func (p *recorder) all() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for line := range strings.Lines(p.text.String()) {
+	return p.text.String()
+}
+
+func (p *recorder) results(t *testing.T) (results []wire.Result) {
+	t.Helper()
+	for line := range strings.Lines(p.all()) {
 		var r wire.Result
 		if err := json.Unmarshal([]byte(line), &r); err != nil || r.Type != wire.TypeResult {
 			continue // the lobby's goodbye
@@ -85,4 +95,106 @@ func (p *recorder) results(t *testing.T) (results []wire.Result) {
 		results = append(results, r)
 	}
 	return results
+}
+
+// Who looks on is told what the room is told, in each room, is not counted as a player, and takes nothing, however a
+// tap is spelt. The gate never hears of such a tap, and somebody who goes on tapping is sent away.
+func TestWhoLooksOn(t *testing.T) {
+	n := &neighbours{tap: func(tap *grab.Tap[Asked]) (outcome.Result, bool) {
+		if tap.User == "hall" {
+			t.Error("a tap of the big screen has come to the gate")
+		}
+		return outcome.Result{Outcome: outcome.Empty}, true
+	}}
+	d := openDoor(t, n, nil)
+	player := d.play("u")
+	hall := d.connect()
+	hall.say(`{"type":"hello","id":1,"token":"hall","campaign":"c","watch":true}`)
+	hall.hear("welcome")
+	// The welcome comes before the seat; what is asked next is answered after it.
+	player.ping()
+	hall.ping()
+
+	here := d.lobby.Room("c")
+	if here.Online() != 1 || here.Members() != 2 {
+		t.Errorf("%d play and %d are there, want 1 and 2", here.Online(), here.Members())
+	}
+	here.Broadcast(room.Results, []byte(`{"type":"room","online":1}`))
+	hall.hear("room")
+	player.hear("room")
+
+	hall.say(`{"type":"join","id":2,"campaign":"c","watch":false}`)
+	hall.hear("welcome")
+	hall.ping()
+	testenv.Equal(t, here.Online(), 1, "a join has made a player of who looks on")
+	for _, tap := range []string{`{"type":"tap","id":3,"drop":"0.0"}`, `{"drop":"07.3", "type":"tap","id":4}`} {
+		hall.say(tap)
+		testenv.Contains(t, hall.hear("error"), `"watching"`, "%s", tap)
+	}
+	player.say(`{"type":"tap","id":5,"drop":"0.0"}`)
+	player.hear("result")
+
+	for range badBurst {
+		hall.say(`{"type":"tap","id":6,"drop":"0.0"}`)
+	}
+	testenv.Equal(t, hall.closed(), room.CodeTooManyBad, "closed with")
+}
+
+// fragment is a frame of a client with a mask of zeros.
+func fragment(first byte, payload string) []byte {
+	return append([]byte{first, 0x80 | byte(len(payload)), 0, 0, 0, 0}, payload...)
+}
+
+const begins, goesOn, ends = 0x01, 0x00, 0x80 // of a text in fragments
+
+// A message is read to its end in however many pieces it comes; in pieces without end and without anything in them it
+// is too large, and not waited for.
+func TestAMessageInPieces(t *testing.T) {
+	d := openDoor(t, &neighbours{}, nil)
+	c := d.play("u")
+	message := `{"type":"ping","id":7,"t":1,"x":"`
+	message += strings.Repeat("x", wire.MaxRequest-len(message)-2) + `"}`
+	pieces := fragment(begins, "")
+	for i := range len(message) {
+		pieces = append(pieces, fragment(goesOn, message[i:i+1])...)
+	}
+	testenv.Must(t, testenv.Err(c.conn.NetConn().Write(append(pieces, fragment(ends, "")...))))
+	c.hear("pong")
+
+	endless := append(fragment(begins, ""), bytes.Repeat(fragment(goesOn, ""), mostPieces/3)...)
+	testenv.Must(t, testenv.Err(c.conn.NetConn().Write(endless)))
+	testenv.Equal(t, c.closed(), websocket.CloseMessageTooBig, "empty fragments without end: closed with")
+}
+
+// What a message in pieces costs is what came over the line.
+func TestPiecesCost(t *testing.T) {
+	d := openDoor(t, &neighbours{}, nil)
+	c := d.play("u")
+	many := append(fragment(begins, ""), bytes.Repeat(fragment(goesOn, ""), 1_000)...)
+	many = append(many, fragment(ends, `{"type":"ping","id":1,"t":1}`)...)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for c.conn.NetConn().SetWriteDeadline(time.Now().Add(time.Minute)) == nil {
+			if _, err := c.conn.NetConn().Write(many); err != nil {
+				return
+			}
+		}
+	}()
+	answered, code := 0, 0
+	for code == 0 {
+		heard, err := c.next()
+		if end, ok := err.(*websocket.CloseError); ok { //nolint:errorlint // as the library returns it
+			code = end.Code
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		answered += strings.Count(string(heard), `"type":"`+wire.TypePong+`"`)
+	}
+	_ = c.conn.Close()
+	<-done
+	// 6 KB each is twelve messages and more: the budget of one who taps 20 times a second has fifty of them.
+	if code != room.CodeTooManyBad || answered > 100 {
+		t.Errorf("%d were answered, and it ended with %d", answered, code)
+	}
 }

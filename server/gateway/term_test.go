@@ -1,7 +1,9 @@
 package gateway
 
 import (
+	"log/slog"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -13,46 +15,35 @@ import (
 	"redrain/room"
 )
 
-// A term ends when its last token does by the cluster's clock, though the machine's runs otherwise, and once.
-func TestATermEndsWithItsToken(t *testing.T) {
+// A silent connection ends when its last token does by the cluster's clock, though the machine's runs otherwise.
+func TestATokenEndsByTheClustersClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var behind atomic.Int64 // of the cluster's clock
 		clock := func() int64 { return time.Now().UnixMilli() - behind.Load() }
-		var ended atomic.Int64
-		begun := time.Now()
-		tm := term{clock: clock, lapsed: func() { ended.Add(1) }}
-		if tm.over() {
-			t.Error("it is over before it has begun")
-		}
-		if !tm.extend(clock()+60_000) || !tm.extend(clock()+120_000) {
+		told := &recorder{}
+		const never = 24 * time.Hour
+		lobby := room.NewLobby(room.Options{PingEvery: never, PongWait: never, Log: slog.New(slog.DiscardHandler)})
+		s := newSession(&shared{o: Options{Lobby: lobby, Clock: clock}}, nil,
+			&takeover{socket: room.NewSocket(told)}, "")
+		begun := clock()
+		if s.hasExpired() || !s.extend(begun+3*time.Hour.Milliseconds()) || !s.extend(begun+2*time.Hour.Milliseconds()) {
 			t.Error("a token that is good is refused")
 		}
-		if tm.extend(clock()) || tm.until() != begun.UnixMilli()+120_000 {
+		if s.extend(begun) || s.ends.Load() != begun+2*time.Hour.Milliseconds() {
 			t.Error("a token that has expired is taken")
 		}
-		pass(119 * time.Second)
+		pass(119 * time.Minute)
 		behind.Store(5_000)
-		pass(5 * time.Second)
-		if ended.Load() != 0 || tm.over() {
+		pass(time.Minute + 4*time.Second)
+		synctest.Wait()
+		if strings.Contains(told.all(), expired) || s.hasExpired() {
 			t.Error("it has ended before its time")
 		}
 		pass(time.Second)
 		synctest.Wait()
-		if ended.Load() != 1 || !tm.over() {
-			t.Errorf("it has ended %d times at its time", ended.Load())
+		if !strings.Contains(told.all(), expired) || !s.hasExpired() {
+			t.Errorf("it has not ended at its time, but said %q", told.all())
 		}
-
-		tm = term{clock: clock, lapsed: func() { ended.Add(1) }}
-		tm.extend(clock() + 1_000)
-		tm.end()
-		tm.extend(clock() + 1_000)
-		pass(time.Minute)
-		testenv.Equal(t, ended.Load(), 1, "ends, after the connection")
-		tm = term{clock: clock, lapsed: func() { ended.Add(1) }}
-		tm.extend(1 << 62) // longer than a timer can run
-		pass(3 * longestTimer)
-		testenv.Equal(t, ended.Load(), 1, "ends, with the longest token")
-		tm.end()
 	})
 }
 

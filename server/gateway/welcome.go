@@ -8,12 +8,8 @@ import (
 
 	"redrain/internal/wire"
 	"redrain/payout/ledger"
-	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
-
-// errUnknownCampaign refuses a room without a campaign.
-var errUnknownCampaign = posting.ErrUnknownCampaign
 
 // welcomeClaims is the number of a player's newest claims in the welcome.
 const welcomeClaims = 100

@@ -23,11 +23,11 @@ func TestACrowdIsNoChorus(t *testing.T) {
 	took := map[string]int64{}
 	for i := range 400 {
 		user := fmt.Sprint("person", i)
-		hands[user], took[user] = all[i%2].Hand(Player{User: user, Address: "hall"}), 300+random.Int64N(300)
+		hands[user], took[user] = all[i%2].Hand(Caller{User: user, Address: "hall"}), 300+random.Int64N(300)
 	}
 	for i := range 80 {
 		user := fmt.Sprint("farm", i)
-		hands[user], took[user] = all[i%2].Hand(Player{User: user, Address: "hall"}), 441
+		hands[user], took[user] = all[i%2].Hand(Caller{User: user, Address: "hall"}), 441
 	}
 	for wave := range int64(24) {
 		now = rainStarts + wave*250
@@ -87,7 +87,7 @@ func TestACrowdIsToldInParts(t *testing.T) {
 	c := campaign()
 	for i := range players {
 		user := "p" + strconv.Itoa(i)
-		h := w.Hand(Player{User: user, Address: user})
+		h := w.Hand(Caller{User: user, Address: user})
 		w.Among(user, 2)
 		h.Won()
 		tapWave(h, c, 0, 400)
@@ -117,7 +117,7 @@ func TestWhoWaitsIsToldFirst(t *testing.T) {
 	w, c := all[0], campaign()
 	crowd := func(name string, players int) {
 		for i := range players {
-			h := w.Hand(Player{User: name + strconv.Itoa(i), Address: name + strconv.Itoa(i)})
+			h := w.Hand(Caller{User: name + strconv.Itoa(i), Address: name + strconv.Itoa(i)})
 			h.Won()
 			tapWave(h, c, 0, 400)
 		}

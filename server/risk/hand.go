@@ -6,19 +6,11 @@ import (
 	"redrain/rain"
 )
 
-// Player is a player with the data from the token and the connection.
-type Player struct {
-	User    string
-	Address string // as limits count it
-	Session string // the issuer's session of the token; "": not in the token
-	Issued  int64  // issue time of the token, Unix ms; 0: not in the token
-}
-
 // Hand is the tap profile of a player of this node: a few sums, so that a tap costs no memory. Its methods are safe for
 // concurrent use, and do nothing on a nil Hand.
 type Hand struct {
-	who   Player
-	since int64 // when the player was first seen here, Unix ms
+	who   Caller // without a campaign
+	since int64  // when the player was first seen here, Unix ms
 	watch *Watch
 	next  *Hand // in the list of changed hands
 
@@ -33,8 +25,8 @@ type Hand struct {
 
 	// guarded by the watch's lock
 	winner, inSession bool
-	beat              int          // the steady rhythm that the hand counts for; 0: none
-	toldOf            [kinds]int64 // time of the last report of each trait to the other nodes, Unix ms; 0: not yet
+	beat              int                    // the steady rhythm that the hand counts for; 0: none
+	toldOf            [len(traitKinds)]int64 // see toldAt
 	told              Judgement
 }
 
@@ -58,7 +50,16 @@ func (h *Hand) Tap(c *rain.Campaign, drop rain.DropID, now int64) {
 	h.mu.Lock()
 	h.rain, h.in = r.StartsAt, c.ID
 	if near {
-		h.near(now, now-opened)
+		took := now - opened
+		h.sums.Taps.add(float64(took))
+		if took < int64(h.watch.limits.FastMS) {
+			h.sums.Fast++
+		}
+		if gap := now - h.last; h.last > 0 && gap < pause {
+			h.sums.Gaps.add(float64(gap))
+		}
+		h.last = now
+		h.sums.fade()
 	} else {
 		h.sums.Astray++
 	}
@@ -77,19 +78,6 @@ func (h *Hand) queue() {
 	}
 }
 
-// near needs the lock.
-func (h *Hand) near(now, took int64) {
-	h.sums.Taps.add(float64(took))
-	if took < int64(h.watch.limits.FastMS) {
-		h.sums.Fast++
-	}
-	if gap := now - h.last; h.last > 0 && gap < pause {
-		h.sums.Gaps.add(float64(gap))
-	}
-	h.last = now
-	h.sums.fade()
-}
-
 // Won records that a tap has won.
 func (h *Hand) Won() {
 	if h == nil {
@@ -101,26 +89,12 @@ func (h *Hand) Won() {
 	h.queue()
 }
 
-// campaign returns the campaign of the last tap.
-func (h *Hand) campaign() string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.in
-}
-
-// among records the number of the player's nodes.
-func (h *Hand) among(nodes int) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.several = h.several || nodes > 1
-}
-
 // look removes the hand from the list of changed ones, and returns its state.
 func (h *Hand) look() looked {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.queued = false
-	return looked{hand: h, sums: h.sums, won: h.wins > 0, several: h.several,
+	return looked{hand: h, sums: h.sums, in: h.in, won: h.wins > 0, several: h.several,
 		young: h.rain > 0 && h.since >= h.rain-announced && (h.who.Issued == 0 || h.who.Issued >= h.rain-announced)}
 }
 

@@ -73,3 +73,5 @@ func TestScoresThatAreNeverReached(t *testing.T) {
 		t.Errorf("%+v", j)
 	}
 }
+
+func TestMain(m *testing.M) { testenv.Main(m) }

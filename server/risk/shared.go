@@ -16,23 +16,13 @@ type Shared interface {
 	Hands(ctx context.Context, node string, own map[string]string) (others map[string][]string, err error)
 }
 
-// kind is a kind of trait.
-type kind int
+// The kinds of traits.
+const address, session, rhythm = "address", "session", "rhythm"
 
-const (
-	address kind = iota
-	session
-	rhythm
-	kinds int = iota
-)
+var traitKinds = [...]string{address, session, rhythm}
 
-func (k kind) String() string { return [...]string{"address", "session", "rhythm"}[k] }
-
-// common is a trait that players may have in common.
-type common struct {
-	kind  kind
-	value string
-}
+// toldAt holds the time when a player's trait was last reported, Unix ms; 0: not yet. The watch's lock guards it.
+func (h *Hand) toldAt(t store.Trait) *int64 { return &h.toldOf[slices.Index(traitKinds[:], t.Kind)] }
 
 // tally is the number of players with a trait, over all nodes.
 type tally struct {
@@ -102,17 +92,21 @@ func (w *Watch) count(ctx context.Context, round []looked) error {
 	for i := range round {
 		l := &round[i]
 		for _, c := range l.has() {
+			most := toldAtOnce
+			if c.Kind == rhythm {
+				most -= len(crowd) // see askAround
+			}
 			switch {
 			case !w.toBeAsked(l, c, now):
-			case len(tell)+c.asks() >= toldAtOnce:
+			case len(tell) >= most:
 				later = append(later, l.hand)
 			default:
 				around := w.askAround(c, now)
 				tell, of = append(tell, around...), append(of, slices.Repeat([]*Hand{nil}, len(around))...)
-				l.hand.toldOf[c.kind] = now
-				tell = append(tell, store.Trait{Kind: c.kind.String(), Value: c.value, User: l.hand.who.User})
-				of = append(of, l.hand)
+				*l.hand.toldAt(c) = now
 				w.shared.Add(c, tally{w.known(c), now}) // so that others of this look do not ask again
+				c.User = l.hand.who.User
+				tell, of = append(tell, c), append(of, l.hand)
 			}
 		}
 	}
@@ -124,7 +118,7 @@ func (w *Watch) count(ctx context.Context, round []looked) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i, t := range tell {
-		c := commonOf(t)
+		c := store.Trait{Kind: t.Kind, Value: t.Value}
 		switch {
 		case i < len(having):
 			w.shared.Add(c, tally{having[i], now})
@@ -132,7 +126,7 @@ func (w *Watch) count(ctx context.Context, round []looked) error {
 			w.shared.Remove(c)
 		case !t.Gone:
 			w.shared.Remove(c)
-			of[i].toldOf[c.kind] = 0
+			*of[i].toldAt(c) = 0
 			later = append(later, of[i])
 		case len(w.leaving) < leavingMost:
 			w.leaving = append(w.leaving, t)
@@ -148,28 +142,20 @@ func (w *Watch) count(ctx context.Context, round []looked) error {
 // and later. Those of one program lie within 10.
 var crowd = []int{-6, -5, -4, -3, -2, 2, 3, 4, 5, 6}
 
-func rhythmOf(beat int) common { return common{rhythm, strconv.Itoa(beat)} }
-
-// asks returns the number of traits that may have to be read before a player with this one is reported.
-func (c common) asks() int {
-	if c.kind == rhythm {
-		return len(crowd)
-	}
-	return 0
-}
+func rhythmOf(beat int) store.Trait { return store.Trait{Kind: rhythm, Value: strconv.Itoa(beat)} }
 
 // askAround returns the traits to be read before a player with c is reported. A rhythm is judged only with the counts
 // of the neighbouring ones. It needs the lock.
-func (w *Watch) askAround(c common, now int64) (ask []store.Trait) {
-	if c.kind != rhythm {
+func (w *Watch) askAround(c store.Trait, now int64) (ask []store.Trait) {
+	if c.Kind != rhythm {
 		return nil
 	}
-	beat, _ := strconv.Atoi(c.value)
+	beat, _ := strconv.Atoi(c.Value)
 	for _, by := range crowd {
 		c := rhythmOf(beat + by)
 		if known, found := w.shared.Get(c); !found || now-known.at >= sharedFor {
 			w.shared.Add(c, tally{known.n, now}) // so that others of this look do not ask again
-			ask = append(ask, store.Trait{Kind: c.kind.String(), Value: c.value})
+			ask = append(ask, c)
 		}
 	}
 	return ask
@@ -183,12 +169,12 @@ func lookAgain(hands []*Hand) {
 }
 
 // toBeAsked reports whether a player's trait has to be reported or read. It needs the lock.
-func (w *Watch) toBeAsked(l *looked, c common, now int64) bool {
+func (w *Watch) toBeAsked(l *looked, c store.Trait, now int64) bool {
 	known, found := w.shared.Get(c)
 	if found && known.n >= plenty && now-known.at < aloneFor {
 		return false
 	}
-	if told := l.hand.toldOf[c.kind]; told == 0 || now-told >= renewAfter {
+	if told := *l.hand.toldAt(c); told == 0 || now-told >= renewAfter {
 		return true
 	}
 	fresh := int64(sharedFor)
@@ -199,7 +185,7 @@ func (w *Watch) toBeAsked(l *looked, c common, now int64) bool {
 		return false
 	}
 	// An address alone is no reason: it is read only if it would decide.
-	if c.kind != address {
+	if c.Kind != address {
 		return true
 	}
 	s := w.signals(l)
@@ -208,30 +194,21 @@ func (w *Watch) toBeAsked(l *looked, c common, now int64) bool {
 }
 
 // known returns the cached number of players with a trait. It needs the lock.
-func (w *Watch) known(c common) int {
+func (w *Watch) known(c store.Trait) int {
 	t, _ := w.shared.Get(c)
 	return t.n
 }
 
 // has returns a player's traits.
-func (l *looked) has() (all []common) {
+func (l *looked) has() (all []store.Trait) {
 	if l.hand.winner {
-		all = append(all, common{address, l.hand.who.Address})
+		all = append(all, store.Trait{Kind: address, Value: l.hand.who.Address})
 	}
 	if l.hand.inSession {
-		all = append(all, common{session, l.hand.who.Session})
+		all = append(all, store.Trait{Kind: session, Value: l.hand.who.Session})
 	}
 	if l.hand.beat != 0 {
 		all = append(all, rhythmOf(l.hand.beat))
 	}
 	return all
-}
-
-func commonOf(t store.Trait) common {
-	for k := range kinds {
-		if kind(k).String() == t.Kind {
-			return common{kind(k), t.Value}
-		}
-	}
-	return common{}
 }

@@ -106,7 +106,7 @@ func TestAHandOnTwoNodes(t *testing.T) {
 	c := campaign()
 	var hands []*Hand
 	for _, w := range all {
-		hands = append(hands, w.Hand(Player{User: "bot", Address: "a"}))
+		hands = append(hands, w.Hand(Caller{User: "bot", Address: "a"}))
 		w.Among("bot", 2)
 		w.Among("nobody", 2)
 	}
@@ -131,7 +131,7 @@ func TestAPersonOnTwoNodes(t *testing.T) {
 		for wave := range int64(100) {
 			now = rainStarts + notedForMS + 1 + wave*250
 			w := all[wave%2]
-			h := w.Hand(Player{User: user, Address: user})
+			h := w.Hand(Caller{User: user, Address: user})
 			w.Among(user, 2)
 			tapWave(h, c, wave, people(random, false))
 			look(t, w)
@@ -184,11 +184,11 @@ func TestFarms(t *testing.T) {
 		for second := range int64(4) { // the first ones are compared again with their next taps
 			now = rainStarts + second*sharedFor
 			for i := range 10 {
-				h := all[i%many].Hand(Player{User: fmt.Sprint("s", i), Address: fmt.Sprint(i), Session: "one"})
+				h := all[i%many].Hand(Caller{User: fmt.Sprint("s", i), Address: fmt.Sprint(i), Session: "one"})
 				tapWave(h, c, second, 333+10*int64(i))
 			}
 			for i := range 24 {
-				h := all[i%many].Hand(Player{User: fmt.Sprint("f", i), Address: "farm", Issued: rainStarts})
+				h := all[i%many].Hand(Caller{User: fmt.Sprint("f", i), Address: "farm", Issued: rainStarts})
 				h.Won()
 				for wave := range int64(30) {
 					tapWave(h, c, wave, 300+(17*wave+7*int64(i))%45) // 13 ms of spread, around the same middle
@@ -225,9 +225,9 @@ func TestRedisIsAway(t *testing.T) {
 	all, r, b := nodes(t, 2, &now)
 	c := campaign()
 	r.fails = true
-	bot := all[0].Hand(Player{User: "bot"})
+	bot := all[0].Hand(Caller{User: "bot"})
 	all[0].Among("bot", 2)
-	steady := all[1].Hand(Player{User: "steady", Address: "x", Session: "s"})
+	steady := all[1].Hand(Caller{User: "steady", Address: "x", Session: "s"})
 	for wave := range int64(12) {
 		tapWave(bot, c, wave, 1)
 		tapWave(steady, c, wave, 300+wave%2*5)

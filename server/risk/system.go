@@ -195,11 +195,9 @@ func (s *System) Hold(ctx context.Context, suspects []Suspect) map[string]standi
 	for range min(len(suspects), atOnce) {
 		wg.Go(func() {
 			for one := range todo {
-				who := Caller{User: one.User, Campaign: one.Campaign, Address: one.Address, Session: one.Session,
-					Issued: one.Issued}
 				rules := Opinion{Verdict: one.Act, Score: one.Score, Reasons: one.Reasons}
-				answer, err := s.client.ask(ctx, Request{Moment: MomentHold, At: s.o.Clock(), Caller: who,
-					Rules: &rules})
+				answer, err := s.client.ask(ctx, Request{Moment: MomentHold, At: s.o.Clock(),
+					Caller: one.Caller, Rules: &rules})
 				if err != nil {
 					continue
 				}

@@ -126,7 +126,7 @@ func TestWhoseWordCounts(t *testing.T) {
 // The system's word counts instead of the rules'; where it has none, theirs does.
 func TestHold(t *testing.T) {
 	suspect := func(user string) Suspect {
-		return Suspect{Player: Player{User: user, Address: "192.0.2.1", Session: "s"}, Campaign: "c",
+		return Suspect{Caller: Caller{User: user, Address: "192.0.2.1", Session: "s", Campaign: "c"},
 			Judgement: Judgement{Act: standing.Hold, Score: 70,
 				Reasons: []standing.Reason{{Rule: "fast_hands", Score: 70, Sentence: "12 of 12"}}}}
 	}

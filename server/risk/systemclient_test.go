@@ -94,13 +94,13 @@ func TestFlapping(t *testing.T) {
 		s := &systemState{}
 		fails := func(want bool) {
 			t.Helper()
-			if got := s.fails(time.Now()); got != want {
+			if got := s.count(false, time.Now()); got != want {
 				t.Errorf("fails: %v", got)
 			}
 		}
 		works := func(want bool) {
 			t.Helper()
-			if got := s.works(time.Now()); got != want {
+			if got := s.count(true, time.Now()); got != want {
 				t.Errorf("works: %v", got)
 			}
 		}

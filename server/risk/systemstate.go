@@ -87,36 +87,34 @@ func (s *systemState) ended(m Moment, a Answer, err error, took time.Duration) {
 	s.seconds.Observe(took.Seconds())
 	s.mu.Lock()
 	now, since := time.Now(), s.since
-	begins, ends := err != nil && s.fails(now), err == nil && s.works(now)
+	isChanged := s.count(err == nil, now)
 	s.mu.Unlock()
 	switch {
-	case begins:
+	case !isChanged:
+	case err != nil:
 		s.gauge.Set(1)
 		s.log.Warn("the risk system does not answer", "err", err, "default", s.said)
 		s.alarm(fmt.Sprintf("the risk system of --risk-url does not answer, and --risk-default %s holds: %v", s.said,
 			err))
-	case ends:
+	default:
 		s.gauge.Set(0)
 		s.log.Info("the risk system answers again", "after", now.Sub(since).Round(time.Millisecond).String())
 	}
 }
 
-// fails reports whether the system counts as failing from now on. It needs the lock.
-func (s *systemState) fails(now time.Time) bool {
+// count counts a result. It reports whether the system begins or ceases to count as failing. It needs the lock.
+func (s *systemState) count(isAnswer bool, now time.Time) (isChanged bool) {
 	s.inARow++
-	if s.failing || s.inARow < failingAfter {
+	if isAnswer {
+		s.inARow = 0
+	}
+	switch {
+	case !s.failing && s.inARow >= failingAfter:
+		s.failing, s.since = true, now
+	case s.failing && isAnswer && now.Sub(s.since) >= failingFor:
+		s.failing = false
+	default:
 		return false
 	}
-	s.failing, s.since = true, now
-	return true
-}
-
-// works reports whether the system has stopped failing. It needs the lock.
-func (s *systemState) works(now time.Time) bool {
-	s.inARow = 0
-	if !s.failing || now.Sub(s.since) < failingFor {
-		return false
-	}
-	s.failing = false
 	return true
 }

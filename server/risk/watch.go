@@ -6,13 +6,13 @@ import (
 	"log/slog"
 	"math"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"redrain/grab/store"
 	"redrain/internal/loop"
@@ -44,17 +44,14 @@ type Options struct {
 
 // Suspect is a player with a verdict of the rules.
 type Suspect struct {
-	Player
+	Caller // in the campaign of the last tap
 	Judgement
-
-	Campaign string // the campaign of the last tap
 }
 
 // finding is a verdict that is not in the ledger yet.
 type finding struct {
-	suspect Suspect
-	given   standing.Verdict
-	by      string // "" before the request of a second opinion
+	given standing.Verdict
+	by    string
 }
 
 // hands is the number of players that a node remembers, including players who have left: a returning player continues
@@ -68,15 +65,15 @@ type Watch struct {
 	dirty  atomic.Pointer[Hand] // a list of the hands with taps since the last look
 
 	mu       sync.Mutex
-	of       *lru.Cache[string, *Hand]
-	winners  map[string]int // by address
-	sessions map[string]int // players by the session of the issuer
-	chorus   map[int]int    // players with steady hands by their rhythm
-	untold   map[string]finding
-	shared   *lru.Cache[common, tally] // cached counts over all nodes
-	leaving  []store.Trait             // removed traits of this node's players, to be reported
+	of       *lru.Cache[string, *Hand]      // by player
+	winners  map[string]int                 // by address
+	sessions map[string]int                 // players by the session of the issuer
+	chorus   map[int]int                    // players with steady hands by their rhythm
+	shared   *lru.Cache[store.Trait, tally] // cached counts over all nodes
+	leaving  []store.Trait                  // removed traits of this node's players, to be reported
 
-	elsewhere loop.FailureLog // of reading the other nodes' data
+	untold    map[string]finding // by player; only Look uses it
+	elsewhere loop.FailureLog    // of reading the other nodes' data
 	metrics   *metrics
 }
 
@@ -91,14 +88,14 @@ func NewWatch(o Options) *Watch {
 		panic(err) // only for a size below 1
 	}
 	w.of = of
-	if w.shared, err = lru.New[common, tally](tallies); err != nil {
+	if w.shared, err = lru.New[store.Trait, tally](tallies); err != nil {
 		panic(err) // only for a size below 1
 	}
 	return w
 }
 
 // Hand returns the hand of a player who has said hello. A nil Watch returns nil.
-func (w *Watch) Hand(who Player) *Hand {
+func (w *Watch) Hand(who Caller) *Hand {
 	if w == nil {
 		return nil
 	}
@@ -143,10 +140,11 @@ func (w *Watch) Among(user string, nodes int) {
 		return
 	}
 	w.mu.Lock()
-	h, known := w.of.Peek(user)
-	w.mu.Unlock()
-	if known {
-		h.among(nodes)
+	defer w.mu.Unlock()
+	if h, known := w.of.Peek(user); known {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.several = h.several || nodes > 1
 	}
 }
 
@@ -173,6 +171,7 @@ func (w *Watch) Run(ctx context.Context) error {
 type looked struct {
 	hand    *Hand
 	sums    sums
+	in      string // the campaign of the last tap
 	won     bool
 	several bool // the player is on other nodes too
 	young   bool // see Signals
@@ -189,10 +188,13 @@ func (w *Watch) Look(ctx context.Context) error {
 	}
 	slices.Reverse(round) // the longest wait first
 	w.elsewhere.Record(ctx, w.overNodes(ctx, round))
+	var suspects []Suspect
 	for i := range round {
-		w.judge(&round[i])
+		if s, isNew := w.judge(&round[i]); isNew {
+			suspects = append(suspects, s)
+		}
 	}
-	w.ask(ctx)
+	w.ask(ctx, suspects)
 	return errors.Join(w.write(ctx, ledger.ByRules), w.write(ctx, ledger.ByService))
 }
 
@@ -214,29 +216,16 @@ func (w *Watch) overNodes(ctx context.Context, round []looked) error {
 }
 
 // ask requests a second opinion about new findings, once, even if the verdict cannot be written at once.
-func (w *Watch) ask(ctx context.Context) {
-	var suspects []Suspect
-	w.mu.Lock()
-	for _, f := range w.untold {
-		if f.by == "" {
-			suspects = append(suspects, f.suspect)
-		}
-	}
-	w.mu.Unlock()
-	if len(suspects) == 0 {
-		return
-	}
+func (w *Watch) ask(ctx context.Context, suspects []Suspect) {
 	var second map[string]standing.Verdict
-	if w.o.Second != nil {
+	if w.o.Second != nil && len(suspects) > 0 {
 		second = w.o.Second(ctx, suspects)
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	for _, s := range suspects {
-		f := w.untold[s.User]
-		f.by = ledger.ByRules
+		f := finding{by: ledger.ByRules, given: standing.Verdict{User: s.User, Act: s.Act, Score: s.Score,
+			Reasons: standing.EncodeReasons(s.Reasons)}}
 		if v, answered := second[s.User]; answered {
-			f.given, f.by = v, ledger.ByService
+			f = finding{by: ledger.ByService, given: v}
 		}
 		w.untold[s.User] = f
 	}
@@ -245,13 +234,11 @@ func (w *Watch) ask(ctx context.Context) {
 // write writes the verdicts of an author.
 func (w *Watch) write(ctx context.Context, by string) error {
 	var given []standing.Verdict
-	w.mu.Lock()
 	for _, f := range w.untold {
 		if f.by == by {
 			given = append(given, f.given)
 		}
 	}
-	w.mu.Unlock()
 	if len(given) == 0 {
 		return nil
 	}
@@ -262,8 +249,6 @@ func (w *Watch) write(ctx context.Context, by string) error {
 	if fresh > 0 && w.o.Told != nil {
 		w.o.Told()
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	for _, v := range given {
 		delete(w.untold, v.User)
 	}
@@ -273,25 +258,25 @@ func (w *Watch) write(ctx context.Context, by string) error {
 // steadyFor is the factor on SpreadMS for the hands of one program, because the network adds jitter.
 const steadyFor = 1.5
 
-// judge applies the rules to a hand. It creates a finding if the verdict gets worse.
-func (w *Watch) judge(l *looked) {
+// judge applies the rules to a hand. It returns a suspect if the verdict gets worse.
+func (w *Watch) judge(l *looked) (s Suspect, isNew bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	h := l.hand
 	j := Judge(w.signals(l), w.limits)
-	w.metrics.judged(j)
+	w.metrics.judgements.WithLabelValues(string(j.Act)).Inc()
+	for _, r := range j.Reasons {
+		w.metrics.reasons.WithLabelValues(r.Rule).Inc()
+	}
 	if j.Act == standing.Allow || j.Act == h.told.Act && j.Score <= h.told.Score {
-		return
+		return s, false
 	}
 	h.told = j
-	w.untold[h.who.User] = finding{
-		suspect: Suspect{Player: h.who, Judgement: j, Campaign: h.campaign()},
-		given: standing.Verdict{
-			User: h.who.User, Act: j.Act, Score: j.Score, Reasons: standing.EncodeReasons(j.Reasons),
-		},
-	}
+	s = Suspect{Caller: h.who, Judgement: j}
+	s.Campaign = l.in
 	w.o.Log.Info("the risk rules have a verdict against a player", "user", h.who.User, "verdict", string(j.Act),
 		"score", j.Score, "reason", j.Reasons[0].Sentence)
+	return s, true
 }
 
 // compare counts a player's common traits. A dropped hand has none.
@@ -324,11 +309,14 @@ func (w *Watch) compare(l *looked) {
 
 // leave removes a hand from its rhythm, and queues the report.
 func (w *Watch) leave(h *Hand) {
-	if h.toldOf[rhythm] != 0 && len(w.leaving) < leavingMost {
-		w.leaving = append(w.leaving, store.Trait{Kind: rhythm.String(), Value: strconv.Itoa(h.beat), User: h.who.User,
-			Gone: true})
+	t := rhythmOf(h.beat)
+	if told := h.toldAt(t); *told != 0 {
+		*told = 0
+		if len(w.leaving) < leavingMost {
+			t.User, t.Gone = h.who.User, true
+			w.leaving = append(w.leaving, t)
+		}
 	}
-	h.toldOf[rhythm] = 0
 }
 
 // signals returns the input of the rules. It needs the lock.
@@ -343,7 +331,7 @@ func (w *Watch) signals(l *looked) (s Signals) {
 	}
 	for _, c := range l.has() {
 		n := w.known(c)
-		switch c.kind {
+		switch c.Kind {
 		case address:
 			s.Winners = max(s.Winners, n)
 		case session:
@@ -369,4 +357,29 @@ func (w *Watch) crowdAround(beat int) float64 {
 		}
 	}
 	return float64(max(quicker, slower)) / float64(len(crowd)/2)
+}
+
+type metrics struct {
+	judgements *prometheus.CounterVec
+	reasons    *prometheus.CounterVec
+}
+
+func newMetrics(reg prometheus.Registerer) *metrics {
+	auto := promauto.With(reg)
+	m := &metrics{
+		judgements: auto.NewCounterVec(prometheus.CounterOpts{
+			Name: "redrain_risk_judgements_total",
+			Help: "Judgements of players who have tapped, by verdict.",
+		}, []string{"verdict"}),
+		reasons: auto.NewCounterVec(prometheus.CounterOpts{
+			Name: "redrain_risk_reasons_total", Help: "Findings of each rule against players.",
+		}, []string{"rule"}),
+	}
+	for _, v := range []standing.VerdictAct{standing.Allow, standing.Hold, standing.Deny} {
+		m.judgements.WithLabelValues(string(v))
+	}
+	for _, r := range Rules {
+		m.reasons.WithLabelValues(r.Name)
+	}
+	return m
 }

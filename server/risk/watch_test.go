@@ -45,7 +45,7 @@ func TestBotsAreFound(t *testing.T) {
 	now := int64(rainStarts)
 	w, b := watch(t, &now)
 	c := campaign()
-	fast, steady := w.Hand(Player{User: "fast", Address: "a"}), w.Hand(Player{User: "steady", Address: "b"})
+	fast, steady := w.Hand(Caller{User: "fast", Address: "a"}), w.Hand(Caller{User: "steady", Address: "b"})
 	for wave := range int64(12) {
 		if wave < 6 {
 			tapWave(fast, c, wave, 1)
@@ -74,7 +74,7 @@ func TestPeopleAreNotHeld(t *testing.T) {
 		c := campaign()
 		for i := range 100 {
 			child := i%4 == 0
-			h := w.Hand(Player{User: fmt.Sprint(rains, " ", i), Address: "the hall", Issued: rainStarts})
+			h := w.Hand(Caller{User: fmt.Sprint(rains, " ", i), Address: "the hall", Issued: rainStarts})
 			h.Won()
 			for wave := int64(0); wave < 100; wave += 1 + random.Int64N(2) {
 				tapWave(h, c, wave, people(random, child))
@@ -117,7 +117,7 @@ func TestSlowPeopleAreNotHeld(t *testing.T) {
 		for range 10 {
 			c := campaign()
 			for i := range 100 {
-				h := w.Hand(Player{User: fmt.Sprint(i), Address: "the hall", Issued: rainStarts})
+				h := w.Hand(Caller{User: fmt.Sprint(i), Address: "the hall", Issued: rainStarts})
 				h.Won()
 				for wave := random.Int64N(kind.every); wave < 240; wave += kind.every {
 					tapWave(h, c, wave, kind.after())
@@ -143,7 +143,7 @@ func people(random *rand.Rand, child bool) int64 {
 func TestVerdictsAreKeptUntilTheyAreWritten(t *testing.T) {
 	now := int64(rainStarts)
 	w, b := watch(t, &now)
-	h := w.Hand(Player{User: "bot"})
+	h := w.Hand(Caller{User: "bot"})
 	for wave := range int64(6) {
 		tapWave(h, campaign(), wave, 1)
 	}
@@ -168,7 +168,7 @@ func TestVerdictsAreKeptUntilTheyAreWritten(t *testing.T) {
 func TestOldTapsFade(t *testing.T) {
 	now := int64(rainStarts)
 	w, b := watch(t, &now)
-	h := w.Hand(Player{User: "cunning"})
+	h := w.Hand(Caller{User: "cunning"})
 	for wave := range int64(100) {
 		tapWave(h, campaign(), wave, 250+wave*37%300)
 	}
@@ -194,7 +194,7 @@ func TestOldTapsFade(t *testing.T) {
 func TestTapsBesideTheRain(t *testing.T) {
 	now := int64(rainStarts)
 	w, _ := watch(t, &now)
-	h := w.Hand(Player{User: "u"})
+	h := w.Hand(Caller{User: "u"})
 	c := campaign()
 	tapWave(h, c, 0, 4_600)
 	h.Tap(&rain.Campaign{}, rain.DropID{}, rainStarts)
@@ -209,8 +209,8 @@ func TestTapsBesideTheRain(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	var nobody *Watch
-	tapWave(nobody.Hand(Player{User: "u"}), c, 0, 1)
-	nobody.Hand(Player{}).Won()
+	tapWave(nobody.Hand(Caller{User: "u"}), c, 0, 1)
+	nobody.Hand(Caller{}).Won()
 }
 
 // Many sockets tap while the watch looks.
@@ -222,7 +222,7 @@ func TestTapsAtOnce(t *testing.T) {
 		wg.Go(func() {
 			c := campaign()
 			for wave := range int64(60) {
-				tapWave(w.Hand(Player{User: fmt.Sprint("u", i%4), Address: "a", Session: "s"}), c, wave, 1)
+				tapWave(w.Hand(Caller{User: fmt.Sprint("u", i%4), Address: "a", Session: "s"}), c, wave, 1)
 			}
 		})
 	}
@@ -259,7 +259,7 @@ func TestSecondOpinion(t *testing.T) {
 	c := campaign()
 	c.ID = "c"
 	for _, user := range []string{"allow", "deny", "unknown"} {
-		h := w.Hand(Player{User: user, Address: user, Session: "s"})
+		h := w.Hand(Caller{User: user, Address: user, Session: "s"})
 		for wave := range int64(8) {
 			tapWave(h, c, wave, 1)
 		}

@@ -1,9 +1,0 @@
-package clientip
-
-import (
-	"testing"
-
-	"redrain/internal/testenv"
-)
-
-func TestMain(m *testing.M) { testenv.Main(m) }

@@ -1,9 +1,0 @@
-package gateway
-
-import (
-	"testing"
-
-	"redrain/internal/testenv"
-)
-
-func TestMain(m *testing.M) { testenv.Main(m) }
