@@ -185,7 +185,7 @@ func (g *Gate[T]) Tap(t *Tap[T]) (r outcome.Result, known bool) {
 		}
 	}
 	switch {
-	case p.wins() >= v.campaign.WinsPerUser:
+	case len(p.won) >= v.campaign.WinsPerUser:
 		return outcome.Result{Outcome: outcome.Already}, true // as the script would answer: every win is cached here
 	case g.soldOut[g.layout.Lane(t.User)].Load() && !slices.Contains(p.undecided, t.ticket):
 		// A tap with an undecided ticket goes to the script all the same: it may have won the last packet.

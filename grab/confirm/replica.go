@@ -3,6 +3,7 @@ package confirm
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"redrain/grab/store"
@@ -35,20 +36,25 @@ type replicas struct {
 	// always is set if a win needs a replica in any case. Otherwise it needs one only if the master has one, or one
 	// could take over.
 	always bool
-	known  topology
+
+	mu        sync.Mutex
+	known     map[string]*candidates // by master
+	sameNames map[string]bool        // by master: the Cluster writes its replicas' addresses as it does
+}
+
+func newReplicas(s *store.Store, always bool) *replicas {
+	return &replicas{store: s, always: always, known: map[string]*candidates{}, sameNames: map[string]bool{}}
 }
 
 // outlive confirms the entries that the loss of the shard's master does not take back, as outlasting defines it.
 func (r *replicas) outlive(ctx context.Context, campaign string, shard int, of []*entry) error {
 	k := r.store.Keys(campaign, shard)
-	return confirmRecorded(of, func(fields []string) ([]any, error) {
-		var found *redis.SliceCmd
-		err := r.outlasting(ctx, k, func(p redis.Pipeliner) { found = p.HMGet(ctx, k.Wins, fields...) })
-		if err != nil {
-			return nil, err
-		}
-		return found.Val(), nil
-	})
+	var found *redis.SliceCmd
+	err := r.outlasting(ctx, k, func(p redis.Pipeliner) { found = p.HMGet(ctx, k.Wins, fieldsOf(of)...) })
+	if err == nil {
+		confirmRecorded(of, found.Val())
+	}
+	return err
 }
 
 // outlasting runs the reads of look on the shard's master. It returns nil if the values that were read outlive that
@@ -77,7 +83,7 @@ func (r *replicas) outlasting(ctx context.Context, k store.Keys, look func(redis
 			})
 		}
 		if err != nil {
-			r.known.forget(master)
+			r.remember(master, nil)
 		}
 		if !errors.Is(err, errOtherMaster) {
 			return err
@@ -145,7 +151,7 @@ func (r *replicas) candidates(ctx context.Context, k store.Keys, look func(redis
 	var now *redis.TimeCmd
 	err = r.store.OnMaster(ctx, k.State, func(addr string, p redis.Pipeliner) error {
 		master = addr
-		if h = r.known.candidatesOf(addr); h != nil {
+		if h = r.cached(addr); h != nil {
 			return nil
 		}
 		look(p)
@@ -168,7 +174,7 @@ func (r *replicas) candidates(ctx context.Context, k store.Keys, look func(redis
 	}
 	switch {
 	case h.count > 0:
-		r.known.remember(master, h)
+		r.remember(master, h)
 		return master, h, nil
 	case r.always:
 		return master, nil, errNoCandidate

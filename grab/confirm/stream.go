@@ -62,9 +62,8 @@ func (s *stream) confirm(ctx context.Context, campaign string, shard int, of []*
 	if len(acknowledged) == 0 {
 		return failure
 	}
-	err = confirmRecorded(acknowledged, func(fields []string) ([]any, error) {
-		return s.wins.ReadWins(ctx, campaign, shard, fields)
-	})
+	found, err := s.wins.ReadWins(ctx, campaign, shard, fieldsOf(acknowledged))
+	confirmRecorded(acknowledged, found)
 	return errors.Join(failure, err)
 }
 
@@ -77,7 +76,7 @@ func (s *stream) lookUp(ctx context.Context, campaign string, shard int, of []*e
 		if e.written != nil {
 			ready = append(ready, e)
 		} else {
-			older, ids = append(older, e), append(ids, e.id)
+			older, ids = append(older, e), append(ids, e.sample.Entry)
 		}
 	}
 	found, err := s.outbox.Lookup(ctx, campaign, shard, ids)

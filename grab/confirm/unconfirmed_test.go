@@ -41,7 +41,7 @@ func TestAnOutboxThatCannotBeReadConfirmsNothing(t *testing.T) {
 	s, rdb := atMaster(t, m, false)
 	hasWon(t, rdb, s.Keys("c", 0), "p")
 	var p Pending
-	p.AddOlder("9-1", rain.Win{User: "p", Drop: "7.3", Packet: 1, Amount: 5})
+	p.Add("9-1", rain.Win{User: "p", Drop: "7.3", Packet: 1, Amount: 5}, nil)
 	err := New(s, Stream, publisher(nil), nil).Confirm(t.Context(), "c", 0, &p)
 	if !errors.Is(err, m.failed) || p.Confirmed("9-1") {
 		t.Errorf("%v, confirmed %t", err, p.Confirmed("9-1"))
@@ -54,7 +54,8 @@ func TestWithoutTheStreamNothingIsLookedFor(t *testing.T) {
 	s, rdb := atMaster(t, m, false)
 	hasWon(t, rdb, s.Keys("c", 0), "p")
 	var p Pending
-	p.AddFresh(fresh("9-1", "p", 1))
+	e := fresh("9-1", "p", 1)
+	p.Add(e.Ref.ID, e.Wins[0], e)
 	err := New(s, Stream, publisher(func(context.Context, rain.Entry) error { return away }), nil).
 		Confirm(t.Context(), "c", 0, &p)
 	if !errors.Is(err, away) || p.Confirmed("9-1") || !slices.Equal(m.asked, []string{"hmget info"}) {
@@ -82,10 +83,8 @@ func TestWhatMayLeaveRedis(t *testing.T) {
 		{"one of two", Replica, fakeMaster{info: twice, acks: 1}, won, errNoReplica,
 			[]string{look, "set xrange hmget role wait 2 role"}},
 		{"alone", Stream, fakeMaster{info: alone}, won, nil, []string{look}},
-		{"a reclaim", Replica, fakeMaster{info: followed, acks: 1}, back, nil,
-			[]string{"xrange info", "set xrange role wait 1 role"}},
-		{"a reclaim, and none in time", Replica, fakeMaster{info: followed}, back, errNoReplica,
-			[]string{"xrange info", "set xrange role wait 1 role"}},
+		{"a reclaim", Replica, fakeMaster{info: followed, acks: 1}, back, nil, []string{look, wait}},
+		{"a reclaim, and none in time", Replica, fakeMaster{info: followed}, back, errNoReplica, []string{look, wait}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, rdb := atMaster(t, &c.m, false)
@@ -114,11 +113,11 @@ func TestPendingEntries(t *testing.T) {
 		t.Error("nothing is pending, and confirmed")
 	}
 	written := fresh("9-1", "p", 3)
-	p.AddFresh(written)
-	p.AddOlder("8-1", win(7))
-	p.AddOlder("8-1", win(8))
-	p.AddOlder("9-1", win(9)) // is one of a batch all the same
-	if len(p.entries) != 2 || p.entries[0].sample != written.Wins[0] || p.entries[1].sample != win(7) ||
+	p.Add("9-1", written.Wins[0], written)
+	p.Add("8-1", win(7), nil)
+	p.Add("8-1", win(8), nil)
+	p.Add("9-1", win(9), nil) // is one of a batch all the same
+	if len(p.entries) != 2 || p.entries[0].sample.Win != written.Wins[0] || p.entries[1].sample.Win != win(7) ||
 		p.entries[0].written != written || p.entries[1].written != nil {
 		t.Errorf("%+v, %+v", p.entries[0], p.entries[1])
 	}

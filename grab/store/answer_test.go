@@ -69,31 +69,15 @@ func TestTheScriptsAnswerIsReadWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-// Of which win is on record is told of each or of none.
-func TestOnRecordNeedsAWholeAnswer(t *testing.T) {
-	of := []Record{{Win: rain.Win{User: "p"}}, {Win: rain.Win{User: "q"}}}
-	for _, n := range []int{0, 1, 3} {
-		got, err := OnRecord(of, func([]string) ([]any, error) { return make([]any, n), nil })
-		if !errors.Is(err, errReply) {
-			t.Errorf("%d fields for two players: %v, %v", n, got, err)
-		}
-	}
-}
-
 // A win is on record where the hash has its packet from that very entry.
-func TestOnRecordLooksAtPacketAndEntry(t *testing.T) {
-	of := []Record{{Win: rain.Win{User: "p", Packet: 7, Drop: "1.0"}, Entry: "5-1"}}
-	for text, want := range map[any]bool{
+func TestARecordHasPacketAndEntry(t *testing.T) {
+	of := rain.WinRecord{Win: rain.Win{User: "p", Packet: 7, Drop: "1.0"}, Entry: "5-1"}
+	testenv.Equal(t, WinField(of.Win), "p\n1.0", "asked for")
+	for value, want := range map[any]bool{
 		"7 5-1 ": true, "7 5-1 0.3": true, "8 5-1 ": false, "7 5-2 ": false, "7 5-1": false, "": false, nil: false,
 		7: false,
 	} {
-		got, err := OnRecord(of, func(fields []string) ([]any, error) {
-			testenv.Equal(t, fields, []string{"p\n1.0"}, "asked for")
-			return []any{text}, nil
-		})
-		if err != nil || got[0] != want {
-			t.Errorf("%q: %v, %v", text, got, err)
-		}
+		testenv.Equal(t, IsRecord(value, of), want, "%q", value)
 	}
 }
 

@@ -170,7 +170,7 @@ func parseLevel(c *rain.Campaign, state *redis.SliceCmd, elements []string, move
 	}
 	var invalid []string
 	if l.left, l.reclaimed, invalid = parseStock(elements, c.Packets); len(invalid) > 0 {
-		return l, fmt.Errorf("%s: %w", strings.Join(invalid, ", "), errRecord)
+		return l, fmt.Errorf("%s: %w", strings.Join(invalid, ", "), rain.ErrUnreadable)
 	}
 	lent, _ := parseAllLent(moves)
 	for _, move := range lent {

@@ -2,10 +2,13 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 
+	"redrain/internal/seal"
 	"redrain/rain"
 )
 
@@ -154,4 +157,124 @@ func fieldsOf(m redis.XMessage) map[string]string {
 		fields[field], _ = value.(string) // go-redis has only strings here
 	}
 	return fields
+}
+
+// The fields of an outbox entry.
+const (
+	entryAt      = "at"      // when it was sealed, Unix ms
+	entryPackets = "packets" // ranges, in the order of the wins
+	entryWins    = "wins"    // a line "<seal> <ticket> <user>" for each win
+	entryReclaim = "reclaim" // the seal of the closing
+)
+
+// appendLine appends the line that the script writes to the outbox if the tap wins.
+func appendLine(b []byte, ring *seal.Ring, campaign, user string, of rain.Ticket, at int64) []byte {
+	var room [32]byte
+	ticket := of.Append(room[:0])
+	b = append(ring.AppendTap(b, campaign, user, ticket, at), ' ')
+	b = append(append(b, ticket...), ' ')
+	return append(b, user...)
+}
+
+// parseEntry reads an entry of the outbox.
+func parseEntry(ref rain.EntryRef, values map[string]string) (entry rain.Entry, err error) {
+	entry.Ref = ref
+	if _, _, err := ref.Position(); err != nil {
+		return rain.Entry{}, err
+	}
+	at, ok := rain.ParseInt(values[entryAt])
+	numbers, err := rain.ParseNumbers(values[entryPackets], rain.MaxPackets)
+	if !ok || err != nil || len(numbers) == 0 || len(values) != 3 {
+		return rain.Entry{}, fmt.Errorf("outbox entry %s: %w", ref, rain.ErrUnreadable)
+	}
+	entry.SealedAt = at
+	if mark, reclaim := values[entryReclaim]; reclaim {
+		entry.Reclaim = &rain.Reclaim{Numbers: numbers, Seal: mark}
+		return entry, nil
+	}
+	if entry.Wins, err = parseLines(values[entryWins], numbers); err != nil {
+		return rain.Entry{}, fmt.Errorf("outbox entry %s: %w", ref, err)
+	}
+	return entry, nil
+}
+
+// parseLines reads the lines of wins, and gives them their packets.
+func parseLines(text string, numbers rain.Numbers) ([]rain.Win, error) {
+	wins := make([]rain.Win, 0, strings.Count(text, "\n")+1)
+	for line := range strings.SplitSeq(text, "\n") {
+		wins = append(wins, parseLine(line))
+	}
+	if numbers.Count() != len(wins) {
+		return nil, fmt.Errorf("%d packets for %d wins: %w", numbers.Count(), len(wins), rain.ErrUnreadable)
+	}
+	i := 0
+	for packet := range numbers.Each() {
+		wins[i].Packet = packet
+		i++
+	}
+	return wins, nil
+}
+
+func parseLine(line string) rain.Win {
+	mark, rest, _ := strings.Cut(line, " ")
+	ticket, user, _ := strings.Cut(rest, " ") // the user may have spaces
+	return rain.Win{User: user, Drop: ticket, Seal: mark}
+}
+
+// Torn is an unreadable outbox entry: no script has written it, or it was tampered with.
+type Torn struct {
+	Ref    rain.EntryRef
+	Text   []byte // its fields, as JSON
+	Reason string
+
+	fields map[string]string
+}
+
+// tornOf returns the fields of an unreadable entry.
+func tornOf(ref rain.EntryRef, m redis.XMessage, err error) Torn {
+	t := Torn{Ref: ref, Reason: err.Error(), fields: fieldsOf(m)}
+	t.Text, _ = json.Marshal(t.fields) //nolint:errchkjson // texts only: it cannot fail
+	return t
+}
+
+// Torn returns the unreadable entries among up to limit entries after one, the oldest first; "" begins. The result
+// next is the argument for the following page, "" if this is the last.
+func (o *Outbox) Torn(ctx context.Context, campaign string, shard int, after string, limit int) (torn []Torn,
+	next string, err error) {
+	found, next, err := o.page(ctx, campaign, shard, after, limit)
+	for _, m := range found {
+		if _, err := entryOf(campaign, shard, m); err != nil {
+			torn = append(torn, tornOf(rain.EntryRef{Campaign: campaign, Shard: shard, ID: m.ID}, m, err))
+		}
+	}
+	return torn, next, err
+}
+
+// Told returns the wins of an unreadable entry that the wins hash still has, with their packets. It is empty if the
+// entry names no wins, or the hash has none of this entry. The entry's seals prove them.
+func (w *Wins) Told(ctx context.Context, c *rain.Campaign, t Torn) (rain.Entry, error) {
+	e := rain.Entry{Ref: t.Ref}
+	at, ok := rain.ParseInt(t.fields[entryAt])
+	if !ok || t.fields[entryWins] == "" {
+		return e, nil
+	}
+	e.SealedAt = at
+	var named []rain.Win
+	for line := range strings.SplitSeq(t.fields[entryWins], "\n") {
+		win := parseLine(line)
+		if _, ok := rain.ParseTicket(win.Drop); ok && rain.CheckUser(win.User) == nil {
+			named = append(named, win)
+		}
+	}
+	records, err := w.WinsOf(ctx, c, t.Ref.Shard, named)
+	if err != nil {
+		return e, err
+	}
+	for i, r := range records {
+		if r.Entry == t.Ref.ID {
+			named[i].Packet = r.Packet
+			e.Wins = append(e.Wins, named[i])
+		}
+	}
+	return e, nil
 }

@@ -12,24 +12,20 @@ import (
 )
 
 func TestWinsRecord(t *testing.T) {
-	got, before, err := parseRecord("张三", "7.3", "12 1763712000000-0 6.1")
-	want := Record{rain.Win{User: "张三", Packet: 12, Drop: "7.3"}, "1763712000000-0"}
-	if err != nil || got != want || before != "6.1" {
-		t.Errorf("%v, %q (%v), want %v", got, before, err, want)
-	}
-	if got, before, err = parseRecord("a b", "0.0", "0 1-7 "); err != nil || before != "" || got.Win.Packet != 0 {
-		t.Errorf("the first win: %v, %q, %v", got, before, err)
-	}
+	want := rain.WinRecord{Win: rain.Win{User: "张三", Packet: 12, Drop: "7.3"}, Entry: "1763712000000-0", Before: "6.1"}
+	testenv.Got(parseRecord("张三", "7.3", "12 1763712000000-0 6.1")).Want(t, want, "a win")
+	first := rain.WinRecord{Win: rain.Win{User: "a b", Drop: "0.0"}, Entry: "1-7"}
+	testenv.Got(parseRecord("a b", "0.0", "0 1-7 ")).Want(t, first, "the first win")
 	for _, bad := range []string{
 		"", " ", "12", "12 1-0", "12  ", "012 1-0 ", "-1 1-0 ", "x 1-0 ", "12 1 ", "12 01-0 ", "12 1--1 ", "12 1-0-0 ",
 		"1000000000 1-0 ",
 	} {
-		if got, _, err := parseRecord("u", "7.3", bad); !errors.Is(err, errRecord) {
+		if got, err := parseRecord("u", "7.3", bad); !errors.Is(err, rain.ErrUnreadable) {
 			t.Errorf("%q: %v, %v", bad, got, err)
 		}
 	}
 	for _, bad := range [][2]string{{"", "7.3"}, {"u\x00", "7.3"}, {"u", "07.3"}, {"u", ""}, {"u", "7"}} {
-		if got, _, err := parseRecord(bad[0], bad[1], "1 1-0 "); !errors.Is(err, errRecord) {
+		if got, err := parseRecord(bad[0], bad[1], "1 1-0 "); !errors.Is(err, rain.ErrUnreadable) {
 			t.Errorf("%q: %v, %v", bad, got, err)
 		}
 	}
@@ -66,7 +62,7 @@ func TestOutboxEntry(t *testing.T) {
 		with("packets", "0-99999999999"),
 		{"at": "1", "wins": good["wins"]}, {"at": "1", "reclaim": "s"}, {"at": "1", "packets": "1-1"},
 	} {
-		if got, err := parseEntry(ref, bad); !errors.Is(err, errRecord) && !errors.Is(err, rain.ErrNumbers) {
+		if got, err := parseEntry(ref, bad); !errors.Is(err, rain.ErrUnreadable) && !errors.Is(err, rain.ErrNumbers) {
 			t.Errorf("%q: %v, %v", bad, got, err)
 		}
 	}

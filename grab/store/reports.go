@@ -43,7 +43,7 @@ func NewNodes(s *Store) *Nodes { return &Nodes{s.client} }
 func (n *Nodes) Report(ctx context.Context, campaign, node string, rev int64, report NodeReport) error {
 	text, err := json.Marshal(report)
 	if err == nil {
-		err = n.run(ctx, n.scripts.newer, []string{n.keys.nodes(campaign)},
+		err = n.run(ctx, "newer", []string{n.keys.nodes(campaign)},
 			nodeRevisionField(node), rev, "create", report.Keep.Milliseconds(), nodeField(node), text).Err()
 	}
 	if err != nil {

@@ -86,7 +86,7 @@ func (r *Restorer) RestoreAs(ctx context.Context, c *rain.Campaign, shard int,
 	k, token := r.keys.shard(c.ID, shard), rand.Text()
 	run := &restoration{c: c, there: make([]uint64, c.Packets/64+1)}
 	run.step = func(step string, args ...any) error {
-		return r.run(ctx, r.scripts.restore, k.opening(), append([]any{token, step}, args...)...).Err()
+		return r.run(ctx, "restore", k.opening(), append([]any{token, step}, args...)...).Err()
 	}
 	run.rank = func(top []Ranked) error {
 		if err := r.checked(r.rdb.Unlink(ctx, k.Top).Err()); err != nil {
@@ -192,7 +192,7 @@ func (r *restoration) count(packets rain.Range) error {
 func (r *restoration) win(w rain.Win, entry rain.EntryRef) error {
 	packet := strconv.Itoa(w.Packet)
 	if _, err := winOf(packet, w.Drop, w.User); err != nil || !isEntryID(entry.ID) {
-		return fmt.Errorf("win of packet %d, entry %s: %w", w.Packet, entry.ID, errRecord) // an unreadable record
+		return fmt.Errorf("win of packet %d, entry %s: %w", w.Packet, entry.ID, rain.ErrUnreadable) // an unreadable record
 	}
 	if err := r.count(rain.Range{First: w.Packet, Last: w.Packet}); err != nil {
 		return err

@@ -58,9 +58,9 @@ func (s *Sums) snapshot(ctx context.Context, c *rain.Campaign, shard int) ([]any
 	keys := []string{k.State, k.Stock, k.Lent, k.Outbox}
 	within, cancel := context.WithTimeout(ctx, snapshotWithin)
 	defer cancel()
-	answer := s.run(within, s.scripts.snapshot, keys, mostRanges+1)
+	answer := s.run(within, "snapshot", keys, mostRanges+1)
 	if answer.Err() != nil && within.Err() != nil && ctx.Err() == nil {
-		answer = s.scripts.snapshot.Run(ctx, s.rdb, keys, mostRanges+1) // its error names the cause of the delay
+		answer = s.scripts["snapshot"].Run(ctx, s.rdb, keys, mostRanges+1) // its error names the cause of the delay
 	}
 	list, err := answer.Slice()
 	return list, unreadable(err)
@@ -84,7 +84,7 @@ func parseSnapshot(c *rain.Campaign, shard int, answer []any) (rain.ShardSnapsho
 	}
 	s := rain.ShardSnapshot{Shard: shard, Found: true, LastEntry: state[fieldLast], NewestEntry: newest}
 	field := func(name string) int64 {
-		n, ok := number(state[name])
+		n, ok := rain.ParseInt(state[name])
 		if !ok {
 			s.Unreadable = append(s.Unreadable, fmt.Sprintf("the state's %s is %q", name, state[name]))
 		}
@@ -196,7 +196,7 @@ func (s *Sums) Newest(ctx context.Context, c *rain.Campaign, shard int) (entry s
 	}
 	entry, _ = fields[0].(string)
 	text, _ := fields[1].(string)
-	epoch, _ = number(text)
+	epoch, _ = rain.ParseInt(text)
 	return entry, epoch, fields[2] != nil, nil
 }
 

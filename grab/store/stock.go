@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"redrain/rain"
 )
@@ -32,7 +35,7 @@ func (s *Stock) Open(ctx context.Context, c *rain.Campaign, until int64) error {
 	err := eachShard(ctx, c, func(ctx context.Context, shard int) error {
 		all := c.Layout().Stock(shard)
 		args := append([]any{until, c.Revision, all.String(), all.Count()}, openingFields(c)...)
-		code, err := s.run(ctx, s.scripts.open, s.keys.shard(c.ID, shard).opening(), args...).Int()
+		code, err := s.run(ctx, "open", s.keys.shard(c.ID, shard).opening(), args...).Int()
 		if err == nil && code < 0 {
 			err = fmt.Errorf("shard %d: %w", shard, ErrClosed)
 		}
@@ -61,7 +64,7 @@ func (s *Stock) Apply(ctx context.Context, c *rain.Campaign) error {
 		rainFields(c.Current())...)
 	errs := make([]error, Shards(c)) // a master that is away blocks no other
 	_ = eachShard(ctx, c, func(ctx context.Context, shard int) error {
-		code, err := s.run(ctx, s.scripts.newer, []string{s.keys.shard(c.ID, shard).State}, update...).Int()
+		code, err := s.run(ctx, "newer", []string{s.keys.shard(c.ID, shard).State}, update...).Int()
 		if err == nil && code < 0 {
 			err = fmt.Errorf("shard %d: %w", shard, ErrNoState)
 		}
@@ -93,10 +96,43 @@ func (s *Stock) closeShard(ctx context.Context, campaign string, shard int) erro
 	k := s.keys.shard(campaign, shard)
 	for {
 		at := s.clock()
-		left, err := s.run(ctx, s.scripts.close, []string{k.State, k.Stock, k.Outbox}, reclaimedAtOnce, at,
+		left, err := s.run(ctx, "close", []string{k.State, k.Stock, k.Outbox}, reclaimedAtOnce, at,
 			s.ring.Closing(campaign, shard, at)).Int()
 		if err != nil || left == 0 {
 			return err
 		}
 	}
+}
+
+// Expire lets the keys of a closed campaign expire, so that finished campaigns do not fill Redis: after ttl they are
+// gone. Until then wins can be read. Only the caller can know that the ledger has everything. Expire checks Redis's
+// side: if a shard is not closed, or its outbox is not empty, it keeps its keys and Expire returns ErrNotClosed. A
+// repeated call starts the time anew.
+func (s *Stock) Expire(ctx context.Context, c *rain.Campaign, ttl time.Duration) error {
+	err := eachShard(ctx, c, func(ctx context.Context, shard int) error {
+		k := s.keys.shard(c.ID, shard)
+		status, err := s.rdb.HGet(ctx, k.State, fieldStatus).Result()
+		if err != nil && !errors.Is(err, redis.Nil) {
+			return s.checked(err)
+		}
+		waiting, err := s.rdb.XLen(ctx, k.Outbox).Result()
+		if err != nil {
+			return s.checked(err)
+		}
+		if waiting > 0 || status != "" && status != string(rain.Closed) {
+			return fmt.Errorf("shard %d: %w", shard, ErrNotClosed)
+		}
+		return s.pipelined(ctx, func(p redis.Pipeliner) {
+			for _, key := range append(k.opening(), k.Top) {
+				p.PExpire(ctx, key, ttl)
+			}
+			if shard == 0 {
+				p.PExpire(ctx, s.keys.nodes(c.ID), ttl)
+			}
+		})
+	})
+	if err != nil {
+		return fmt.Errorf("expire campaign %s: %w", c.ID, err)
+	}
+	return nil
 }
