@@ -104,10 +104,7 @@ func (a *Admission) seats(ctx context.Context, campaign, what, node string, hold
 	users []string) (unknown int, err error) {
 	k := a.keys.room(campaign)
 	for some := range slices.Chunk(users, seatsAtOnce) {
-		args := []any{what, node, hold.Milliseconds(), roomFor.Milliseconds()}
-		for _, user := range some {
-			args = append(args, user)
-		}
+		args := withTexts(some, what, node, hold.Milliseconds(), roomFor.Milliseconds())
 		n, err := a.run(ctx, "seats", []string{k.seats, k.nodes}, args...).Int()
 		if err != nil {
 			return unknown, fmt.Errorf("renew slots in campaign %s: %w", campaign, err)
@@ -115,6 +112,14 @@ func (a *Admission) seats(ctx context.Context, campaign, what, node string, hold
 		unknown += n
 	}
 	return unknown, nil
+}
+
+// withTexts appends texts to a script's arguments.
+func withTexts(texts []string, args ...any) []any {
+	for _, text := range texts {
+		args = append(args, text)
+	}
+	return args
 }
 
 // Counts returns the number of players in the queue of a campaign's room, and of those with a slot.
@@ -125,10 +130,7 @@ func (a *Admission) Counts(ctx context.Context, campaign string) (waiting, seate
 	err = a.pipelined(ctx, func(p redis.Pipeliner) {
 		asked, seats = p.ZCount(ctx, k.asked, after, "+inf"), p.ZCount(ctx, k.seats, after, "+inf")
 	})
-	if err != nil {
-		return 0, 0, fmt.Errorf("count waiting players of campaign %s: %w", campaign, err)
-	}
-	return asked.Val(), seats.Val(), nil
+	return asked.Val(), seats.Val(), wrap(err, "count waiting players of campaign %s", campaign)
 }
 
 // Addresses limits the guests of one address in a campaign together, over all nodes.
@@ -161,10 +163,7 @@ func (a *Addresses) Allot(ctx context.Context, campaign, node string, most int, 
 	for i := range all {
 		args = append(args, all[i].Address, all[i].Has, all[i].Want)
 	}
-	answer, err := a.run(ctx, "allot", []string{a.keys.room(campaign).allotted}, args...).Int64Slice()
-	if err == nil && len(answer) != 2*len(all) {
-		err = errReply
-	}
+	answer, err := a.numbers(ctx, 2*len(all), "allot", []string{a.keys.room(campaign).allotted}, args...)
 	if err != nil {
 		return fmt.Errorf("lease wins of addresses in campaign %s: %w", campaign, err)
 	}
@@ -178,19 +177,13 @@ func (a *Addresses) Allot(ctx context.Context, campaign, node string, most int, 
 func (a *Addresses) Sit(ctx context.Context, campaign, address, user string, seats int) (ok bool, err error) {
 	refused, err := a.run(ctx, "sit", []string{a.keys.guests(campaign, address)}, seats,
 		AddressSeatFor.Milliseconds(), user).Int()
-	if err != nil {
-		return false, fmt.Errorf("take a guest's slot in campaign %s: %w", campaign, err)
-	}
-	return refused == 0, nil
+	return err == nil && refused == 0, wrap(err, "take a guest's slot in campaign %s", campaign)
 }
 
 // Stay renews the slots of an address's guests who are present.
 func (a *Addresses) Stay(ctx context.Context, campaign, address string, users []string) error {
 	for some := range slices.Chunk(users, seatsAtOnce) {
-		args := []any{0, AddressSeatFor.Milliseconds()}
-		for _, user := range some {
-			args = append(args, user)
-		}
+		args := withTexts(some, 0, AddressSeatFor.Milliseconds())
 		key := []string{a.keys.guests(campaign, address)}
 		if err := a.run(ctx, "sit", key, args...).Err(); err != nil {
 			return fmt.Errorf("renew guests' slots in campaign %s: %w", campaign, err)

@@ -47,6 +47,14 @@ func unreadable(err error) error {
 	return err
 }
 
+// wrap adds the failed operation to an error, as fmt.Errorf does; nil stays nil.
+func wrap(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf(format+": %w", append(args, err)...)
+}
+
 // named wraps those errors.
 func named(err error) error {
 	word, _, _ := strings.Cut(err.Error(), " ")

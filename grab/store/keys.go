@@ -124,11 +124,8 @@ func (k keys) guests(campaign, address string) string {
 	return k.namespace + ":{" + campaign + ".room}:guests." + plainOrHash(address)
 }
 
-// The fields of the hash of the nodes' reports.
-func nodeField(node string) string         { return "n:" + node }
-func nodeRevisionField(node string) string { return "r:" + node }
-
-func nodeOfField(field string) (node string, ok bool) { return strings.CutPrefix(field, "n:") }
+// The prefixes of the fields of the hash of the nodes' reports.
+const nodePrefix, nodeRevisionPrefix = "n:", "r:"
 
 // bucket returns the key of a token bucket. Its name may come from outside (an address), so any text but plain
 // characters, braces above all, is replaced by its hash.

@@ -118,6 +118,16 @@ func eachShard(ctx context.Context, c *rain.Campaign, do func(ctx context.Contex
 	return eg.Wait()
 }
 
+// everyShard is eachShard, and goes on with the others after an error: a master that is away blocks no other.
+func everyShard(ctx context.Context, c *rain.Campaign, do func(ctx context.Context, shard int) error) error {
+	errs := make([]error, Shards(c))
+	_ = eachShard(ctx, c, func(ctx context.Context, shard int) error {
+		errs[shard] = do(ctx, shard)
+		return nil
+	})
+	return errors.Join(errs...)
+}
+
 // readShards puts commands for all shards of a campaign into pipelines: one for each master, all at once. (The client
 // would use one, and discard the answers of all masters if one does not answer.) Each command has its own error.
 func (c *client) readShards(ctx context.Context, of *rain.Campaign, put func(p redis.Pipeliner, shard int)) {

@@ -48,19 +48,13 @@ func (m *Moves) Borrow(ctx context.Context, campaign string, lent rain.Lent) (nu
 		args = append(args, rain.Numbers{r}.String())
 	}
 	number, err = m.run(ctx, "borrow", []string{k.State, k.Stock, k.Borrowed, k.Outbox}, args...).Int64()
-	if err != nil {
-		return 0, fmt.Errorf("borrow stock into %s.%d: %w", campaign, lent.To, err)
-	}
-	return number, nil
+	return number, wrap(err, "borrow stock into %s.%d", campaign, lent.To)
 }
 
 // Done removes the move from the shard that has lent.
 func (m *Moves) Done(ctx context.Context, campaign string, from int, move string) error {
 	err := m.rdb.HDel(ctx, m.keys.shard(campaign, from).Lent, move).Err()
-	if m.checked(err) != nil {
-		return fmt.Errorf("end a move of stock from %s.%d: %w", campaign, from, err)
-	}
-	return nil
+	return wrap(m.checked(err), "end a move of stock from %s.%d", campaign, from)
 }
 
 // Lose closes a shard for taps if Redis does not have a known outbox entry of it, or a known move. It reports whether
@@ -73,10 +67,7 @@ func (m *Moves) Lose(ctx context.Context, campaign string, shard int, entry stri
 // Lent reports whether a shard still has a move from there. It does until the move is done, or the shard is rebuilt.
 func (m *Moves) Lent(ctx context.Context, campaign string, from int, move string) (bool, error) {
 	known, err := m.rdb.HExists(ctx, m.keys.shard(campaign, from).Lent, move).Result()
-	if m.checked(err) != nil {
-		return false, fmt.Errorf("find a move of stock from %s.%d: %w", campaign, from, err)
-	}
-	return known, nil
+	return known, wrap(m.checked(err), "find a move of stock from %s.%d", campaign, from)
 }
 
 // Forgot closes a shard for taps if it lacks a move in flight from there, though it was not rebuilt since it lent. It
@@ -89,10 +80,7 @@ func (m *Moves) lose(ctx context.Context, campaign string, shard int, entry stri
 	epoch int64) (lost bool, err error) {
 	k := m.keys.shard(campaign, shard)
 	lost, err = m.run(ctx, "lose", []string{k.State, k.Lent}, entry, moves, move, epoch).Bool()
-	if err != nil {
-		return false, fmt.Errorf("check the state of %s.%d: %w", campaign, shard, err)
-	}
-	return lost, nil
+	return lost, wrap(err, "check the state of %s.%d", campaign, shard)
 }
 
 // parseLent parses a move in the hash of lent stock: "<to> <number> <epoch> <ranges>".

@@ -32,10 +32,7 @@ func (o *Outbox) Remove(ctx context.Context, refs []rain.EntryRef) error {
 			p.XDel(ctx, key, ids...)
 		}
 	})
-	if err != nil {
-		return fmt.Errorf("remove %d outbox entries: %w", len(refs), err)
-	}
-	return nil
+	return wrap(err, "remove %d outbox entries", len(refs))
 }
 
 // Pending returns the number of entries in the campaign's outboxes.
@@ -43,14 +40,11 @@ func (o *Outbox) Pending(ctx context.Context, c *rain.Campaign) (int64, error) {
 	lengths, err := ofShards(ctx, o.client, c, func(p redis.Pipeliner, k Keys) *redis.IntCmd {
 		return p.XLen(ctx, k.Outbox)
 	})
-	if err != nil {
-		return 0, fmt.Errorf("count outbox entries of %s: %w", c.ID, err)
-	}
 	var total int64
 	for _, n := range lengths {
 		total += n.Val()
 	}
-	return total, nil
+	return total, wrap(err, "count outbox entries of %s", c.ID)
 }
 
 // Waiting returns the oldest entries of each outbox, up to limit of each shard, for display. It is not a snapshot;
@@ -81,21 +75,21 @@ func (o *Outbox) Waiting(ctx context.Context, c *rain.Campaign, limit int) ([]ra
 func (o *Outbox) Page(ctx context.Context, campaign string, shard int, after string, limit int) (
 	entries []rain.Entry, next string, err error,
 ) {
-	found, next, err := o.page(ctx, campaign, shard, after, limit)
+	found, next, err := o.page(ctx, campaign, shard, after, "+", limit)
 	return o.Readable(campaign, shard, found), next, err
 }
 
-// page reads up to limit messages after one, as Page does.
-func (o *Outbox) page(ctx context.Context, campaign string, shard int, after string, limit int) (
+// page reads up to limit messages after one, up to another, as Page does.
+func (c *client) page(ctx context.Context, campaign string, shard int, after, upTo string, limit int) (
 	found []redis.XMessage, next string, err error,
 ) {
 	from := "-"
 	if after != "" {
 		from = "(" + after
 	}
-	found, err = o.rdb.XRangeN(ctx, o.keys.shard(campaign, shard).Outbox, from, "+", int64(limit)).Result()
-	if o.checked(err) != nil {
-		return nil, "", fmt.Errorf("read the outbox of %s.%d: %w", campaign, shard, err)
+	found, err = c.rdb.XRangeN(ctx, c.keys.shard(campaign, shard).Outbox, from, upTo, int64(limit)).Result()
+	if c.checked(err) != nil {
+		return nil, "", fmt.Errorf("read the outbox of %s.%d: %w", campaign, shard, unreadable(err))
 	}
 	if len(found) == limit {
 		next = found[limit-1].ID
@@ -146,7 +140,7 @@ func (o *Outbox) Readable(campaign string, shard int, messages []redis.XMessage)
 	return entries
 }
 
-// entryOf parses an entry.
+// entryOf parses an entry. With an error it has only its reference.
 func entryOf(campaign string, shard int, m redis.XMessage) (rain.Entry, error) {
 	return parseEntry(rain.EntryRef{Campaign: campaign, Shard: shard, ID: m.ID}, fieldsOf(m))
 }
@@ -176,26 +170,25 @@ func appendLine(b []byte, ring *seal.Ring, campaign, user string, of rain.Ticket
 	return append(b, user...)
 }
 
-// parseEntry reads an entry of the outbox.
-func parseEntry(ref rain.EntryRef, values map[string]string) (entry rain.Entry, err error) {
-	entry.Ref = ref
+// parseEntry reads an entry of the outbox. With an error it has only its reference.
+func parseEntry(ref rain.EntryRef, values map[string]string) (rain.Entry, error) {
+	entry := rain.Entry{Ref: ref}
 	if _, _, err := ref.Position(); err != nil {
-		return rain.Entry{}, err
+		return entry, err
 	}
 	at, ok := rain.ParseInt(values[entryAt])
 	numbers, err := rain.ParseNumbers(values[entryPackets], rain.MaxPackets)
 	if !ok || err != nil || len(numbers) == 0 || len(values) != 3 {
-		return rain.Entry{}, fmt.Errorf("outbox entry %s: %w", ref, rain.ErrUnreadable)
+		return entry, fmt.Errorf("outbox entry %s: %w", ref, rain.ErrUnreadable)
 	}
-	entry.SealedAt = at
 	if mark, reclaim := values[entryReclaim]; reclaim {
-		entry.Reclaim = &rain.Reclaim{Numbers: numbers, Seal: mark}
-		return entry, nil
+		return rain.Entry{Ref: ref, SealedAt: at, Reclaim: &rain.Reclaim{Numbers: numbers, Seal: mark}}, nil
 	}
-	if entry.Wins, err = parseLines(values[entryWins], numbers); err != nil {
-		return rain.Entry{}, fmt.Errorf("outbox entry %s: %w", ref, err)
+	wins, err := parseLines(values[entryWins], numbers)
+	if err != nil {
+		return entry, fmt.Errorf("outbox entry %s: %w", ref, err)
 	}
-	return entry, nil
+	return rain.Entry{Ref: ref, SealedAt: at, Wins: wins}, nil
 }
 
 // parseLines reads the lines of wins, and gives them their packets.
@@ -230,21 +223,16 @@ type Torn struct {
 	fields map[string]string
 }
 
-// tornOf returns the fields of an unreadable entry.
-func tornOf(ref rain.EntryRef, m redis.XMessage, err error) Torn {
-	t := Torn{Ref: ref, Reason: err.Error(), fields: fieldsOf(m)}
-	t.Text, _ = json.Marshal(t.fields) //nolint:errchkjson // texts only: it cannot fail
-	return t
-}
-
 // Torn returns the unreadable entries among up to limit entries after one, the oldest first; "" begins. The result
 // next is the argument for the following page, "" if this is the last.
 func (o *Outbox) Torn(ctx context.Context, campaign string, shard int, after string, limit int) (torn []Torn,
 	next string, err error) {
-	found, next, err := o.page(ctx, campaign, shard, after, limit)
+	found, next, err := o.page(ctx, campaign, shard, after, "+", limit)
 	for _, m := range found {
-		if _, err := entryOf(campaign, shard, m); err != nil {
-			torn = append(torn, tornOf(rain.EntryRef{Campaign: campaign, Shard: shard, ID: m.ID}, m, err))
+		if e, err := entryOf(campaign, shard, m); err != nil {
+			t := Torn{Ref: e.Ref, Reason: err.Error(), fields: fieldsOf(m)}
+			t.Text, _ = json.Marshal(t.fields) //nolint:errchkjson // texts only: it cannot fail
+			torn = append(torn, t)
 		}
 	}
 	return torn, next, err

@@ -119,28 +119,19 @@ func (c *Connections) Here(ctx context.Context, node string) error {
 		p.PExpire(ctx, key, presentFor)
 		return nil
 	})
-	if c.checked(err) != nil {
-		return fmt.Errorf("record this node as alive: %w", err)
-	}
-	return nil
+	return wrap(c.checked(err), "record this node as alive")
 }
 
 // Gone reports that a node has no connections any more.
 func (c *Connections) Gone(ctx context.Context, node string) error {
-	if err := c.checked(c.rdb.ZRem(ctx, c.keys.upNodes(), node).Err()); err != nil {
-		return fmt.Errorf("remove this node's connections: %w", err)
-	}
-	return nil
+	return wrap(c.checked(c.rdb.ZRem(ctx, c.keys.upNodes(), node).Err()), "remove this node's connections")
 }
 
 // Nodes returns the nodes with players that are alive.
 func (c *Connections) Nodes(ctx context.Context) ([]string, error) {
 	since := "(" + strconv.FormatInt(c.clock()-presentFor.Milliseconds(), 10)
 	nodes, err := c.rdb.ZRangeByScore(ctx, c.keys.upNodes(), &redis.ZRangeBy{Min: since, Max: "+inf"}).Result()
-	if c.checked(err) != nil {
-		return nil, fmt.Errorf("read the nodes: %w", err)
-	}
-	return nodes, nil
+	return nodes, wrap(c.checked(err), "read the nodes")
 }
 
 // namedFor is the time for which a player's display profile is kept after its last report. A board is read for an
@@ -168,26 +159,17 @@ func (n *Names) Tell(ctx context.Context, named []Named) error {
 			p.Set(ctx, n.keys.player(one.User, "name"), text, namedFor)
 		}
 	})
-	if err != nil {
-		return fmt.Errorf("store display profiles: %w", err)
-	}
-	return nil
+	return wrap(err, "store display profiles")
 }
 
 // Read returns the stored display profiles of some players.
 func (n *Names) Read(ctx context.Context, users []string) ([]Named, error) {
-	if len(users) == 0 {
-		return nil, nil
-	}
 	texts := make([]*redis.StringCmd, len(users))
-	err := n.pipelined(ctx, func(p redis.Pipeliner) {
+	_ = n.pipelined(ctx, func(p redis.Pipeliner) { // each command has its own error
 		for i, user := range users {
 			texts[i] = p.Get(ctx, n.keys.player(user, "name"))
 		}
 	})
-	if err != nil && !errors.Is(err, redis.Nil) {
-		return nil, fmt.Errorf("read display profiles: %w", err)
-	}
 	var known []Named
 	for i, text := range texts {
 		if errors.Is(text.Err(), redis.Nil) {

@@ -65,10 +65,7 @@ func (r *Ranking) Rank(ctx context.Context, winners []Winners) error {
 			}
 		}
 	})
-	if err != nil {
-		return fmt.Errorf("rank winners: %w", err)
-	}
-	return nil
+	return wrap(err, "rank winners")
 }
 
 // noKey is the answer of PTTL for a missing key.

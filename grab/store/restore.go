@@ -63,10 +63,7 @@ func (r *Restorer) Lost(ctx context.Context, c *rain.Campaign) (lost []int, err 
 			lost = append(lost, shard)
 		}
 	}
-	if failed != nil {
-		return lost, fmt.Errorf("find lost shards of campaign %s: %w", c.ID, failed)
-	}
-	return lost, nil
+	return lost, wrap(failed, "find lost shards of campaign %s", c.ID)
 }
 
 // RestoreAs restores a shard's lost state in Redis. The shard has no rain and takes no taps until Apply brings the
@@ -94,10 +91,8 @@ func (r *Restorer) RestoreAs(ctx context.Context, c *rain.Campaign, shard int,
 		}
 		return (&Ranking{r.client}).Rank(ctx, []Winners{{Campaign: c.ID, Shard: shard, Totals: top}})
 	}
-	if err := run.restore(func() (Restoration, error) { return accepted(ctx) }); err != nil {
-		return fmt.Errorf("restore %s.%d: %w", c.ID, shard, err)
-	}
-	return nil
+	err := run.restore(func() (Restoration, error) { return accepted(ctx) })
+	return wrap(err, "restore %s.%d", c.ID, shard)
 }
 
 // restoration is one restoration in flight.

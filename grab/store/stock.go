@@ -41,10 +41,7 @@ func (s *Stock) Open(ctx context.Context, c *rain.Campaign, until int64) error {
 		}
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("stock campaign %s: %w", c.ID, err)
-	}
-	return nil
+	return wrap(err, "stock campaign %s", c.ID)
 }
 
 // Apply brings every shard up to the campaign's version: whether it is paused, and the rain in which taps count. An
@@ -62,19 +59,14 @@ func (s *Stock) Apply(ctx context.Context, c *rain.Campaign) error {
 	}
 	update := append([]any{fieldRevision, c.Revision, "update", 0, fieldStatus, string(c.Status)},
 		rainFields(c.Current())...)
-	errs := make([]error, Shards(c)) // a master that is away blocks no other
-	_ = eachShard(ctx, c, func(ctx context.Context, shard int) error {
+	err := everyShard(ctx, c, func(ctx context.Context, shard int) error {
 		code, err := s.run(ctx, "newer", []string{s.keys.shard(c.ID, shard).State}, update...).Int()
 		if err == nil && code < 0 {
 			err = fmt.Errorf("shard %d: %w", shard, ErrNoState)
 		}
-		errs[shard] = err
-		return nil
+		return err
 	})
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("apply revision %d of campaign %s: %w", c.Revision, c.ID, err)
-	}
-	return nil
+	return wrap(err, "apply revision %d of campaign %s", c.Revision, c.ID)
 }
 
 // CloseCampaign closes every shard for good. The rest of its stock goes to the outbox as reclaims, each packet once.
@@ -82,26 +74,19 @@ func (s *Stock) Apply(ctx context.Context, c *rain.Campaign) error {
 //
 // It fails with ErrNoState if Redis has no state of a shard; the others are closed all the same.
 func (s *Stock) CloseCampaign(ctx context.Context, c *rain.Campaign) error {
-	errs := make([]error, Shards(c))
-	_ = eachShard(ctx, c, func(ctx context.Context, shard int) error {
-		if err := s.closeShard(ctx, c.ID, shard); err != nil {
-			errs[shard] = fmt.Errorf("close shard %d of campaign %s: %w", shard, c.ID, err)
+	return everyShard(ctx, c, func(ctx context.Context, shard int) error {
+		k := s.keys.shard(c.ID, shard)
+		for left := 1; left > 0; {
+			var err error
+			at := s.clock()
+			left, err = s.run(ctx, "close", []string{k.State, k.Stock, k.Outbox}, reclaimedAtOnce, at,
+				s.ring.Closing(c.ID, shard, at)).Int()
+			if err != nil {
+				return fmt.Errorf("close shard %d of campaign %s: %w", shard, c.ID, err)
+			}
 		}
 		return nil
 	})
-	return errors.Join(errs...)
-}
-
-func (s *Stock) closeShard(ctx context.Context, campaign string, shard int) error {
-	k := s.keys.shard(campaign, shard)
-	for {
-		at := s.clock()
-		left, err := s.run(ctx, "close", []string{k.State, k.Stock, k.Outbox}, reclaimedAtOnce, at,
-			s.ring.Closing(campaign, shard, at)).Int()
-		if err != nil || left == 0 {
-			return err
-		}
-	}
 }
 
 // Expire lets the keys of a closed campaign expire, so that finished campaigns do not fill Redis: after ttl they are
@@ -131,8 +116,5 @@ func (s *Stock) Expire(ctx context.Context, c *rain.Campaign, ttl time.Duration)
 			}
 		})
 	})
-	if err != nil {
-		return fmt.Errorf("expire campaign %s: %w", c.ID, err)
-	}
-	return nil
+	return wrap(err, "expire campaign %s", c.ID)
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -113,6 +114,15 @@ func (c *client) run(ctx context.Context, script string, keys []string, args ...
 		cmd.SetErr(named(err))
 	}
 	return cmd
+}
+
+// numbers calls a script that answers with n numbers. With an error they are 0.
+func (c *client) numbers(ctx context.Context, n int, script string, keys []string, args ...any) ([]int64, error) {
+	answer, err := c.run(ctx, script, keys, args...).Int64Slice()
+	if err == nil && len(answer) == n {
+		return answer, nil
+	}
+	return make([]int64, n), cmp.Or(err, errReply)
 }
 
 // isMoving reports whether an error says that a slot is migrating. go-redis follows a redirection where it can, and

@@ -56,8 +56,8 @@ func parseWins(user string, answer []any) (total int, page []rain.WinRecord, nex
 		return 0, nil, "", errReply
 	}
 	count, ok := answer[0].(int64)
-	list, err := texts(answer[1:])
-	if !ok || err != nil {
+	list, are := texts(answer[1:])
+	if !ok || !are {
 		return 0, nil, "", errReply
 	}
 	for pair := range slices.Chunk(list, 2) {
