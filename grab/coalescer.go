@@ -15,9 +15,8 @@ const (
 )
 
 // coalescer gathers the taps on one shard into batches. One batch is in flight at any time; the taps that arrive
-// meanwhile are the next one. So a lone tap leaves at once, and batches grow under load without a timer and without
-// lost time. With hundreds of nodes the batches are small at first, and grow if Redis is slow (tools/nodes simulates
-// it).
+// meanwhile are the next one. So a lone tap leaves at once, and batches grow under load without a timer (tools/nodes
+// simulates it).
 type coalescer[E any] struct {
 	workers *workers
 	decide  func(batch []E) error // answers the batch, also if it fails
@@ -53,10 +52,8 @@ func (c *coalescer[E]) push(e E) bool {
 	return true
 }
 
-// flush decides batches until the queue is empty. Its goroutine lives only while there is work.
-//
-// A batch that fails takes all waiting taps with it: Redis, or the confirmation of a win, is away. The taps behind
-// would otherwise wait for one time-out after the other, the last of a long queue for minutes.
+// flush decides batches until the queue is empty. A batch that fails takes all waiting taps with it. Redis, or the
+// confirmation of a win, is away, and they would wait for one time-out after the other.
 func (c *coalescer[E]) flush() {
 	for c.next(maxBatch) {
 		if c.decide(c.batch) == nil {

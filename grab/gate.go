@@ -121,8 +121,7 @@ func (g *Gate[T]) Restored() {
 }
 
 // InStock notifies the gate that a lane of its campaign had stock. If the gate found it sold out, this node has
-// missed a message. A figure that is older than the last win does no harm: the next tap finds the lane sold out
-// again.
+// missed a message. After an old figure the next tap finds the lane sold out again.
 func (g *Gate[T]) InStock(lane rain.Lane) {
 	if g.has(lane) && g.soldOut[lane].Swap(false) {
 		g.endShortages(lane)

@@ -32,8 +32,7 @@ type player struct {
 }
 
 // dropKey is a ticket in the order of the cache: the wave, and in its last byte the drop's position in it, or
-// beatKey. A player's taps follow the waves, so they are stored nearly in order, at eight bytes each. A search among
-// thousands takes a few steps.
+// beatKey. A player's taps follow the waves, so they come nearly in order.
 type dropKey uint64
 
 // beatKey is the last byte of a beat's key. A wave has at most MaxDropsPerSecond/4 drops.

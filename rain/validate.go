@@ -91,7 +91,7 @@ func (s *Spec) Validate() error {
 	}
 	split := s.SplitSpec()
 	split.validateSize(&e)
-	e.checkBounds(s, specBounds)
+	e.checkBounds(s, specBounds, false)
 	if s.Players != nil {
 		if err := CheckList(s.Players.List); err != nil {
 			e.add("players.list", "%s", err)
@@ -171,12 +171,15 @@ func (s *SplitSpec) validateList(e *Invalid) {
 // Validate returns an Invalid that names every faulty field, or nil. now is the cluster's time.
 func (s *RainSpec) Validate(now int64) error {
 	var e Invalid
-	if s.StartsAt != nil && s.StartsInMS != nil {
+	switch {
+	case s.StartsAt != nil && s.StartsInMS != nil:
 		e.add("starts_at", "goes without starts_in_ms")
-	} else {
-		s.validateStart(&e, now)
+	case s.StartsInMS != nil:
+		between(&e, "starts_in_ms", *s.StartsInMS, 0, MaxAheadMS, "is 0 to %d, seven days", int64(MaxAheadMS))
+	case s.StartsAt != nil:
+		between(&e, "starts_at", *s.StartsAt, now, now+MaxAheadMS, "is from now (%d) to seven days ahead", now)
 	}
-	e.checkBounds(&s.Settings, settingsBounds)
+	e.checkBounds(&s.Settings, settingsBounds, false)
 	if s.Pacing != PacingNone && s.Pacing != PacingEven {
 		e.add("pacing", "is %s or %s", PacingEven, PacingNone)
 	}
@@ -184,15 +187,6 @@ func (s *RainSpec) Validate(now int64) error {
 		e.add("odds", oddsRule)
 	}
 	return e.orNil()
-}
-
-func (s *RainSpec) validateStart(e *Invalid, now int64) {
-	if s.StartsInMS != nil {
-		between(e, "starts_in_ms", *s.StartsInMS, 0, MaxAheadMS, "is 0 to %d, seven days", int64(MaxAheadMS))
-	}
-	if s.StartsAt != nil {
-		between(e, "starts_at", *s.StartsAt, now, now+MaxAheadMS, "is from now (%d) to seven days ahead", now)
-	}
 }
 
 // CheckStored returns the faults of a campaign that was read from a database, or nil. Every row that redrain stores
@@ -214,7 +208,7 @@ func (c *Campaign) CheckStored() error {
 	}
 	between(&e, "shards", c.Shards, 1, MaxShards, "is 1 to %d", MaxShards)
 	c.validateLanes(&e)
-	e.checkStoredBounds(&c.Spec, specBounds)
+	e.checkBounds(&c.Spec, specBounds, true)
 	if c.Players != nil && CheckList(c.Players.List) != nil {
 		e.add("players.list", "%q is not the name of a list", c.Players.List)
 	}

@@ -27,10 +27,7 @@ type candidates struct {
 }
 
 // has reports whether all candidates have the writes up to a moment. before is the master's ROLE at that moment,
-// after is its ROLE later.
-//
-// Each replica that is online and not barred must have them, also one that was not among the candidates when they
-// were read. It is one by now. So a later replica is never mistaken for an earlier one.
+// after is its ROLE later. Each replica that is online now and not barred must have them, also one that has joined.
 func (h *candidates) has(before, after role) bool {
 	have := 0
 	for _, r := range after.replicas {

@@ -25,11 +25,9 @@ type Outbox struct {
 // NewOutbox returns an Outbox.
 func NewOutbox(c *Confirmer) *Outbox { return &Outbox{store.NewOutbox(c.store), c} }
 
-// MayLeave returns nil if entries of a shard's outbox, oldest first, may leave Redis. After an error none may.
-//
-// It looks up the newest entry, for the same reason as outlive looks up wins. The newest stands for the older ones:
-// they were written before it, on the same master. It may have been settled and removed meanwhile, because the node
-// that decided it publishes it as well. Then the record of one of its wins stands for it.
+// MayLeave returns nil if entries of a shard's outbox, oldest first, may leave Redis. After an error none may. It looks
+// up the newest entry: the older ones were written before it, on the same master. If the newest was settled and removed
+// meanwhile, the record of one of its wins stands for it.
 func (o *Outbox) MayLeave(ctx context.Context, entries []rain.Entry) error {
 	if o.c.mode == Redis || len(entries) == 0 {
 		return nil

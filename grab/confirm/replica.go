@@ -66,8 +66,7 @@ func (r *replicas) outlive(ctx context.Context, campaign string, shard int, of [
 // reach its replicas in order, so a replica that has this one has all earlier ones, also those of other connections.
 //
 // The look makes it a proof: the values were on this very master when it took the write, or reported that it has no
-// replica. Without the look, a master that has just taken over without the wins in question would acknowledge all the
-// same.
+// replica. A master that has just taken over without the wins would acknowledge as well.
 func (r *replicas) outlasting(ctx context.Context, k store.Keys, look func(redis.Pipeliner)) error {
 	for {
 		master, h, err := r.candidates(ctx, k, look)
@@ -92,10 +91,7 @@ func (r *replicas) outlasting(ctx context.Context, k store.Keys, look func(redis
 }
 
 // acknowledged returns nil if all candidates of a master have the write of mark, and so the values that look has
-// read.
-//
-// Usually WAIT is sent once, for the number of candidates. If other replicas have been counted in their place, it is
-// sent again for more.
+// read. If WAIT has counted other replicas in their place, it is sent again for more.
 func (r *replicas) acknowledged(ctx context.Context, k store.Keys, master string, h *candidates,
 	look, mark func(redis.Pipeliner)) error {
 	deadline := time.Now().Add(replicaTimeout)
@@ -140,10 +136,8 @@ func (r *replicas) acknowledged(ctx context.Context, k store.Keys, master string
 }
 
 // candidates returns those of the shard's master; nil if a win needs no replica: in mode Stream, if there is none.
-// The values of look are read together with that, from the same server.
-//
-// Candidates are cached for a while. Their absence is checked each time, after the wins in question were written: a
-// replica that joins later copies them with all other data.
+// Their absence is not cached, and the values of look are read together with it, from the same server: a replica that
+// joins later copies them.
 func (r *replicas) candidates(ctx context.Context, k store.Keys, look func(redis.Pipeliner)) (master string,
 	h *candidates, err error) {
 	cluster := r.store.IsCluster()

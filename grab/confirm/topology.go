@@ -15,12 +15,9 @@ import (
 )
 
 const (
-	// candidatesFor is the time for which the failover candidates of a master are cached.
-	//
-	// They may change meanwhile. A replica that joins copies all earlier writes before it comes online, and Redis
-	// does not promote a replica that has never had a copy. From when it is online ROLE lists it, and it must
-	// acknowledge like all others. A replica that leaves is missed at once, and then its master is asked again. One
-	// change is noticed late: an operator has allowed the promotion of a replica that was barred before.
+	// candidatesFor is the time for which the failover candidates of a master are cached. A replica that joins copies
+	// all earlier writes first, and from then on ROLE lists it. A replica that leaves is missed at once. One change is
+	// noticed late: an operator has allowed the promotion of a replica that was barred before.
 	candidatesFor = 10 * time.Second
 	// askWithin is the time that a replica has to answer.
 	askWithin = 200 * time.Millisecond

@@ -24,7 +24,7 @@ import (
 //	rr:{allow.<name>.<key>}:bucket     hash, expires: a token bucket that all nodes share
 //	rr:{login.<name>}:pass             string, expires: the value that a login code is exchanged for, sealed
 //	rr:{player.<id>}:connections       hash, expires: "<node>.<number>" → since when, Unix ms
-//	rr:{player.<id>}:name              string, expires: the player's display profile, JSON; see names.go
+//	rr:{player.<id>}:name              string, expires: the player's display profile, JSON; see players.go
 //	rr:{player.<id>}:hands             hash, expires: node → the player's tap profile there; see common.go
 //	rr:{common.<kind>.<hash>}:players  sorted set, expires: the players with that trait → since when, Unix ms
 //	rr:{connections}:nodes             sorted set, expires: the nodes with players → time of their last report

@@ -75,9 +75,7 @@ func (r *Restorer) Lost(ctx context.Context, c *rain.Campaign) (lost []int, err 
 //
 // It fails with ErrAlive if the shard is there. It fails with ErrUnsettled if Redis has lost the state and kept an
 // outbox that is not empty. A packet that appears twice, in the stock or won, is an error, and nothing is restored.
-//
-// Losing taps are not restored and do not count against taps_per_user. The pacing of a falling rain begins anew with
-// the restored stock.
+// Losing taps are not restored. The pacing of a falling rain begins anew with the restored stock.
 func (r *Restorer) RestoreAs(ctx context.Context, c *rain.Campaign, shard int,
 	accepted func(context.Context) (Restoration, error)) error {
 	k, token := r.keys.shard(c.ID, shard), rand.Text()

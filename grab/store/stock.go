@@ -46,10 +46,8 @@ func (s *Stock) Open(ctx context.Context, c *rain.Campaign, until int64) error {
 
 // Apply brings every shard up to the campaign's version: whether it is paused, and the rain in which taps count. An
 // older version than the stored one changes nothing, and a closed shard stays closed. A closed campaign is closed as
-// by CloseCampaign; for a loading campaign there is nothing to apply.
-//
-// It fails with ErrNoState if a shard has not been opened, or Redis has lost it; the others are brought up all the
-// same.
+// by CloseCampaign; for a loading campaign there is nothing to apply. It fails with ErrNoState if a shard has not been
+// opened, or Redis has lost it; the others are brought up all the same.
 func (s *Stock) Apply(ctx context.Context, c *rain.Campaign) error {
 	switch c.Status {
 	case rain.Loading:
@@ -70,9 +68,8 @@ func (s *Stock) Apply(ctx context.Context, c *rain.Campaign) error {
 }
 
 // CloseCampaign closes every shard for good. The rest of its stock goes to the outbox as reclaims, each packet once.
-// Closing a closed shard changes nothing.
-//
-// It fails with ErrNoState if Redis has no state of a shard; the others are closed all the same.
+// Closing a closed shard changes nothing. It fails with ErrNoState if Redis has no state of a shard; the others are
+// closed all the same.
 func (s *Stock) CloseCampaign(ctx context.Context, c *rain.Campaign) error {
 	return everyShard(ctx, c, func(ctx context.Context, shard int) error {
 		k := s.keys.shard(c.ID, shard)
@@ -89,10 +86,9 @@ func (s *Stock) CloseCampaign(ctx context.Context, c *rain.Campaign) error {
 	})
 }
 
-// Expire lets the keys of a closed campaign expire, so that finished campaigns do not fill Redis: after ttl they are
-// gone. Until then wins can be read. Only the caller can know that the ledger has everything. Expire checks Redis's
-// side: if a shard is not closed, or its outbox is not empty, it keeps its keys and Expire returns ErrNotClosed. A
-// repeated call starts the time anew.
+// Expire lets the keys of a closed campaign expire: after ttl they are gone. Until then wins can be read. The caller
+// knows that the ledger has everything. If a shard is not closed, or its outbox is not empty, it keeps its keys and
+// Expire returns ErrNotClosed. A repeated call starts the time anew.
 func (s *Stock) Expire(ctx context.Context, c *rain.Campaign, ttl time.Duration) error {
 	err := eachShard(ctx, c, func(ctx context.Context, shard int) error {
 		k := s.keys.shard(c.ID, shard)

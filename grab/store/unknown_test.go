@@ -101,6 +101,7 @@ func TestALostShardIsUnknown(t *testing.T) {
 	gm := grabtest.New(t, grabtest.InProcess(t), grabtest.Setup{Packets: 30, Shards: 3})
 	testenv.Equal(t, gm.Levels(), (store.Levels{Stock: 30, ByLane: one(30), AmountLeft: 3000}), "levels")
 	testenv.Must(t, testenv.Err(gm.G.Lend(t.Context(), gm.C.ID, 1, 0, "m", 4)))
+	testenv.Equal(t, gm.Levels(), (store.Levels{Stock: 30, ByLane: one(30), AmountLeft: 3000}), "levels with lent stock")
 	gm.LoseShard(1)
 	testenv.Equal(t, gm.Levels(), (store.Levels{Stock: 30, ByLane: one(30), AmountLeft: 3000, Unknown: 1}), "levels")
 	levels, err := gm.G.Shards(t.Context(), gm.C)
