@@ -1,6 +1,9 @@
 package grab
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 const (
 	// maxBatch is the most taps of one call of the script. A larger batch would not be cheaper for each tap, and
@@ -12,9 +15,8 @@ const (
 )
 
 // coalescer gathers the taps on one shard into batches. One batch is in flight at any time; the taps that arrive
-// meanwhile are the next one. So a lone tap leaves at once, and batches grow under load without a timer and without
-// lost time. With hundreds of nodes the batches are small at first, and grow if Redis is slow (tools/nodes simulates
-// it).
+// meanwhile are the next one. So a lone tap leaves at once, and batches grow under load without a timer (tools/nodes
+// simulates it).
 type coalescer[E any] struct {
 	workers *workers
 	decide  func(batch []E) error // answers the batch, also if it fails
@@ -50,10 +52,8 @@ func (c *coalescer[E]) push(e E) bool {
 	return true
 }
 
-// flush decides batches until the queue is empty. Its goroutine lives only while there is work.
-//
-// A batch that fails takes all waiting taps with it: Redis, or the confirmation of a win, is away. The taps behind
-// would otherwise wait for one time-out after the other, the last of a long queue for minutes.
+// flush decides batches until the queue is empty. A batch that fails takes all waiting taps with it. Redis, or the
+// confirmation of a win, is away, and they would wait for one time-out after the other.
 func (c *coalescer[E]) flush() {
 	for c.next(maxBatch) {
 		if c.decide(c.batch) == nil {
@@ -87,4 +87,36 @@ func (c *coalescer[E]) next(limit int) bool {
 	}
 	c.running = n > 0
 	return c.running
+}
+
+// workers are the goroutines that flush taps. Close waits for them.
+type workers struct {
+	closed atomic.Bool
+	ending chan struct{} // closed after closed is set
+
+	mu sync.RWMutex // no start between close's setting of closed and its waiting
+	wg sync.WaitGroup
+}
+
+func newWorkers() *workers { return &workers{ending: make(chan struct{})} }
+
+// start runs f in a goroutine. After close, it returns false and does not run f.
+func (w *workers) start(f func()) bool {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if w.closed.Load() {
+		return false
+	}
+	w.wg.Go(f)
+	return true
+}
+
+// close refuses new goroutines, and waits for the running ones.
+func (w *workers) close() {
+	w.mu.Lock()
+	if !w.closed.Swap(true) {
+		close(w.ending)
+	}
+	w.mu.Unlock()
+	w.wg.Wait()
 }

@@ -121,8 +121,7 @@ func (g *Gate[T]) Restored() {
 }
 
 // InStock notifies the gate that a lane of its campaign had stock. If the gate found it sold out, this node has
-// missed a message. A figure that is older than the last win does no harm: the next tap finds the lane sold out
-// again.
+// missed a message. After an old figure the next tap finds the lane sold out again.
 func (g *Gate[T]) InStock(lane rain.Lane) {
 	if g.has(lane) && g.soldOut[lane].Swap(false) {
 		g.endShortages(lane)
@@ -185,7 +184,7 @@ func (g *Gate[T]) Tap(t *Tap[T]) (r outcome.Result, known bool) {
 		}
 	}
 	switch {
-	case p.wins() >= v.campaign.WinsPerUser:
+	case len(p.won) >= v.campaign.WinsPerUser:
 		return outcome.Result{Outcome: outcome.Already}, true // as the script would answer: every win is cached here
 	case g.soldOut[g.layout.Lane(t.User)].Load() && !slices.Contains(p.undecided, t.ticket):
 		// A tap with an undecided ticket goes to the script all the same: it may have won the last packet.

@@ -21,8 +21,8 @@ const (
 type player struct {
 	rain   string // the rain of all fields except the wins
 	bucket bucket
-	lost   lost
-	won    []wonDrop // in the order of the tickets
+	lost   byDrop[outcome.Outcome] // results of losing taps
+	won    []wonDrop               // in the order of the tickets
 	draws  draws
 	newest dropKey // the key of the last win; nearly every tap is compared with it only
 
@@ -32,8 +32,7 @@ type player struct {
 }
 
 // dropKey is a ticket in the order of the cache: the wave, and in its last byte the drop's position in it, or
-// beatKey. A player's taps follow the waves, so they are stored nearly in order, at eight bytes each. A search among
-// thousands takes a few steps.
+// beatKey. A player's taps follow the waves, so they come nearly in order.
 type dropKey uint64
 
 // beatKey is the last byte of a beat's key. A wave has at most MaxDropsPerSecond/4 drops.
@@ -60,10 +59,36 @@ type wonDrop struct {
 	settled bool // the player was notified that it is in the ledger
 }
 
-// lost holds the results of losing taps, in the order of the drops; outcomes[i] is that of drops[i].
-type lost struct {
-	drops    []dropKey
-	outcomes []outcome.Outcome
+// byDrop holds a value for each of some drops or beats, in their order.
+type byDrop[V any] struct {
+	drops  []dropKey
+	values []V // values[i] is that of drops[i]
+}
+
+func (l *byDrop[V]) get(drop dropKey) (v V, ok bool) {
+	if i, known := slices.BinarySearch(l.drops, drop); known {
+		return l.values[i], true
+	}
+	return v, false
+}
+
+// add adds a value, unless the drop has one. If there are too many, the lowest drops, which landed long ago, go first.
+func (l *byDrop[V]) add(drop dropKey, v V) {
+	if len(l.drops) == keptResults+keptSlack {
+		l.drops = slices.Delete(l.drops, 0, keptSlack)
+		l.values = slices.Delete(l.values, 0, keptSlack)
+	}
+	if i, known := slices.BinarySearch(l.drops, drop); !known {
+		l.drops = slices.Insert(l.drops, i, drop)
+		l.values = slices.Insert(l.values, i, v)
+	}
+}
+
+func (l *byDrop[V]) forget(drop dropKey) {
+	if i, known := slices.BinarySearch(l.drops, drop); known {
+		l.drops = slices.Delete(l.drops, i, i+1)
+		l.values = slices.Delete(l.values, i, i+1)
+	}
 }
 
 // enter moves the player to a rain. Of another rain only the wins are kept.
@@ -93,18 +118,19 @@ func (p *player) mayTap(now int64, rate, nodes int) bool {
 	return rate == 0 || p.bucket.take(now, rate, nodes)
 }
 
-// wins returns the number of packets that the player has won in the campaign.
-func (p *player) wins() int { return len(p.won) }
-
 // recall finds the result of the player's tap on a drop with a ticket.
 func (p *player) recall(id rain.DropID, ticket rain.Ticket) (outcome.Result, bool) {
-	if ticket.IsBeat() && !p.draws.tookWith(ticket, id) {
-		return p.lost.recall(id) // another drop has won, or this one cannot: it may be a decoy
+	if !ticket.IsBeat() || p.draws.tookWith(ticket, id) { // else another drop has won, or this one may be a decoy
+		if r, won := p.recallWin(ticket); won {
+			return r, true
+		}
 	}
-	if r, won := p.recallWin(ticket); won {
-		return r, true
+	if drop, ok := keyOf(id.Ticket()); ok {
+		if o, known := p.lost.get(drop); known {
+			return outcome.Result{Outcome: o}, true
+		}
 	}
-	return p.lost.recall(id)
+	return outcome.Result{}, false
 }
 
 // recallWin finds the player's win with a ticket.
@@ -143,36 +169,6 @@ func (p *player) remember(id rain.Ticket, r outcome.Result) {
 	}
 }
 
-// recall finds the result of a losing tap.
-func (l *lost) recall(id rain.DropID) (outcome.Result, bool) {
-	if drop, ok := keyOf(id.Ticket()); ok {
-		if i, found := slices.BinarySearch(l.drops, drop); found {
-			return outcome.Result{Outcome: l.outcomes[i]}, true
-		}
-	}
-	return outcome.Result{}, false
-}
-
-func (l *lost) add(drop dropKey, o outcome.Outcome) {
-	if len(l.drops) == keptResults+keptSlack {
-		l.drops = slices.Delete(l.drops, 0, keptSlack)
-		l.outcomes = slices.Delete(l.outcomes, 0, keptSlack)
-	}
-	place, known := slices.BinarySearch(l.drops, drop)
-	if known {
-		return
-	}
-	l.drops = slices.Insert(l.drops, place, drop)
-	l.outcomes = slices.Insert(l.outcomes, place, o)
-}
-
-func (l *lost) forget(drop dropKey) {
-	if i, known := slices.BinarySearch(l.drops, drop); known {
-		l.drops = slices.Delete(l.drops, i, i+1)
-		l.outcomes = slices.Delete(l.outcomes, i, i+1)
-	}
-}
-
 // decided records the result of the player's tap on a drop with a ticket. sent says whether the script may have seen
 // the tap. An unsent tap leaves an earlier one of the same ticket undecided.
 func (p *player) decided(drop rain.DropID, ticket rain.Ticket, r outcome.Result, sent bool) {
@@ -201,4 +197,71 @@ func (p *player) unsure(ticket rain.Ticket) {
 	if len(p.undecided) < keptResults && !slices.Contains(p.undecided, ticket) {
 		p.undecided = append(p.undecided, ticket)
 	}
+}
+
+// bucket is a token bucket for a player's taps. It holds the taps of one second. It runs on the cluster's time. A
+// player on several nodes has a bucket on each, with a part of the rate.
+type bucket struct {
+	tokens float64
+	at     int64 // time of the count; 0: never, and the bucket is full
+}
+
+// bucketFillsIn is the time in which an empty bucket fills, in milliseconds, or somewhat longer at a rate below one.
+const bucketFillsIn = 1000
+
+// take takes one token if there is one. The rate is tokens per second and in one burst, shared among nodes; a burst
+// is at least one tap.
+func (b *bucket) take(now int64, rate, nodes int) bool {
+	perSecond := float64(rate) / float64(max(nodes, 1))
+	full := max(perSecond, 1)
+	if b.at == 0 {
+		b.tokens = full
+	} else { // a clock that was set back costs the time it was set back by, and no more
+		b.tokens = min(full, b.tokens+float64(max(now-b.at, 0))*perSecond/1000)
+	}
+	b.at = now
+	if b.tokens < 1 {
+		return false
+	}
+	b.tokens--
+	return true
+}
+
+// draws holds the lucky draws of a player in a rain: the beat, and the drop that took the draw. An unlucky draw is not
+// stored, because it can be computed again.
+type draws struct{ byDrop[dropKey] }
+
+// take records that a drop takes a draw. Any other ticket changes nothing.
+func (d *draws) take(ticket rain.Ticket, with rain.DropID) {
+	beat, ok1 := keyOf(ticket)
+	drop, ok2 := keyOf(with.Ticket())
+	if ticket.IsBeat() && ok1 && ok2 {
+		d.add(beat, drop)
+	}
+}
+
+// release lets a draw be taken again, because it had no result.
+func (d *draws) release(ticket rain.Ticket) {
+	if beat, ok := keyOf(ticket); ok {
+		d.forget(beat)
+	}
+}
+
+// tookWith reports whether a draw was taken with a drop.
+func (d *draws) tookWith(ticket rain.Ticket, with rain.DropID) bool {
+	drop, taken := d.of(ticket)
+	want, ok := keyOf(with.Ticket())
+	return taken && ok && drop == want
+}
+
+// tookAnother reports whether a draw was taken with a drop, and not with this one.
+func (d *draws) tookAnother(ticket rain.Ticket, with rain.DropID) bool {
+	_, taken := d.of(ticket)
+	return taken && !d.tookWith(ticket, with)
+}
+
+func (d *draws) of(ticket rain.Ticket) (with dropKey, taken bool) {
+	beat, ok := keyOf(ticket)
+	with, taken = d.get(beat)
+	return with, taken && ok
 }

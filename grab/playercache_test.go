@@ -32,8 +32,8 @@ func TestTheCacheIsBounded(t *testing.T) {
 	for i := 1; i <= taps; i++ {
 		p.remember(drop(i), outcome.Result{Outcome: outcome.Empty})
 	}
-	if n := len(p.lost.drops); n > keptResults+keptSlack || n != len(p.lost.outcomes) || p.wins() != 1 {
-		t.Errorf("%d results are kept, %d wins", n, p.wins())
+	if n := len(p.lost.drops); n > keptResults+keptSlack || n != len(p.lost.values) || len(p.won) != 1 {
+		t.Errorf("%d results are kept, %d wins", n, len(p.won))
 	}
 	testenv.Equal(t, outcomeOf(p, drop(0)), "won", "the win")
 	testenv.Equal(t, outcomeOf(p, drop(1)), "", "an old result")
@@ -52,9 +52,9 @@ func TestTheFirstResultStays(t *testing.T) {
 	for range 2 {
 		p.remember(drop(1), outcome.Result{Outcome: outcome.Won, Packet: 3, Amount: 5})
 	}
-	if r, _ := recall(p, drop(1)); r != (outcome.Result{Outcome: outcome.Won, Packet: 3, Amount: 5}) || p.wins() != 1 ||
+	if r, _ := recall(p, drop(1)); r != (outcome.Result{Outcome: outcome.Won, Packet: 3, Amount: 5}) || len(p.won) != 1 ||
 		len(p.lost.drops) != 1 {
-		t.Errorf("%v, %d wins, %d others", r, p.wins(), len(p.lost.drops))
+		t.Errorf("%v, %d wins, %d others", r, len(p.won), len(p.lost.drops))
 	}
 	testenv.Equal(t, outcomeOf(p, drop(2)), "limited", "another drop, from which it takes nothing")
 }
@@ -113,7 +113,7 @@ func TestWinsOutliveTheirRain(t *testing.T) {
 	}
 	p.enter("r2")
 	r, ok := recall(&p.player, rain.Ticket{N: 7, K: 3})
-	if !ok || r != (outcome.Result{Outcome: outcome.Won, Packet: 3, Amount: 5}) || p.wins() != 1 {
+	if !ok || r != (outcome.Result{Outcome: outcome.Won, Packet: 3, Amount: 5}) || len(p.won) != 1 {
 		t.Errorf("the win: %v", r)
 	}
 	if len(p.lost.drops) != 0 || len(p.undecided) != 0 || p.bucket != (bucket{at: 1}) {
@@ -128,7 +128,7 @@ func TestWhoHasLeftIsForgotten(t *testing.T) {
 	here := func() bool { return s.players["u"] != nil }
 	c.Forget("u")
 	c.addUnsure("u", "r", []rain.Win{{User: "u", Drop: "7.3"}})
-	if len(s.players["u"].undecided) != 1 || s.players["u"].wins() != 0 {
+	if len(s.players["u"].undecided) != 1 || len(s.players["u"].won) != 0 {
 		t.Errorf("%+v", s.players["u"].player)
 	}
 	c.Forget("u")

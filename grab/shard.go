@@ -58,7 +58,7 @@ func (gs *Gates[T]) shard(g *Gate[T], number int, amounts *rain.Amounts) *shard[
 		gate: g, number: number, lane: lane, alone: shards.Count() == 1, amounts: amounts,
 		script: gs.scripts(g.campaign, number), confirmer: gs.confirmer, metrics: gs.metrics,
 	}
-	s.coalescer = newCoalescer(gs.work, s.decide, s.giveUp)
+	s.coalescer = newCoalescer(gs.work, s.decide, func(taps []*Tap[T]) { s.unavailable(taps, false) })
 	s.answers = answers[T]{report: gs.answer, next: s.push}
 	s.shortage = newShortage(s)
 	return s
@@ -174,9 +174,6 @@ func (s *shard[T]) wait() {
 	s.empty = s.empty[:0]
 }
 
-// giveUp answers taps that were not sent: they are unavailable.
-func (s *shard[T]) giveUp(taps []*Tap[T]) { s.unavailable(taps, false) }
-
 // unavailable answers all taps of a batch. sent says whether the script may have seen them.
 func (s *shard[T]) unavailable(taps []*Tap[T], sent bool) {
 	for _, t := range taps {
@@ -207,11 +204,11 @@ func has(a *store.Answer, o outcome.Outcome) bool {
 func (s *shard[T]) confirm(ctx context.Context, taps []*Tap[T], a *store.Answer) (func(entry string) bool, error) {
 	var wins confirm.Pending
 	if a.Entry != "" {
-		wins.AddFresh(&a.Written)
+		wins.Add(a.Entry, a.Written.Wins[0], &a.Written)
 	}
 	for i, t := range taps {
 		if r, id := a.Results[i], a.Entries[i]; r.Outcome == outcome.Won && id != a.Entry {
-			wins.AddOlder(id, rain.Win{User: t.User, Packet: r.Packet, Amount: r.Amount, Drop: t.ticket.String()})
+			wins.Add(id, rain.Win{User: t.User, Packet: r.Packet, Amount: r.Amount, Drop: t.ticket.String()}, nil)
 		}
 	}
 	began := time.Now()

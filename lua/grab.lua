@@ -33,11 +33,10 @@
 --   error NOSTATE  Redis has no state of this shard: it is lost, or being restored
 --   error BEHIND   Redis has less of this shard than the caller has seen: it was rolled back
 -- ATOMICITY
---   Everything is read and decided before anything is written, so an error strikes while nothing has changed. The first write is
---   one that a full Redis refuses, and Redis lets a script finish that it has let write: either all of the batch is recorded,
---   its wins in the outbox included, or none of it.
---   Run again (a lost answer, a player tapping twice) it returns the same win instead of another one, at any time and in any
---   state; and it does not count a tap twice.
+--   The script reads and decides before it writes, so an error changes nothing. A full Redis refuses the first write. Redis
+--   lets a script that has written finish. So it records the complete batch, with its wins in the outbox, or nothing.
+--   A repeated call (a lost answer, a player who taps twice) returns the same win, at any time and in any state. It does not
+--   count a tap twice.
 
 local state, stock, wins, taps, outbox, argv = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV
 local EARLY_MS = 250 -- how much before its start a rain is taken as begun: the nodes' clocks differ that much at most

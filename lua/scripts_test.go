@@ -1,8 +1,6 @@
 package lua_test
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -11,30 +9,12 @@ import (
 	"redrain/lua"
 )
 
-// sources is every script of the package, by file.
-var sources = map[string]string{
-	"grab.lua": lua.Grab, "open.lua": lua.Open, "close.lua": lua.Close, "restore.lua": lua.Restore,
-	"snapshot.lua": lua.Snapshot, "newer.lua": lua.Newer, "allow.lua": lua.Allow,
-	"mark.lua": lua.Mark, "wins.lua": lua.Wins, "lend.lua": lua.Lend, "borrow.lua": lua.Borrow, "lose.lua": lua.Lose,
-	"admit.lua": lua.Admit, "seats.lua": lua.Seats, "allot.lua": lua.Allot,
-	"sit.lua": lua.Sit,
-}
-
-func TestEveryFileIsEmbeddedAsItself(t *testing.T) {
-	files, err := filepath.Glob("*.lua")
-	if err != nil || len(files) != len(sources) {
-		t.Fatalf("files %v (%v), want those of the %d scripts", files, err, len(sources))
-	}
-	for _, file := range files {
-		text := testenv.Got(os.ReadFile(file)).Must(t)
-		testenv.Equal(t, sources[file], string(text), "%s is not what is embedded under its name", file)
-	}
-}
-
 func TestScriptsKeepTheRules(t *testing.T) {
-	for file, source := range sources {
-		for _, fault := range check(file, source) {
-			t.Errorf("%s: %s", file, fault)
+	all := lua.Scripts()
+	testenv.Equal(t, len(all), 16, "scripts")
+	for name, source := range all {
+		for _, fault := range check(name+".lua", source) {
+			t.Errorf("%s: %s", name, fault)
 		}
 	}
 }

@@ -76,18 +76,7 @@ func (s *Spec) SplitSpec() SplitSpec {
 	return SplitSpec{Budget: s.Budget, Packets: s.Packets, Split: s.Split, Min: s.Min, Max: s.Max, Amounts: s.Amounts}
 }
 
-// Cut cuts the campaign's budget into its packets, as SplitSpec.Cut does. If the spec is invalid, it returns an
-// Invalid.
-func (s *Spec) Cut(seed Seed) ([]Money, error) {
-	if err := s.Validate(); err != nil {
-		return nil, err
-	}
-	split := s.SplitSpec()
-	return split.Cut(seed)
-}
-
-// Campaign is a budget, its split, and the rains that hand it out. Times are Unix
-// milliseconds on the cluster's clock.
+// Campaign is a budget, its split, and the rains that hand it out. Times are Unix milliseconds on the cluster's clock.
 type Campaign struct {
 	ID string
 	Spec

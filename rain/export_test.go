@@ -1,5 +1,7 @@
 package rain
 
+import "errors"
+
 // Draw is a split before its packets are shuffled, so that tests can see whether a packet's turn changes what it gets.
 func Draw(kind SplitKind, packets int, budget, least Money, most *Money, seed Seed) []Money {
 	amounts, src := make([]Money, packets), newSource(seed, "test")
@@ -7,6 +9,13 @@ func Draw(kind SplitKind, packets int, budget, least Money, most *Money, seed Se
 		DoubleMean: splitDoubleMean, LowVariance: splitLowVariance, Gaussian: splitGaussian,
 	}[kind](amounts, budget, least, most, src)
 	return amounts
+}
+
+// Cut validates a campaign's spec, and cuts its budget.
+func (s *Spec) Cut(seed Seed) ([]Money, error) {
+	split := s.SplitSpec()
+	amounts, err := split.Cut(seed)
+	return amounts, errors.Join(s.Validate(), err)
 }
 
 // Spread adds a rest to amounts within bounds.

@@ -148,11 +148,11 @@ func (f OddsFrom) in(lane Lane) Odds {
 func parseOddsFrom(text string) (f OddsFrom, ok bool) {
 	beat, odds, _ := strings.Cut(text, ":")
 	odds, guests, lanes := strings.Cut(odds, ":")
-	b, ok1 := plain(beat)
-	o, ok2 := plain(odds)
+	b, ok1 := ParseInt(beat)
+	o, ok2 := ParseInt(odds)
 	g, ok3 := int64(0), true
 	if lanes {
-		g, ok3 = plain(guests)
+		g, ok3 = ParseInt(guests)
 		ok3 = ok3 && g > 0
 	}
 	f = OddsFrom{b, Odds(o), Odds(g)}

@@ -62,19 +62,15 @@ func number(text string) int64 {
 	return n
 }
 
-// checkBounds records a fault of each number in a struct that is outside its limits.
-func (e *Invalid) checkBounds(of any, all []bounds) {
+// checkBounds records a fault of each number in a struct that is outside its limits. A stored number has one limit: it
+// is not below 0.
+func (e *Invalid) checkBounds(of any, all []bounds, stored bool) {
 	v := reflect.Indirect(reflect.ValueOf(of))
 	for _, b := range all {
+		if stored {
+			b.least, b.most, b.rule = 0, math.MaxInt64, "is not below 0"
+		}
 		between(e, b.name, v.Field(b.field).Int(), b.least, b.most, "%s", b.rule)
-	}
-}
-
-// checkStoredBounds records a fault of each number in a struct that has limits and is below 0.
-func (e *Invalid) checkStoredBounds(of any, all []bounds) {
-	v := reflect.Indirect(reflect.ValueOf(of))
-	for _, b := range all {
-		between(e, b.name, v.Field(b.field).Int(), 0, math.MaxInt64, "is not below 0")
 	}
 }
 

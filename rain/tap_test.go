@@ -2,6 +2,8 @@ package rain_test
 
 import (
 	"math"
+	"strconv"
+	"strings"
 	"testing"
 
 	"redrain/internal/testenv"
@@ -162,5 +164,92 @@ func TestEndOfARain(t *testing.T) {
 	if r.LandedAt() != landed || r.EndsAt() != r.StoppedAt || r.TapsUntil() != r.StoppedAt {
 		t.Errorf("stopped at %d: lands %d, ends %d, taps until %d", r.StoppedAt, r.LandedAt(), r.EndsAt(),
 			r.TapsUntil())
+	}
+}
+
+func TestParseDropAllocatesNothing(t *testing.T) {
+	testenv.Equal(t, testing.AllocsPerRun(100, func() { _, _ = rain.ParseDrop("123456.17") }), 0,
+		"allocations for each tap")
+}
+
+// FuzzParseDrop compares with a slow reading by the standard library.
+func FuzzParseDrop(f *testing.F) {
+	for _, text := range []string{
+		"0.0", "7.3", "10.0", "123456789012345.999999999999999", "", ".", "7", "7.", ".3", "07.3", "7.03", "00.0",
+		"+7.3", "7.+3", "-7.3", "7.-3", " 7.3", "7.3 ", "7. 3", "7.3.1", "7,3", "7.3\n", "7.3\x00",
+		"7.a", "a.3", "0x7.3", "1e3.1", "7_0.3", "７.３", "٧.٣", "..", "7..3", "1234567890123456.0",
+		"0.1234567890123456", "9223372036854775808.0",
+		"18446744073709551616.0", strings.Repeat("9", 4_000) + ".1", "1." + strings.Repeat("0", 4_000),
+	} {
+		f.Add(text)
+	}
+	number := func(s string) (int64, bool) {
+		n, err := strconv.ParseInt(s, 10, 64)
+		return n, err == nil && n >= 0 && strconv.FormatInt(n, 10) == s && len(s) <= 15
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		a, b, _ := strings.Cut(text, ".")
+		n, okN := number(a)
+		k, okK := number(b)
+		want := rain.DropID{N: n, K: int(k)}
+		if !okN || !okK {
+			want = rain.DropID{}
+		}
+		id, ok := rain.ParseDrop(text)
+		if ok != (okN && okK) || id != want {
+			t.Fatalf("%q: %v, %v", text, id, ok)
+		}
+		if ok && id.String() != text {
+			t.Fatalf("%q prints as %q", text, id)
+		}
+	})
+}
+
+// TestCheckTicket: a drop may have won from ten seconds before it fell, for clocks that differ, until ten seconds
+// after a tap on it was too late, for taps that waited; a decoy never, and neither what no rain of the campaign had.
+func TestCheckTicket(t *testing.T) {
+	t.Parallel()
+	first := rain.Rain{
+		StartsAt: 1_000_000, Seed: seedOf(1),
+		Settings: rain.Settings{DurationMS: 2_000, DropsPerSecond: 10, FallMS: 4_000, DecoyPercent: 40},
+	}
+	second := first
+	second.StartsAt, second.FirstWave, second.Seed = 5_000_000, 8, seedOf(2)
+	second.StoppedAt = second.StartsAt + 1 // what has won before nodes have heard of it is paid
+	c := &rain.Campaign{Rains: []rain.Rain{first, second}}
+	decoys := 0
+	for _, r := range c.Rains {
+		for n := r.FirstWave; n < r.FirstWave+r.Waves(); n++ {
+			for _, d := range r.Wave(n).Drops {
+				drop, appears := rain.DropID{N: n, K: d.K}.String(), r.WaveAt(n)
+				if d.Kind == rain.Decoy {
+					decoys++
+					if c.CheckTicket("u1", drop, appears+100) == nil {
+						t.Errorf("drop %s is a decoy", drop)
+					}
+					continue
+				}
+				end := appears + d.FallMS + rain.GraceMS
+				for at, good := range map[int64]bool{appears - 10_001: false, appears - 10_000: true, appears: true,
+					end:         true,
+					end + 9_999: true, end + 10_000: false, 0: false, -1 << 62: false, 1 << 62: false} {
+					if err := c.CheckTicket("u1", drop, at); (err == nil) != good {
+						t.Errorf("drop %s, %d ms after it appeared: %v", drop, at-appears, err)
+					}
+				}
+			}
+		}
+	}
+	if decoys < 5 {
+		t.Errorf("%d decoys: this tests little", decoys)
+	}
+	for _, drop := range []string{"", "0", "0.", ".0", "0.99", "16.0", "99.0", "-1.0", "0.-1", "00.0", "0.0 ", "0.0\n",
+		"999999999999999.0", "0.999999999999999", "9999999999999999999.0"} {
+		if c.CheckTicket("u1", drop, 1_000_100) == nil {
+			t.Errorf("%q is a drop", drop)
+		}
+	}
+	if (&rain.Campaign{}).CheckTicket("u1", "0.0", 1_000_100) == nil {
+		t.Error("a campaign without a rain has a drop")
 	}
 }

@@ -46,16 +46,16 @@ func (r EntryRef) String() string { return r.Campaign + "." + strconv.Itoa(r.Sha
 // Position splits the entry's id into its time (Unix ms) and its sequence number within it. The pair is unique.
 func (r EntryRef) Position() (ms, seq int64, err error) {
 	a, b, _ := strings.Cut(r.ID, "-")
-	ms, ok1 := plain(a)
-	seq, ok2 := plain(b)
+	ms, ok1 := ParseInt(a)
+	seq, ok2 := ParseInt(b)
 	if !ok1 || !ok2 {
 		return 0, 0, fmt.Errorf("%q is not the id of an outbox entry", r.ID)
 	}
 	return ms, seq, nil
 }
 
-// plain parses a number without a sign and without leading zeros.
-func plain(s string) (int64, bool) {
+// ParseInt parses a number as the scripts write it: without a sign and without leading zeros.
+func ParseInt(s string) (int64, bool) {
 	n, err := strconv.ParseInt(s, 10, 64)
 	return n, err == nil && s[0] >= '0' && s[0] <= '9' && (s[0] != '0' || s == "0")
 }
@@ -96,7 +96,7 @@ func (e *Entry) FillIn(amounts *Amounts) {
 
 // ErrUnreadable means that no script of this program wrote a record in Redis, so it cannot be parsed. A retry returns
 // the same error.
-var ErrUnreadable = errors.New("no script has written the record")
+var ErrUnreadable = errors.New("no script has written this record")
 
 // ShardSnapshot is the state of one shard in Redis at one moment, without its outbox and its wins.
 type ShardSnapshot struct {

@@ -3,10 +3,13 @@ package confirm
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // candidates are the replicas of a master that could become master in its place, as the master and its Cluster list
@@ -20,13 +23,11 @@ type candidates struct {
 	// barred are the addresses of replicas that never become master by themselves. Wins do not wait for them, and
 	// their acknowledgements do not count.
 	barred []string
+	until  time.Time // while they are cached
 }
 
 // has reports whether all candidates have the writes up to a moment. before is the master's ROLE at that moment,
-// after is its ROLE later.
-//
-// Each replica that is online and not barred must have them, also one that was not among the candidates when they
-// were read. It is one by now. So a later replica is never mistaken for an earlier one.
+// after is its ROLE later. Each replica that is online now and not barred must have them, also one that has joined.
 func (h *candidates) has(before, after role) bool {
 	have := 0
 	for _, r := range after.replicas {
@@ -57,55 +58,29 @@ type copier struct {
 	lag  time.Duration // since its last message
 }
 
+// The lines of INFO replication that name the number of a master's replicas, and each of them. The addresses have the
+// form of ROLE and CLUSTER NODES.
+var (
+	connectedLine = regexp.MustCompile(`(?m)^connected_slaves:(\d+)`)
+	copierLine    = regexp.MustCompile(`(?m)^slave\d+:ip=([^,\s]+),port=([^,\s]+)(?:,\S*\blag=(\d+))?`)
+)
+
 // connected parses a master's INFO replication for the replicas that copy it. A replica that is still making its copy
 // is among them: it may be elected with its old data. The result more counts replicas whose addresses are missing.
 func connected(info string) (copying []copier, more int, err error) {
-	lines := strings.Fields(info)
-	if !slices.Contains(lines, "role:master") {
+	if !slices.Contains(strings.Fields(info), "role:master") {
 		return nil, 0, errNoMaster
 	}
-	total := -1
-	for _, line := range lines {
-		key, value, _ := strings.Cut(line, ":")
-		if key == "connected_slaves" {
-			if total, err = strconv.Atoi(value); err != nil {
-				total = -1
-			}
-			continue
-		}
-		if c := parseCopier(key, value); c.name != "" {
-			copying = append(copying, c)
-		}
-	}
-	if total < 0 {
+	line := connectedLine.FindStringSubmatch(info)
+	if line == nil {
 		return nil, 0, fmt.Errorf("parse INFO replication of redis: no connected_slaves: %q", info)
 	}
+	for _, f := range copierLine.FindAllStringSubmatch(info, -1) {
+		lag, _ := strconv.Atoi(f[3]) // none: 0
+		copying = append(copying, copier{f[1] + ":" + f[2], time.Duration(lag) * time.Second})
+	}
+	total, _ := strconv.Atoi(line[1])
 	return copying, max(0, total-len(copying)), nil
-}
-
-// parseCopier parses a line "slave0:ip=…,port=…,state=…,offset=…,lag=…" of INFO replication. The address has the form
-// of ROLE and CLUSTER NODES; it is empty for any other line.
-func parseCopier(key, value string) (c copier) {
-	if n, ok := strings.CutPrefix(key, "slave"); !ok || n == "" || n[0] < '0' || n[0] > '9' {
-		return c
-	}
-	var ip, port string
-	for field := range strings.SplitSeq(value, ",") {
-		switch name, text, _ := strings.Cut(field, "="); name {
-		case "ip":
-			ip = text
-		case "port":
-			port = text
-		case "lag":
-			if seconds, err := strconv.Atoi(text); err == nil {
-				c.lag = time.Duration(seconds) * time.Second
-			}
-		}
-	}
-	if ip != "" && port != "" {
-		c.name = ip + ":" + port // also of an IPv6 address
-	}
-	return c
 }
 
 // replicaSet holds the replicas of a master as CLUSTER NODES lists them.
@@ -183,4 +158,54 @@ func newCandidates(k replicaSet, copying []copier, more int, sameNames bool) (h 
 	}
 	names = append(names, k.names...)
 	return &candidates{count: len(names) + more, names: names, barred: k.barred}, sameNames
+}
+
+// role is a master's answer to ROLE: its own offset, and that of each replica.
+type role struct {
+	offset   int64
+	replicas []replica // that are online
+}
+
+// replica is one of a master.
+type replica struct {
+	name   string // its address, "ip:port"
+	offset int64  // up to which it has acknowledged
+}
+
+// errRole means that the answer to ROLE cannot be parsed.
+var errRole = errors.New("parse ROLE of redis: no offsets of replicas")
+
+// roleOf parses the answer to ROLE.
+func roleOf(cmd *redis.Cmd) (r role, err error) {
+	answer, err := cmd.Slice()
+	if err != nil {
+		return r, err
+	}
+	if len(answer) == 0 || answer[0] != "master" {
+		return r, errNoMaster
+	}
+	if len(answer) != 3 {
+		return r, errRole
+	}
+	offset, ok1 := answer[1].(int64)
+	list, ok2 := answer[2].([]any)
+	if !ok1 || !ok2 {
+		return r, errRole
+	}
+	r = role{offset: offset, replicas: make([]replica, len(list))}
+	for i, one := range list {
+		f, _ := one.([]any)
+		if len(f) != 3 {
+			return r, errRole
+		}
+		ip, ok1 := f[0].(string)
+		port, ok2 := f[1].(string)
+		text, ok3 := f[2].(string)
+		has, err := strconv.ParseInt(text, 10, 64)
+		if !ok1 || !ok2 || !ok3 || err != nil {
+			return r, errRole
+		}
+		r.replicas[i] = replica{ip + ":" + port, has}
+	}
+	return r, nil
 }

@@ -1,3 +1,6 @@
+// Package confirm confirms wins before their players are notified: the replicas of Redis have them, or JetStream, as
+// the operator has chosen (see Mode). With replica and stream, Outbox also keeps entries from the outbox sweeper until
+// the loss of the master cannot take them back.
 package confirm
 
 import (
@@ -6,7 +9,11 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
+	"sync"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"redrain/grab/store"
 	"redrain/rain"
@@ -36,7 +43,7 @@ func New(s *store.Store, mode Mode, publisher Publisher, log *slog.Logger) *Conf
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	wins, lasting := store.NewWins(s), &replicas{store: s, always: mode == Replica}
+	wins, lasting := store.NewWins(s), newReplicas(s, mode == Replica)
 	return &Confirmer{
 		mode: mode, store: s, wins: wins, replicas: lasting, log: log,
 		stream: &stream{replicas: lasting, wins: wins, outbox: store.NewOutbox(s), publisher: publisher},
@@ -95,7 +102,7 @@ func (c *Confirmer) PlayersWins(ctx context.Context, of *rain.Campaign, user str
 		defer cancel()
 		var p Pending
 		for _, r := range records {
-			p.AddOlder(r.Entry, r.Win)
+			p.Add(r.Entry, r.Win, nil)
 		}
 		if err := c.Confirm(ctx, of.ID, of.Layout().Home(user), &p); err != nil {
 			c.log.Warn("confirm a player's wins; the player is not notified of them now", "campaign", of.ID, "err", err)
@@ -110,4 +117,113 @@ func (c *Confirmer) PlayersWins(ctx context.Context, of *rain.Campaign, user str
 		}
 	}
 	return wins, nil
+}
+
+// Mode is the confirmation of a win before its player is notified.
+type Mode int
+
+// The modes, from the fastest to the safest.
+const (
+	// Redis alone: a win is never paid if Redis loses it after the player was notified.
+	Redis Mode = iota
+	// Replica waits for all failover candidates too: the loss of a master loses no win of a notified player.
+	Replica
+	// Stream waits for those replicas if there are any, and for JetStream: the loss of all of Redis loses no win of a
+	// notified player.
+	Stream
+)
+
+var names = []string{Redis: "redis", Replica: "replica", Stream: "stream"}
+
+// String returns the mode's name, as Parse reads it.
+func (m Mode) String() string { return names[m] }
+
+// Parse returns the mode with a name: redis, replica or stream.
+func Parse(name string) (Mode, error) {
+	for m, known := range names {
+		if name == known {
+			return Mode(m), nil
+		}
+	}
+	return 0, fmt.Errorf("invalid mode %q: want one of %s", name, strings.Join(names, ", "))
+}
+
+// Pending holds outbox entries of one shard whose winners wait for their notification. An entry is written
+// atomically, so a proof for one of its wins holds for all. The zero value is empty.
+type Pending struct {
+	entries []*entry
+	byID    map[string]*entry
+}
+
+// entry is one pending entry.
+type entry struct {
+	sample    rain.WinRecord // one of its wins, with its id
+	written   *rain.Entry    // the whole entry; nil for an older one that has not been read
+	confirmed bool           // its winners may be notified
+}
+
+// Add adds a win of an entry with an id, unless the entry is pending already. written is the whole entry if it has just
+// been written; nil: if its other wins are needed, they are read from the outbox.
+func (p *Pending) Add(id string, win rain.Win, written *rain.Entry) {
+	if p.byID[id] != nil {
+		return
+	}
+	if p.byID == nil {
+		p.byID = map[string]*entry{}
+	}
+	p.byID[id] = &entry{sample: rain.WinRecord{Win: win, Entry: id}, written: written}
+	p.entries = append(p.entries, p.byID[id])
+}
+
+// Confirmed reports whether the winners of the entry may be notified.
+func (p *Pending) Confirmed(id string) bool {
+	known := p.byID[id]
+	return known != nil && known.confirmed
+}
+
+// fieldsOf returns the fields of the wins hash with the samples of entries.
+func fieldsOf(of []*entry) []string {
+	fields := make([]string, len(of))
+	for i, e := range of {
+		fields[i] = store.WinField(e.sample.Win)
+	}
+	return fields
+}
+
+// confirmRecorded confirms the entries whose sample is on record, from that very entry. found holds the values of
+// fieldsOf.
+func confirmRecorded(of []*entry, found []any) {
+	for i, e := range of {
+		e.confirmed = i < len(found) && store.IsRecord(found[i], e.sample)
+	}
+}
+
+// Warnings names, for an operator, the masters of Redis that have no replica now, if the mode is Replica.
+func (c *Confirmer) Warnings(ctx context.Context) (warnings []string) {
+	if c.mode != Replica {
+		return nil
+	}
+	var mu sync.Mutex
+	err := c.store.EachMaster(ctx, func(ctx context.Context, addr string, master redis.Cmdable) {
+		which := "Redis"
+		if addr != "" {
+			which += " at " + addr
+		}
+		info, err := master.Info(ctx, "replication").Result()
+		if err == nil && strings.Contains(info, "state=online") {
+			return
+		}
+		text := which + " has no replica that is online"
+		if err != nil {
+			text = fmt.Sprintf("%s does not report its replicas (%s)", which, err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		warnings = append(warnings, text+
+			`: with --confirm replica every win without one is answered unavailable, and its player is not notified`)
+	})
+	if err != nil {
+		warnings = append(warnings, fmt.Sprintf("read the replicas of the masters of Redis: %s", err))
+	}
+	return warnings
 }

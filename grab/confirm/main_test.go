@@ -1,11 +1,20 @@
 package confirm_test
 
 import (
+	"context"
+	"fmt"
 	"log/slog"
+	"strconv"
 	"testing"
 
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"redrain/grab/confirm"
+	"redrain/grab/grabtest"
 	"redrain/grab/store"
 	"redrain/internal/testenv"
+	"redrain/rain"
 )
 
 func TestMain(m *testing.M) {
@@ -13,3 +22,64 @@ func TestMain(m *testing.M) {
 	testenv.SideBySide()
 	testenv.Main(m)
 }
+
+func TestConfirmIsParsed(t *testing.T) {
+	for c, name := range map[confirm.Mode]string{confirm.Redis: "redis", confirm.Replica: "replica",
+		confirm.Stream: "stream"} {
+		if got, err := confirm.Parse(name); err != nil || got != c || got.String() != name {
+			t.Errorf("%q was read as %v, %v", name, got, err)
+		}
+	}
+	for _, bad := range []string{"", "Redis", "both"} {
+		testenv.WantFail(t, testenv.Err(confirm.Parse(bad)), bad)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a stream to which nothing can be published was taken")
+		}
+	}()
+	confirm.New(store.New(nil, store.Options{}), confirm.Stream, nil, nil)
+}
+
+// BenchmarkConfirm is what the ways to confirm a win cost on a real Redis with a replica and a real JetStream: a
+// player alone, where each batch is one tap and an op is the latency of a batch, and a storm.
+func BenchmarkConfirm(b *testing.B) {
+	master := testenv.StartRedis(b)
+	testenv.StartReplica(b, master)
+	rdb := grabtest.Connect(b, master.Addr)
+	testenv.Must(b, rdb.ConfigSet(b.Context(), "appendfsync", "everysec").Err()) // as in production
+	stream := publisher(b)
+	for _, mode := range []confirm.Mode{confirm.Redis, confirm.Replica, confirm.Stream} {
+		for _, players := range []int{1, 1000} {
+			b.Run(fmt.Sprintf("%s/players=%d", mode, players), func(b *testing.B) {
+				grabtest.Storm(b, grabtest.New(b, rdb,
+					grabtest.Setup{Packets: max(b.N, 1), Wins: 1_000_000, TapRate: 1_000_000,
+						Options: func(o *grabtest.Options) {
+							o.Confirm, o.Publisher = mode, stream
+						}}), players)
+			})
+		}
+	}
+}
+
+// publisher publishes entries to a stream on files, as package payout does.
+func publisher(b *testing.B) confirm.Publisher {
+	b.Helper()
+	conn := testenv.Got(nats.Connect(testenv.NATS(b))).Must(b)
+	b.Cleanup(conn.Close)
+	js, err := jetstream.New(conn)
+	testenv.Must(b, err)
+	ns := testenv.Namespace(b)
+	_, err = js.CreateStream(b.Context(), jetstream.StreamConfig{Name: ns, Subjects: []string{ns + ".>"},
+		Storage: jetstream.FileStorage})
+	testenv.Must(b, err)
+	return publish(func(ctx context.Context, e rain.Entry) error {
+		data := fmt.Appendf(nil, "%+v", e) // nobody reads it
+		_, err := js.Publish(ctx, ns+"."+strconv.Itoa(e.Ref.Shard), data, jetstream.WithMsgID(e.Ref.String()))
+		return err
+	})
+}
+
+type publish func(context.Context, rain.Entry) error
+
+func (p publish) Publish(ctx context.Context, e rain.Entry) error { return p(ctx, e) }

@@ -2,8 +2,10 @@ package confirm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/redis/go-redis/v9"
 
@@ -23,54 +25,93 @@ type Outbox struct {
 // NewOutbox returns an Outbox.
 func NewOutbox(c *Confirmer) *Outbox { return &Outbox{store.NewOutbox(c.store), c} }
 
-// MayLeave returns nil if entries of a shard's outbox, oldest first, may leave Redis. After an error none may.
-//
-// It looks up the newest entry, for the same reason as outlive looks up wins. The newest stands for the older ones:
-// they were written before it, on the same master. It may have been settled and removed meanwhile, because the node
-// that decided it publishes it as well. Then the record of one of its wins stands for it.
+// MayLeave returns nil if entries of a shard's outbox, oldest first, may leave Redis. After an error none may. It looks
+// up the newest entry: the older ones were written before it, on the same master. If the newest was settled and removed
+// meanwhile, the record of one of its wins stands for it.
 func (o *Outbox) MayLeave(ctx context.Context, entries []rain.Entry) error {
 	if o.c.mode == Redis || len(entries) == 0 {
 		return nil
 	}
 	newest := entries[len(entries)-1]
-	err := o.c.store.Checked(o.newestLasts(ctx, newest.Ref.Campaign, newest.Ref.Shard, newest))
-	if err != nil {
-		return fmt.Errorf("confirm entries of the outbox of %s.%d: %w", newest.Ref.Campaign,
-			newest.Ref.Shard, err)
+	if err := o.c.store.Checked(o.newestLasts(ctx, newest)); err != nil {
+		return fmt.Errorf("confirm entries of the outbox of %s.%d: %w", newest.Ref.Campaign, newest.Ref.Shard, err)
 	}
 	return nil
 }
 
-func (o *Outbox) newestLasts(ctx context.Context, campaign string, shard int, newest rain.Entry) error {
-	k := o.c.store.Keys(campaign, shard)
-	var found *redis.XMessageSliceCmd
-	look := func(p redis.Pipeliner) { found = p.XRange(ctx, k.Outbox, newest.Ref.ID, newest.Ref.ID) }
-	settled := &entry{id: newest.Ref.ID} // confirmed by the newest one's record, if it is gone from the outbox
-	var err error
-	if len(newest.Wins) == 0 {
-		err = o.c.replicas.outlasting(ctx, k, look)
-	} else {
-		settled.sample = newest.Wins[0]
-		err = confirmRecorded([]*entry{settled}, func(fields []string) ([]any, error) {
-			var records *redis.SliceCmd
-			err := o.c.replicas.outlasting(ctx, k, func(p redis.Pipeliner) {
-				look(p)
-				records = p.HMGet(ctx, k.Wins, fields...)
-			})
-			if err != nil {
-				return nil, err
-			}
-			return records.Val(), nil
-		})
+func (o *Outbox) newestLasts(ctx context.Context, newest rain.Entry) error {
+	ref := newest.Ref
+	k := o.c.store.Keys(ref.Campaign, ref.Shard)
+	sample := rain.WinRecord{Entry: ref.ID} // stays without a user for a reclaim, which no record is
+	if len(newest.Wins) > 0 {
+		sample.Win = newest.Wins[0]
 	}
+	var found *redis.XMessageSliceCmd
+	var record *redis.SliceCmd
+	err := o.c.replicas.outlasting(ctx, k, func(p redis.Pipeliner) {
+		found = p.XRange(ctx, k.Outbox, ref.ID, ref.ID)
+		record = p.HMGet(ctx, k.Wins, store.WinField(sample.Win))
+	})
 	if err != nil {
 		return err
 	}
-	now := o.Readable(campaign, shard, found.Val())
+	now := o.Readable(ref.Campaign, ref.Shard, found.Val())
 	there := len(now) == 1 && reflect.DeepEqual(now[0], newest)
-	gone := len(found.Val()) == 0 && settled.confirmed
-	if !there && !gone {
+	settled := slices.ContainsFunc(record.Val(), func(v any) bool { return store.IsRecord(v, sample) })
+	if !there && (len(found.Val()) > 0 || !settled) {
 		return ErrForgotten
 	}
 	return nil
+}
+
+// Moves moves stock from one shard to another. The loss of a master must not take back a step that later steps build
+// on. So unless the mode is Redis, a step counts only when it outlives its master.
+type Moves struct {
+	*store.Moves
+
+	c *Confirmer
+}
+
+// NewMoves returns a Moves.
+func NewMoves(c *Confirmer) *Moves { return &Moves{store.NewMoves(c.store), c} }
+
+// errStepLost means that a step of a move is not in Redis any more.
+var errStepLost = errors.New("redis has forgotten a step of a move of stock; it is carried on from what is left")
+
+// Lend is store.Moves.Lend, and waits until the step outlives its master. After an error it may have been lent all
+// the same.
+func (m *Moves) Lend(ctx context.Context, campaign string, from, to int, move string, count int) (*rain.Lent, error) {
+	lent, err := m.Moves.Lend(ctx, campaign, from, to, move, count)
+	if err != nil || lent == nil || m.c.mode == Redis {
+		return lent, err
+	}
+	k := m.c.store.Keys(campaign, from)
+	if err := m.lasts(ctx, k, k.Lent, move); err != nil {
+		return nil, fmt.Errorf("confirm stock lent by %s.%d: %w", campaign, from, err)
+	}
+	return lent, nil
+}
+
+// Borrow is store.Moves.Borrow, and waits until the step outlives its master. After an error it may have been
+// borrowed all the same.
+func (m *Moves) Borrow(ctx context.Context, campaign string, lent rain.Lent) (int64, error) {
+	number, err := m.Moves.Borrow(ctx, campaign, lent)
+	if err != nil || m.c.mode == Redis {
+		return number, err
+	}
+	k := m.c.store.Keys(campaign, lent.To)
+	if err := m.lasts(ctx, k, k.Borrowed, lent.Move); err != nil {
+		return 0, fmt.Errorf("confirm stock borrowed by %s.%d: %w", campaign, lent.To, err)
+	}
+	return number, nil
+}
+
+// lasts returns nil if a move's field of a hash outlives its master.
+func (m *Moves) lasts(ctx context.Context, k store.Keys, key, move string) error {
+	var there *redis.BoolCmd
+	err := m.c.replicas.outlasting(ctx, k, func(p redis.Pipeliner) { there = p.HExists(ctx, key, move) })
+	if err == nil && !there.Val() {
+		err = errStepLost
+	}
+	return m.c.store.Checked(err)
 }

@@ -122,8 +122,9 @@ func TestWhatAWinIsConfirmedBy(t *testing.T) {
 				return nil
 			}), nil)
 			var p Pending
-			p.AddFresh(fresh("9-1", "p", 1))
-			p.AddFresh(fresh("9-2", "q", 2)) // the master does not have it
+			for _, e := range []*rain.Entry{fresh("9-1", "p", 1), fresh("9-2", "q", 2)} { // it does not have the second
+				p.Add(e.Ref.ID, e.Wins[0], e)
+			}
 			err := confirmer.Confirm(t.Context(), "c", 0, &p)
 			want := c.want
 			if want == nil && c.mode != Redis {
@@ -145,7 +146,7 @@ func TestWhatAWinIsConfirmedBy(t *testing.T) {
 				}
 			}
 			var found Pending
-			found.AddOlder("9-1", rain.Win{User: "p", Drop: "7.3", Packet: 1, Amount: 5})
+			found.Add("9-1", rain.Win{User: "p", Drop: "7.3", Packet: 1, Amount: 5}, nil)
 			testenv.WantErr(t, confirmer.Confirm(t.Context(), "c", 0, &found), c.want, "all that the master has")
 		})
 	}
@@ -156,7 +157,7 @@ func TestTheHeirsAreAskedForAsOftenAsNeeded(t *testing.T) {
 	for look, cluster := range map[string]bool{"hmget info": false, "hmget info time cluster": true} {
 		m := &fakeMaster{nodes: me}
 		s, _ := atMaster(t, m, cluster)
-		r := &replicas{store: s}
+		r := newReplicas(s, false)
 		outlasts := func(info, online string, acks int64, want error, asked ...string) {
 			t.Helper()
 			m.info, m.online, m.acks, m.asked = info, online, acks, nil
@@ -173,8 +174,8 @@ func TestTheHeirsAreAskedForAsOftenAsNeeded(t *testing.T) {
 		outlasts(alone, "", 0, nil, look)
 		outlasts(followed, "", 1, nil, look, wait)
 		outlasts(twice, "", 2, nil, wait)
-		for master, m := range r.known.candidates {
-			r.known.candidates[master] = memo[*candidates]{m.is, time.Now()}
+		for _, h := range r.known {
+			h.until = time.Now()
 		}
 		outlasts(twice, "", 2, nil, look, wait2)
 		outlasts(followed, "", 1, errNoReplica, wait2) // one of two has gone

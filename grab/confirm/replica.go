@@ -3,6 +3,7 @@ package confirm
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"redrain/grab/store"
@@ -35,20 +36,25 @@ type replicas struct {
 	// always is set if a win needs a replica in any case. Otherwise it needs one only if the master has one, or one
 	// could take over.
 	always bool
-	known  topology
+
+	mu        sync.Mutex
+	known     map[string]*candidates // by master
+	sameNames map[string]bool        // by master: the Cluster writes its replicas' addresses as it does
+}
+
+func newReplicas(s *store.Store, always bool) *replicas {
+	return &replicas{store: s, always: always, known: map[string]*candidates{}, sameNames: map[string]bool{}}
 }
 
 // outlive confirms the entries that the loss of the shard's master does not take back, as outlasting defines it.
 func (r *replicas) outlive(ctx context.Context, campaign string, shard int, of []*entry) error {
 	k := r.store.Keys(campaign, shard)
-	return confirmRecorded(of, func(fields []string) ([]any, error) {
-		var found *redis.SliceCmd
-		err := r.outlasting(ctx, k, func(p redis.Pipeliner) { found = p.HMGet(ctx, k.Wins, fields...) })
-		if err != nil {
-			return nil, err
-		}
-		return found.Val(), nil
-	})
+	var found *redis.SliceCmd
+	err := r.outlasting(ctx, k, func(p redis.Pipeliner) { found = p.HMGet(ctx, k.Wins, fieldsOf(of)...) })
+	if err == nil {
+		confirmRecorded(of, found.Val())
+	}
+	return err
 }
 
 // outlasting runs the reads of look on the shard's master. It returns nil if the values that were read outlive that
@@ -60,8 +66,7 @@ func (r *replicas) outlive(ctx context.Context, campaign string, shard int, of [
 // reach its replicas in order, so a replica that has this one has all earlier ones, also those of other connections.
 //
 // The look makes it a proof: the values were on this very master when it took the write, or reported that it has no
-// replica. Without the look, a master that has just taken over without the wins in question would acknowledge all the
-// same.
+// replica. A master that has just taken over without the wins would acknowledge as well.
 func (r *replicas) outlasting(ctx context.Context, k store.Keys, look func(redis.Pipeliner)) error {
 	for {
 		master, h, err := r.candidates(ctx, k, look)
@@ -77,7 +82,7 @@ func (r *replicas) outlasting(ctx context.Context, k store.Keys, look func(redis
 			})
 		}
 		if err != nil {
-			r.known.forget(master)
+			r.remember(master, nil)
 		}
 		if !errors.Is(err, errOtherMaster) {
 			return err
@@ -86,10 +91,7 @@ func (r *replicas) outlasting(ctx context.Context, k store.Keys, look func(redis
 }
 
 // acknowledged returns nil if all candidates of a master have the write of mark, and so the values that look has
-// read.
-//
-// Usually WAIT is sent once, for the number of candidates. If other replicas have been counted in their place, it is
-// sent again for more.
+// read. If WAIT has counted other replicas in their place, it is sent again for more.
 func (r *replicas) acknowledged(ctx context.Context, k store.Keys, master string, h *candidates,
 	look, mark func(redis.Pipeliner)) error {
 	deadline := time.Now().Add(replicaTimeout)
@@ -134,10 +136,8 @@ func (r *replicas) acknowledged(ctx context.Context, k store.Keys, master string
 }
 
 // candidates returns those of the shard's master; nil if a win needs no replica: in mode Stream, if there is none.
-// The values of look are read together with that, from the same server.
-//
-// Candidates are cached for a while. Their absence is checked each time, after the wins in question were written: a
-// replica that joins later copies them with all other data.
+// Their absence is not cached, and the values of look are read together with it, from the same server: a replica that
+// joins later copies them.
 func (r *replicas) candidates(ctx context.Context, k store.Keys, look func(redis.Pipeliner)) (master string,
 	h *candidates, err error) {
 	cluster := r.store.IsCluster()
@@ -145,7 +145,7 @@ func (r *replicas) candidates(ctx context.Context, k store.Keys, look func(redis
 	var now *redis.TimeCmd
 	err = r.store.OnMaster(ctx, k.State, func(addr string, p redis.Pipeliner) error {
 		master = addr
-		if h = r.known.candidatesOf(addr); h != nil {
+		if h = r.cached(addr); h != nil {
 			return nil
 		}
 		look(p)
@@ -168,7 +168,7 @@ func (r *replicas) candidates(ctx context.Context, k store.Keys, look func(redis
 	}
 	switch {
 	case h.count > 0:
-		r.known.remember(master, h)
+		r.remember(master, h)
 		return master, h, nil
 	case r.always:
 		return master, nil, errNoCandidate

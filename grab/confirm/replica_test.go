@@ -68,7 +68,7 @@ func TestAMasterWithoutTheWinProvesNothing(t *testing.T) {
 	entry := gm.Outbox()[0].Ref.ID
 	confirmed := func(entry string, win rain.Win) bool {
 		var p confirm.Pending
-		p.AddOlder(entry, win)
+		p.Add(entry, win, nil)
 		testenv.Eventually(t, time.Minute, "a replica acknowledges", func() bool {
 			err := gm.G.Confirm(t.Context(), gm.C.ID, 0, &p)
 			return err == nil || errors.Is(err, confirm.ErrForgotten)

@@ -29,20 +29,16 @@ type Publisher interface {
 	Publish(ctx context.Context, e rain.Entry) error
 }
 
-// confirm publishes the entries that outlive their master. When they are acknowledged it checks whether Redis still
-// has their wins. Only then they are confirmed.
+// confirm publishes the entries that outlive their master: a replica that takes over without an entry gives its packet
+// again, and the winner who is published first is paid. When the entries are acknowledged, confirm checks whether Redis
+// still has their wins.
 //
-// An entry that only a master has must not be published. The replica that takes over has the packet in its stock and
-// gives it again, and the winner who is published first is paid.
+// The check comes last because Redis may be rebuilt from the ledger and the stream while this node hangs (ADR 17). A
+// rebuild reads the stream after Redis has accepted the rebuild, which it does only after a loss. So a rebuild reads
+// each message that was acknowledged before this check found the win. If a message is acknowledged later, the check
+// finds nothing, and the player is never notified.
 //
-// The check comes last because Redis may lose its memory at any moment. It may be rebuilt from the ledger and the
-// stream while this node hangs. A rebuild reads the stream after Redis has accepted the rebuild, which it does only
-// after a loss. So a message that was acknowledged before this check found the win is always among those that a
-// rebuild reads. The packet of a message that is acknowledged later may be in the stock again. Then this check finds
-// nothing, and the player is never notified.
-//
-// An older entry that is not in the outbox any more is in the ledger. Or Redis has lost it, which the check shows as
-// well.
+// An older entry that is not in the outbox any more is in the ledger, or Redis has lost it, which the check shows.
 func (s *stream) confirm(ctx context.Context, campaign string, shard int, of []*entry) error {
 	if err := s.replicas.outlive(ctx, campaign, shard, of); err != nil {
 		return err
@@ -62,9 +58,8 @@ func (s *stream) confirm(ctx context.Context, campaign string, shard int, of []*
 	if len(acknowledged) == 0 {
 		return failure
 	}
-	err = confirmRecorded(acknowledged, func(fields []string) ([]any, error) {
-		return s.wins.ReadWins(ctx, campaign, shard, fields)
-	})
+	found, err := s.wins.ReadWins(ctx, campaign, shard, fieldsOf(acknowledged))
+	confirmRecorded(acknowledged, found)
 	return errors.Join(failure, err)
 }
 
@@ -77,7 +72,7 @@ func (s *stream) lookUp(ctx context.Context, campaign string, shard int, of []*e
 		if e.written != nil {
 			ready = append(ready, e)
 		} else {
-			older, ids = append(older, e), append(ids, e.id)
+			older, ids = append(older, e), append(ids, e.sample.Entry)
 		}
 	}
 	found, err := s.outbox.Lookup(ctx, campaign, shard, ids)

@@ -15,16 +15,10 @@ import (
 )
 
 const (
-	// candidatesFor is the time for which the failover candidates of a master are cached.
-	//
-	// They may change meanwhile. A replica that joins copies all earlier writes before it comes online, and Redis
-	// does not promote a replica that has never had a copy. From when it is online ROLE lists it, and it must
-	// acknowledge like all others. A replica that leaves is missed at once, and then its master is asked again. One
-	// change is noticed late: an operator has allowed the promotion of a replica that was barred before.
+	// candidatesFor is the time for which the failover candidates of a master are cached. A replica that joins copies
+	// all earlier writes first, and from then on ROLE lists it. A replica that leaves is missed at once. One change is
+	// noticed late: an operator has allowed the promotion of a replica that was barred before.
 	candidatesFor = 10 * time.Second
-	// leadsFor is the time for which it is cached that a single server's replica may become master, or cannot be
-	// asked.
-	leadsFor = time.Minute
 	// askWithin is the time that a replica has to answer.
 	askWithin = 200 * time.Millisecond
 	// electableFor is the default time for which Redis lets a replica be elected that is cut off from its master. It
@@ -34,43 +28,23 @@ const (
 	electableMore = 5 * time.Second
 )
 
-// topology caches the failover candidates of the masters.
-type topology struct {
-	mu         sync.Mutex
-	candidates map[string]memo[*candidates] // by master
-	leads      map[string]memo[bool]        // by replica: whether it may become master
-	sameNames  map[string]bool              // by master: the Cluster writes its replicas' addresses as it does
-}
-
-// memo is a cached answer.
-type memo[T any] struct {
-	is    T
-	until time.Time
-}
-
-// candidatesOf returns a master's failover candidates, nil if the master has to be asked.
-func (f *topology) candidatesOf(master string) *candidates {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if m := f.candidates[master]; time.Now().Before(m.until) {
-		return m.is
+// cached returns a master's failover candidates, nil if the master has to be asked.
+func (r *replicas) cached(master string) *candidates {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if h := r.known[master]; h != nil && time.Now().Before(h.until) {
+		return h
 	}
 	return nil
 }
 
-func (f *topology) remember(master string, h *candidates) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.candidates == nil {
-		f.candidates = map[string]memo[*candidates]{}
+// remember caches a master's failover candidates; nil removes them.
+func (r *replicas) remember(master string, h *candidates) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.known[master] = h; h != nil {
+		h.until = time.Now().Add(candidatesFor)
 	}
-	f.candidates[master] = memo[*candidates]{h, time.Now().Add(candidatesFor)}
-}
-
-func (f *topology) forget(master string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.candidates, master)
 }
 
 // inCluster reads the failover candidates of a master of a Cluster. The Cluster also lists replicas whose connection
@@ -102,15 +76,10 @@ func (r *replicas) inCluster(ctx context.Context, k store.Keys, master, info, no
 			}
 		}
 	}
-	r.known.mu.Lock()
-	defer r.known.mu.Unlock()
-	h, sure := newCandidates(found, copying, more, r.known.sameNames[master])
-	if sure {
-		if r.known.sameNames == nil {
-			r.known.sameNames = map[string]bool{}
-		}
-		r.known.sameNames[master] = true
-	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	h, sure := newCandidates(found, copying, more, r.sameNames[master])
+	r.sameNames[master] = sure
 	return h, nil
 }
 
@@ -163,12 +132,6 @@ func (r *replicas) outsideCluster(ctx context.Context, info string) (*candidates
 
 // mayLead asks a replica whether it may become master.
 func (r *replicas) mayLead(ctx context.Context, name string) bool {
-	r.known.mu.Lock()
-	m := r.known.leads[name]
-	r.known.mu.Unlock()
-	if time.Now().Before(m.until) {
-		return m.is
-	}
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
 	var info string
@@ -177,14 +140,5 @@ func (r *replicas) mayLead(ctx context.Context, name string) bool {
 		return err
 	})
 	lines := strings.Fields(info)
-	if err == nil && slices.Contains(lines, "role:slave") && slices.Contains(lines, "slave_priority:0") {
-		return false // asked again with its master: an operator may change that
-	}
-	r.known.mu.Lock()
-	defer r.known.mu.Unlock()
-	if r.known.leads == nil {
-		r.known.leads = map[string]memo[bool]{}
-	}
-	r.known.leads[name] = memo[bool]{true, time.Now().Add(leadsFor)}
-	return true
+	return err != nil || !slices.Contains(lines, "role:slave") || !slices.Contains(lines, "slave_priority:0")
 }

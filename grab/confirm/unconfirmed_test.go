@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"redrain/grab/store"
 	"redrain/internal/testenv"
 	"redrain/rain"
 )
@@ -41,7 +45,7 @@ func TestAnOutboxThatCannotBeReadConfirmsNothing(t *testing.T) {
 	s, rdb := atMaster(t, m, false)
 	hasWon(t, rdb, s.Keys("c", 0), "p")
 	var p Pending
-	p.AddOlder("9-1", rain.Win{User: "p", Drop: "7.3", Packet: 1, Amount: 5})
+	p.Add("9-1", rain.Win{User: "p", Drop: "7.3", Packet: 1, Amount: 5}, nil)
 	err := New(s, Stream, publisher(nil), nil).Confirm(t.Context(), "c", 0, &p)
 	if !errors.Is(err, m.failed) || p.Confirmed("9-1") {
 		t.Errorf("%v, confirmed %t", err, p.Confirmed("9-1"))
@@ -54,7 +58,8 @@ func TestWithoutTheStreamNothingIsLookedFor(t *testing.T) {
 	s, rdb := atMaster(t, m, false)
 	hasWon(t, rdb, s.Keys("c", 0), "p")
 	var p Pending
-	p.AddFresh(fresh("9-1", "p", 1))
+	e := fresh("9-1", "p", 1)
+	p.Add(e.Ref.ID, e.Wins[0], e)
 	err := New(s, Stream, publisher(func(context.Context, rain.Entry) error { return away }), nil).
 		Confirm(t.Context(), "c", 0, &p)
 	if !errors.Is(err, away) || p.Confirmed("9-1") || !slices.Equal(m.asked, []string{"hmget info"}) {
@@ -82,10 +87,8 @@ func TestWhatMayLeaveRedis(t *testing.T) {
 		{"one of two", Replica, fakeMaster{info: twice, acks: 1}, won, errNoReplica,
 			[]string{look, "set xrange hmget role wait 2 role"}},
 		{"alone", Stream, fakeMaster{info: alone}, won, nil, []string{look}},
-		{"a reclaim", Replica, fakeMaster{info: followed, acks: 1}, back, nil,
-			[]string{"xrange info", "set xrange role wait 1 role"}},
-		{"a reclaim, and none in time", Replica, fakeMaster{info: followed}, back, errNoReplica,
-			[]string{"xrange info", "set xrange role wait 1 role"}},
+		{"a reclaim", Replica, fakeMaster{info: followed, acks: 1}, back, nil, []string{look, wait}},
+		{"a reclaim, and none in time", Replica, fakeMaster{info: followed}, back, errNoReplica, []string{look, wait}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, rdb := atMaster(t, &c.m, false)
@@ -114,16 +117,102 @@ func TestPendingEntries(t *testing.T) {
 		t.Error("nothing is pending, and confirmed")
 	}
 	written := fresh("9-1", "p", 3)
-	p.AddFresh(written)
-	p.AddOlder("8-1", win(7))
-	p.AddOlder("8-1", win(8))
-	p.AddOlder("9-1", win(9)) // is one of a batch all the same
-	if len(p.entries) != 2 || p.entries[0].sample != written.Wins[0] || p.entries[1].sample != win(7) ||
+	p.Add("9-1", written.Wins[0], written)
+	p.Add("8-1", win(7), nil)
+	p.Add("8-1", win(8), nil)
+	p.Add("9-1", win(9), nil) // is one of a batch all the same
+	if len(p.entries) != 2 || p.entries[0].sample.Win != written.Wins[0] || p.entries[1].sample.Win != win(7) ||
 		p.entries[0].written != written || p.entries[1].written != nil {
 		t.Errorf("%+v, %+v", p.entries[0], p.entries[1])
 	}
 	p.entries[1].confirmed = true
 	if p.Confirmed("9-1") || !p.Confirmed("8-1") || p.Confirmed("7-1") {
 		t.Error("the wrong one is confirmed")
+	}
+}
+
+// TestWhatIsLentMustLast: what no heir has counts as not lent, also where it is asked for again; when the heir has it
+// the same packets are.
+func TestWhatIsLentMustLast(t *testing.T) {
+	m := &fakeMaster{info: followed}
+	s, rdb := atMaster(t, m, false)
+	k := s.Keys("c", 0)
+	err := errors.Join(
+		rdb.HSet(t.Context(), k.State, "status", "open", "left", 10, "moves", 0, "epoch", 0, "first_wave", 1).Err(),
+		rdb.RPush(t.Context(), k.Stock, "0-9", ".").Err())
+	testenv.Must(t, err)
+	moves := NewMoves(New(s, Replica, nil, nil))
+	for _, count := range []int{4, 0} {
+		testenv.WantErr(t, testenv.Err(moves.Lend(t.Context(), "c", 0, 1, "m", count)), errNoReplica, "no heir has it")
+	}
+	m.acks = 1
+	lent, err := moves.Lend(t.Context(), "c", 0, 1, "m", 0)
+	if err != nil || lent == nil || lent.Numbers.String() != "6-9" {
+		t.Errorf("the heir has it: %+v, %v", lent, err)
+	}
+	none, err := moves.Lend(t.Context(), "c", 0, 1, "n", 0)
+	left, unread := rdb.LRange(t.Context(), k.Stock, 0, -1).Result()
+	numbers, bad := rain.ParseNumbers(left[0], 10)
+	if none != nil || errors.Join(err, unread, bad) != nil || numbers.Count() != 6 {
+		t.Errorf("asked for what nobody has lent: %+v, %v; %q are left", none, err, left)
+	}
+}
+
+// A few entries are on their way to the stream at a time: neither one after the other nor all at once.
+func TestEightEntriesArePublishedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &stream{publisher: publisher(func(context.Context, rain.Entry) error {
+			time.Sleep(time.Second) //nolint:forbidigo // the stream takes a second of fake time
+			return nil
+		})}
+		began := time.Now()
+		entries := make([]*entry, 17)
+		for i := range entries {
+			entries[i] = &entry{written: &rain.Entry{}}
+		}
+		done, err := s.publish(t.Context(), entries)
+		if took := time.Since(began); err != nil || len(done) != len(entries) || took != 3*time.Second {
+			t.Errorf("%d of 17 in %v (%v)", len(done), took, err)
+		}
+	})
+}
+
+// Warnings names each master without a replica that is online, and only where wins need one.
+func TestAMissingReplicaIsWarnedOf(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		m       fakeMaster
+		mode    Mode
+		cluster bool
+		want    string
+	}{
+		{"online", fakeMaster{info: followed}, Replica, false, ""},
+		{"alone", fakeMaster{info: alone}, Replica, false, "Redis has no replica that is online: with"},
+		{"copying", fakeMaster{info: "role:master slave0:state=wait_bgsave"}, Replica, false, "Redis has no replica"},
+		{"in a Cluster", fakeMaster{info: alone}, Replica, true, ": with --confirm replica"},
+		{"silent", fakeMaster{failed: errors.New("away")}, Replica, false,
+			"Redis does not report its replicas (away): with"},
+		{"with a stream", fakeMaster{info: alone}, Stream, false, ""},
+		{"without", fakeMaster{info: alone}, Redis, false, ""},
+	} {
+		s, _ := atMaster(t, &c.m, c.cluster)
+		publish := publisher(func(context.Context, rain.Entry) error { return nil })
+		got := strings.Join(New(s, c.mode, publish, nil).Warnings(t.Context()), "\n")
+		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) ||
+			c.cluster != strings.Contains(got, "Redis at ") {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// Masters that cannot be found are a warning, too.
+func TestUnknownMastersAreWarnedOf(t *testing.T) {
+	rdb := redis.NewClusterClient(&redis.ClusterOptions{
+		ClusterSlots: func(context.Context) ([]redis.ClusterSlot, error) { return nil, errors.New("no map") },
+	})
+	defer func() { _ = rdb.Close() }()
+	got := New(store.New(rdb, store.Options{}), Replica, nil, nil).Warnings(t.Context())
+	if len(got) != 1 || !strings.Contains(got[0], "read the replicas of the masters of Redis: no map") {
+		t.Errorf("%q", got)
 	}
 }

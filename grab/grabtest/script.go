@@ -83,12 +83,12 @@ func (gm *Game) BatchOf(taps ...[2]string) []outcome.Result {
 	results, entries := script.Answer.Results, script.Answer.Entries
 	var wins confirm.Pending
 	if script.Answer.Entry != "" {
-		wins.AddFresh(&script.Answer.Written)
+		wins.Add(script.Answer.Entry, script.Answer.Written.Wins[0], &script.Answer.Written)
 	}
 	for i, t := range batch {
 		win := rain.Win{User: t.User, Packet: results[i].Packet, Amount: results[i].Amount, Drop: t.Drop.String()}
 		if results[i].Outcome == outcome.Won && entries[i] != script.Answer.Entry {
-			wins.AddOlder(entries[i], win)
+			wins.Add(entries[i], win, nil)
 		}
 	}
 	if err := gm.G.Confirm(gm.T.Context(), gm.C.ID, 0, &wins); err != nil {

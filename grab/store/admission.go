@@ -65,7 +65,7 @@ func (a *Admission) Enter(ctx context.Context, c *rain.Campaign, user, node stri
 func (a *Admission) admit(ctx context.Context, c *rain.Campaign, user, node string, hold time.Duration) (Turn, error) {
 	k := a.keys.room(c.ID)
 	spread := 0.9 + 0.2*rand.Float64() //nolint:gosec // not a secret
-	answer, err := a.run(ctx, a.scripts.admit, []string{k.seats, k.queue, k.asked, k.nodes, k.door}, c.Capacity,
+	answer, err := a.run(ctx, "admit", []string{k.seats, k.queue, k.asked, k.nodes, k.door}, c.Capacity,
 		c.AdmitPerSecond, user, node, hold.Milliseconds(), strconv.FormatFloat(spread, 'f', 4, 64),
 		roomFor.Milliseconds()).Int64Slice()
 	switch {
@@ -104,17 +104,22 @@ func (a *Admission) seats(ctx context.Context, campaign, what, node string, hold
 	users []string) (unknown int, err error) {
 	k := a.keys.room(campaign)
 	for some := range slices.Chunk(users, seatsAtOnce) {
-		args := []any{what, node, hold.Milliseconds(), roomFor.Milliseconds()}
-		for _, user := range some {
-			args = append(args, user)
-		}
-		n, err := a.run(ctx, a.scripts.seats, []string{k.seats, k.nodes}, args...).Int()
+		args := withTexts(some, what, node, hold.Milliseconds(), roomFor.Milliseconds())
+		n, err := a.run(ctx, "seats", []string{k.seats, k.nodes}, args...).Int()
 		if err != nil {
 			return unknown, fmt.Errorf("renew slots in campaign %s: %w", campaign, err)
 		}
 		unknown += n
 	}
 	return unknown, nil
+}
+
+// withTexts appends texts to a script's arguments.
+func withTexts(texts []string, args ...any) []any {
+	for _, text := range texts {
+		args = append(args, text)
+	}
+	return args
 }
 
 // Counts returns the number of players in the queue of a campaign's room, and of those with a slot.
@@ -125,8 +130,73 @@ func (a *Admission) Counts(ctx context.Context, campaign string) (waiting, seate
 	err = a.pipelined(ctx, func(p redis.Pipeliner) {
 		asked, seats = p.ZCount(ctx, k.asked, after, "+inf"), p.ZCount(ctx, k.seats, after, "+inf")
 	})
-	if err != nil {
-		return 0, 0, fmt.Errorf("count waiting players of campaign %s: %w", campaign, err)
+	return asked.Val(), seats.Val(), wrap(err, "count waiting players of campaign %s", campaign)
+}
+
+// Addresses limits the guests of one address in a campaign together, over all nodes.
+type Addresses struct{ *client }
+
+// NewAddresses returns an Addresses.
+func NewAddresses(s *Store) *Addresses { return &Addresses{s.client} }
+
+const (
+	// allottedFor is the time for which the wins of an address's guests are kept, after the last of its guests has
+	// asked.
+	allottedFor = 7 * 24 * time.Hour
+	// AddressSeatFor is the time for which a guest's slot counts for their address, after its last renewal.
+	AddressSeatFor = 90 * time.Second
+)
+
+// Allotment is a node's lease of an address's wins, with the node's request.
+type Allotment struct {
+	Address string
+	Has     int // used or not
+	Want    int // below 0: as many are returned
+	Got     int // the answer: granted of Want
+	Total   int // the answer: sum over all nodes
+}
+
+// Allot requests leases of wins of addresses for a node, and fills in the answers. most is the limit of an
+// address.
+func (a *Addresses) Allot(ctx context.Context, campaign, node string, most int, all []Allotment) error {
+	args := []any{most, node, allottedFor.Milliseconds()}
+	for i := range all {
+		args = append(args, all[i].Address, all[i].Has, all[i].Want)
 	}
-	return asked.Val(), seats.Val(), nil
+	answer, err := a.numbers(ctx, 2*len(all), "allot", []string{a.keys.room(campaign).allotted}, args...)
+	if err != nil {
+		return fmt.Errorf("lease wins of addresses in campaign %s: %w", campaign, err)
+	}
+	for i := range all {
+		all[i].Got, all[i].Total = int(answer[2*i]), int(answer[2*i+1])
+	}
+	return nil
+}
+
+// Sit gives a guest a slot of their address, which has seats of them. ok is false if all are taken.
+func (a *Addresses) Sit(ctx context.Context, campaign, address, user string, seats int) (ok bool, err error) {
+	refused, err := a.run(ctx, "sit", []string{a.keys.guests(campaign, address)}, seats,
+		AddressSeatFor.Milliseconds(), user).Int()
+	return err == nil && refused == 0, wrap(err, "take a guest's slot in campaign %s", campaign)
+}
+
+// Stay renews the slots of an address's guests who are present.
+func (a *Addresses) Stay(ctx context.Context, campaign, address string, users []string) error {
+	for some := range slices.Chunk(users, seatsAtOnce) {
+		args := withTexts(some, 0, AddressSeatFor.Milliseconds())
+		key := []string{a.keys.guests(campaign, address)}
+		if err := a.run(ctx, "sit", key, args...).Err(); err != nil {
+			return fmt.Errorf("renew guests' slots in campaign %s: %w", campaign, err)
+		}
+	}
+	return nil
+}
+
+// Rise frees the slots of guests who have left, by their addresses.
+func (a *Addresses) Rise(ctx context.Context, campaign string, gone map[string][]string) error {
+	return a.pipelined(ctx, func(p redis.Pipeliner) {
+		for address, users := range gone {
+			p.ZRem(ctx, a.keys.guests(campaign, address), users)
+		}
+	})
 }

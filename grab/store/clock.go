@@ -19,10 +19,9 @@ const (
 )
 
 // Clock is the cluster's time: Redis's clock, so that all nodes have the same time despite their own clocks. It reads
-// Redis every few seconds and continues with the machine's monotonic clock in between, also while Redis is away.
-//
-// In a Redis Cluster it is the time of one master, the same for all nodes. NTP should synchronize the masters'
-// clocks: the script allows for a difference of 250 ms.
+// Redis every few seconds and continues with the machine's monotonic clock in between, also while Redis is away. In a
+// Redis Cluster it is the time of one master. NTP should synchronize the masters' clocks: the script allows for a
+// difference of 250 ms.
 type Clock struct {
 	Recoverer *loop.Recoverer // of Run; nil: panics are logged only
 

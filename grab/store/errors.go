@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -46,6 +47,14 @@ func unreadable(err error) error {
 	return err
 }
 
+// wrap adds the failed operation to an error, as fmt.Errorf does; nil stays nil.
+func wrap(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf(format+": %w", append(args, err)...)
+}
+
 // named wraps those errors.
 func named(err error) error {
 	word, _, _ := strings.Cut(err.Error(), " ")
@@ -53,4 +62,12 @@ func named(err error) error {
 		return fmt.Errorf("%w: %w", name, err)
 	}
 	return err
+}
+
+// IsUnavailable reports whether an error says that Redis cannot serve for now. It is starting, full, a replica, or
+// its Cluster is incomplete; or no connection was free in time. Network errors are left to the caller.
+func IsUnavailable(err error) bool {
+	return errors.Is(err, redis.ErrPoolTimeout) || slices.ContainsFunc([]string{
+		"LOADING", "CLUSTERDOWN", "MASTERDOWN", "READONLY", "TRYAGAIN", "OOM", "NOSTATE", "BEHIND",
+	}, func(prefix string) bool { return redis.HasErrorPrefix(err, prefix) })
 }

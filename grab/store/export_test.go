@@ -2,13 +2,12 @@ package store
 
 // What the tests outside the package look at of its inside.
 const (
-	RestoredAtOnce    = restoredAtOnce
-	ForgetReportAfter = forgetReportAfter
-	RangesAtOnce      = rangesAtOnce
-	ReclaimedAtOnce   = reclaimedAtOnce
-	EntriesAtOnce     = entriesAtOnce
-	WinsAtOnce        = winsAtOnce
-	PresentFor        = presentFor
+	RestoredAtOnce  = restoredAtOnce
+	RangesAtOnce    = rangesAtOnce
+	ReclaimedAtOnce = reclaimedAtOnce
+	EntriesAtOnce   = entriesAtOnce
+	WinsAtOnce      = winsAtOnce
+	PresentFor      = presentFor
 )
 
 var ErrRestoration = errRestoration

@@ -24,7 +24,7 @@ import (
 //	rr:{allow.<name>.<key>}:bucket     hash, expires: a token bucket that all nodes share
 //	rr:{login.<name>}:pass             string, expires: the value that a login code is exchanged for, sealed
 //	rr:{player.<id>}:connections       hash, expires: "<node>.<number>" → since when, Unix ms
-//	rr:{player.<id>}:name              string, expires: the player's display profile, JSON; see names.go
+//	rr:{player.<id>}:name              string, expires: the player's display profile, JSON; see players.go
 //	rr:{player.<id>}:hands             hash, expires: node → the player's tap profile there; see common.go
 //	rr:{common.<kind>.<hash>}:players  sorted set, expires: the players with that trait → since when, Unix ms
 //	rr:{connections}:nodes             sorted set, expires: the nodes with players → time of their last report
@@ -124,11 +124,8 @@ func (k keys) guests(campaign, address string) string {
 	return k.namespace + ":{" + campaign + ".room}:guests." + plainOrHash(address)
 }
 
-// The fields of the hash of the nodes' reports.
-func nodeField(node string) string         { return "n:" + node }
-func nodeRevisionField(node string) string { return "r:" + node }
-
-func nodeOfField(field string) (node string, ok bool) { return strings.CutPrefix(field, "n:") }
+// The prefixes of the fields of the hash of the nodes' reports.
+const nodePrefix, nodeRevisionPrefix = "n:", "r:"
 
 // bucket returns the key of a token bucket. Its name may come from outside (an address), so any text but plain
 // characters, braces above all, is replaced by its hash.

@@ -1,9 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -39,41 +41,27 @@ func (s *Sums) Levels(ctx context.Context, c *rain.Campaign) (Levels, error) {
 	if err != nil {
 		return Levels{}, err
 	}
-	states := make([]*redis.SliceCmd, Shards(c))
-	stocks := make([]*redis.StringSliceCmd, Shards(c))
-	moves := make([]*redis.MapStringStringCmd, Shards(c))
-	s.readShards(ctx, c, func(p redis.Pipeliner, shard int) {
-		k := s.keys.shard(c.ID, shard)
-		states[shard] = p.HMGet(ctx, k.State, fieldStatus, fieldWon)
-		stocks[shard] = p.LRange(ctx, k.Stock, 0, mostRanges)
-		moves[shard] = p.HGetAll(ctx, k.Lent)
-	})
 	var sum Levels
 	var left, reclaimed rain.Numbers
-	var failed error
-	for shard := range states {
-		err := errors.Join(states[shard].Err(), stocks[shard].Err(), moves[shard].Err())
-		var one level
-		if err == nil {
-			one, err = parseLevel(c, states[shard], stocks[shard].Val(), moves[shard].Val())
-			if err != nil && !errors.Is(err, ErrNoState) {
-				return Levels{}, fmt.Errorf("read the levels of campaign %s, shard %d: %w", c.ID, shard, err)
-			}
+	all := s.read(ctx, c, true)
+	for shard, one := range all {
+		if one.invalid != nil {
+			return Levels{}, fmt.Errorf("read shard %d of campaign %s: %w", shard, c.ID, one.invalid)
 		}
-		if err != nil {
+		if !one.Known {
 			sum.Unknown++
-			if failed == nil {
-				failed = fmt.Errorf("read the levels of campaign %s, shard %d: %w", c.ID, shard, err)
-			}
 			left = append(left, c.Layout().Stock(shard)...)
 			continue
 		}
-		sum.Won += one.won
-		sum.WonByLane[c.Layout().LaneOfShard(shard)] += one.won
-		left, reclaimed = append(left, one.left...), append(reclaimed, one.reclaimed...)
+		sum.Won += one.Won
+		sum.WonByLane[c.Layout().LaneOfShard(shard)] += one.Won
+		left, reclaimed = append(left, one.stock...), append(reclaimed, one.returned...)
+		for _, move := range one.Lent {
+			left = append(left, move.Numbers...)
+		}
 	}
-	if sum.Unknown == len(states) {
-		return Levels{}, failed
+	if sum.Unknown == len(all) {
+		return Levels{}, cmp.Or(all[0].Err, fmt.Errorf("read the levels of campaign %s: %w", c.ID, ErrNoState))
 	}
 	left = rain.Remaining(left, reclaimed) // lent stock may have arrived at its shard already
 	sum.Stock, sum.ByLane, sum.AmountLeft = left.Count(), c.Layout().ByLane(left), amounts.Sum(left)
@@ -83,7 +71,7 @@ func (s *Sums) Levels(ctx context.Context, c *rain.Campaign) (Levels, error) {
 
 // Level holds the sums of one shard.
 type Level struct {
-	Known bool   // false if Redis has no or incomplete state of the shard, or does not answer
+	Known bool   // false if Redis has no, incomplete or tampered state of the shard, or does not answer
 	Err   error  // why it could not be read
 	Left  int    // packets in its stock
 	Won   int    // so far
@@ -91,6 +79,9 @@ type Level struct {
 	Moves int64  // from and to it, so far
 	Lent  []rain.Lent
 	Torn  []string // moves with invalid records
+
+	stock, returned rain.Numbers // if they were asked for
+	invalid         error        // the state or the stock is tampered with
 }
 
 // Behind reports whether a shard has less than a known outbox entry and number of moves.
@@ -103,78 +94,61 @@ func (l Level) Behind(entry string, moves int64) bool {
 // Shards reads the level of each shard of a campaign, from all masters at once. A shard that cannot be read by the
 // end of ctx has Err; if all have, Shards fails. An invalid record hides no other.
 func (s *Sums) Shards(ctx context.Context, c *rain.Campaign) ([]Level, error) {
-	states := make([]*redis.SliceCmd, Shards(c))
-	moves := make([]*redis.MapStringStringCmd, Shards(c))
-	s.readShards(ctx, c, func(p redis.Pipeliner, shard int) {
-		k := s.keys.shard(c.ID, shard)
-		moves[shard] = p.HGetAll(ctx, k.Lent) // first: then the state has each lent move
-		states[shard] = p.HMGet(ctx, k.State, fieldRevision, fieldLeft, fieldWon, fieldLast, fieldMoves)
-	})
-	all := make([]Level, len(states))
-	unread := 0
-	for shard := range states {
-		all[shard] = parseShard(states[shard], moves[shard])
-		if err := all[shard].Err; err != nil {
-			all[shard].Err = fmt.Errorf("read shard %d of campaign %s: %w", shard, c.ID, err)
-			unread++
-		}
-	}
-	if unread == len(all) {
+	all := s.read(ctx, c, false)
+	if !slices.ContainsFunc(all, func(l Level) bool { return l.Err == nil }) {
 		return nil, all[0].Err
 	}
 	return all, nil
 }
 
-func parseShard(state *redis.SliceCmd, moves *redis.MapStringStringCmd) (l Level) {
-	if err := errors.Join(state.Err(), moves.Err()); err != nil {
-		return Level{Err: err}
+// read reads the level of each shard, if stocked with the stock. A packet that is lent meanwhile is in the stock or
+// lent, and the state counts each move that was lent.
+func (s *Sums) read(ctx context.Context, c *rain.Campaign, stocked bool) []Level {
+	all := make([]Level, Shards(c))
+	stocks := make([]*redis.StringSliceCmd, len(all))
+	moves := make([]*redis.MapStringStringCmd, len(all))
+	states := make([]*redis.SliceCmd, len(all))
+	s.readShards(ctx, c, func(p redis.Pipeliner, shard int) {
+		k := s.keys.shard(c.ID, shard)
+		if stocked {
+			stocks[shard] = p.LRange(ctx, k.Stock, 0, mostRanges)
+		}
+		moves[shard] = p.HGetAll(ctx, k.Lent)
+		states[shard] = p.HMGet(ctx, k.State, fieldRevision, fieldLeft, fieldWon, fieldLast, fieldMoves)
+	})
+	for shard := range all {
+		l := &all[shard]
+		err := errors.Join(states[shard].Err(), moves[shard].Err())
+		if stocked {
+			err = errors.Join(err, stocks[shard].Err())
+		}
+		if err != nil {
+			l.Err = fmt.Errorf("read shard %d of campaign %s: %w", shard, c.ID, err)
+			continue
+		}
+		var known struct {
+			Revision string `redis:"rev"`
+			Left     int    `redis:"left"`
+			Won      int    `redis:"won"`
+			Last     string `redis:"last"`
+			Moves    int64  `redis:"moves"`
+		}
+		// A tampered shard neither lends nor borrows, and the reconciliation names it.
+		if l.invalid = states[shard].Scan(&known); l.invalid != nil || known.Revision == "" {
+			continue
+		}
+		*l = Level{Known: true, Left: known.Left, Won: known.Won, Entry: known.Last, Moves: known.Moves}
+		l.Lent, l.Torn = parseAllLent(moves[shard].Val())
+		if !stocked {
+			continue
+		}
+		var invalid []string
+		elements := stocks[shard].Val()
+		l.stock, l.returned, invalid = parseStock(elements, c.Packets)
+		if len(invalid) > 0 || len(elements) > mostRanges {
+			l.invalid = fmt.Errorf("%d ranges of stock; %s: %w", len(elements), strings.Join(invalid, ", "),
+				rain.ErrUnreadable)
+		}
 	}
-	var known struct {
-		Revision string `redis:"rev"`
-		Left     int    `redis:"left"`
-		Won      int    `redis:"won"`
-		Last     string `redis:"last"`
-		Moves    int64  `redis:"moves"`
-	}
-	if state.Scan(&known) != nil {
-		return Level{} // a tampered shard: it neither lends nor borrows, and the reconciliation names it
-	}
-	l = Level{Known: known.Revision != "", Left: known.Left, Won: known.Won, Entry: known.Last, Moves: known.Moves}
-	if l.Known {
-		l.Lent, l.Torn = parseAllLent(moves.Val())
-	}
-	return l
-}
-
-// level holds the replies for the level of one shard.
-type level struct {
-	won             int
-	left, reclaimed rain.Numbers
-}
-
-func parseLevel(c *rain.Campaign, state *redis.SliceCmd, elements []string, moves map[string]string) (l level,
-	err error) {
-	var s struct {
-		Status string `redis:"status"`
-		Won    int    `redis:"won"`
-	}
-	if err := state.Scan(&s); err != nil {
-		return l, err
-	}
-	if s.Status == "" || s.Status == rebuilding {
-		return l, ErrNoState
-	}
-	l.won = s.Won
-	if len(elements) > mostRanges {
-		return l, errRanges
-	}
-	var invalid []string
-	if l.left, l.reclaimed, invalid = parseStock(elements, c.Packets); len(invalid) > 0 {
-		return l, fmt.Errorf("%s: %w", strings.Join(invalid, ", "), errRecord)
-	}
-	lent, _ := parseAllLent(moves)
-	for _, move := range lent {
-		l.left = append(l.left, move.Numbers...)
-	}
-	return l, nil
+	return all
 }

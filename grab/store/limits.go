@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // errAllow refuses an invalid limit.
@@ -22,35 +24,44 @@ func NewLimits(s *Store) *Limits { return &Limits{s.client} }
 // time to wait.
 func (l *Limits) Allow(ctx context.Context, name, key string, rate, burst float64) (bool, time.Duration, error) {
 	answer, err := l.bucket(ctx, name, key, rate, burst, 1)
-	if err != nil {
-		return false, 0, err
-	}
-	return answer[0] == 1, time.Duration(answer[1]) * time.Millisecond, nil
+	return answer[0] == 1, time.Duration(answer[1]) * time.Millisecond, err
 }
 
 // Left returns the number of tokens in a bucket of Allow, rounded down, and takes none.
 func (l *Limits) Left(ctx context.Context, name, key string, rate, burst float64) (int64, error) {
 	answer, err := l.bucket(ctx, name, key, rate, burst, 0)
-	if err != nil {
-		return 0, err
-	}
-	return answer[2], nil
+	return answer[2], err
 }
 
 // bucket runs the script for a number of tokens.
 func (l *Limits) bucket(ctx context.Context, name, key string, rate, burst float64, tokens int) ([]int64, error) {
 	if !(rate > 0 && burst >= 1) {
-		return nil, fmt.Errorf("limit %s: %w", name, errAllow)
+		return make([]int64, 3), fmt.Errorf("limit %s: %w", name, errAllow)
 	}
-	answer, err := l.run(ctx, l.scripts.allow, []string{l.keys.bucket(name, key)}, decimal(rate), decimal(burst),
-		tokens).Int64Slice()
-	if err == nil && len(answer) != 3 {
-		err = errReply
-	}
-	if err != nil {
-		return nil, fmt.Errorf("limit %s: %w", name, err)
-	}
-	return answer, nil
+	answer, err := l.numbers(ctx, 3, "allow", []string{l.keys.bucket(name, key)}, decimal(rate), decimal(burst), tokens)
+	return answer, wrap(err, "limit %s", name)
 }
 
 func decimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+
+// Logins stores the values for which players' login codes are exchanged. They are sealed, so that this package and
+// Redis cannot read them.
+type Logins struct{ *client }
+
+// NewLogins returns a Logins.
+func NewLogins(s *Store) *Logins { return &Logins{s.client} }
+
+// Keep stores a value under a name for a time.
+func (l *Logins) Keep(ctx context.Context, name string, value []byte, life time.Duration) error {
+	return wrap(l.checked(l.rdb.Set(ctx, l.keys.login(name), value, life).Err()), "store a login")
+}
+
+// Take returns the value and removes it in one step, so that only one caller gets it. Nil: there is none, or it has
+// expired.
+func (l *Logins) Take(ctx context.Context, name string) ([]byte, error) {
+	value, err := l.rdb.GetDel(ctx, l.keys.login(name)).Bytes()
+	if errors.Is(err, redis.Nil) {
+		return nil, nil
+	}
+	return value, wrap(l.checked(err), "take a login")
+}

@@ -25,7 +25,7 @@ func NewMoves(s *Store) *Moves { return &Moves{s.client} }
 // lend.
 func (m *Moves) Lend(ctx context.Context, campaign string, from, to int, move string, count int) (*rain.Lent, error) {
 	k := m.keys.shard(campaign, from)
-	text, err := m.run(ctx, m.scripts.lend, []string{k.State, k.Stock, k.Lent}, move, to, count, rangesAtOnce).Text()
+	text, err := m.run(ctx, "lend", []string{k.State, k.Stock, k.Lent}, move, to, count, rangesAtOnce).Text()
 	if err == nil && text == "" {
 		return nil, nil
 	}
@@ -47,20 +47,14 @@ func (m *Moves) Borrow(ctx context.Context, campaign string, lent rain.Lent) (nu
 	for _, r := range lent.Numbers {
 		args = append(args, rain.Numbers{r}.String())
 	}
-	number, err = m.run(ctx, m.scripts.borrow, []string{k.State, k.Stock, k.Borrowed, k.Outbox}, args...).Int64()
-	if err != nil {
-		return 0, fmt.Errorf("borrow stock into %s.%d: %w", campaign, lent.To, err)
-	}
-	return number, nil
+	number, err = m.run(ctx, "borrow", []string{k.State, k.Stock, k.Borrowed, k.Outbox}, args...).Int64()
+	return number, wrap(err, "borrow stock into %s.%d", campaign, lent.To)
 }
 
 // Done removes the move from the shard that has lent.
 func (m *Moves) Done(ctx context.Context, campaign string, from int, move string) error {
 	err := m.rdb.HDel(ctx, m.keys.shard(campaign, from).Lent, move).Err()
-	if m.checked(err) != nil {
-		return fmt.Errorf("end a move of stock from %s.%d: %w", campaign, from, err)
-	}
-	return nil
+	return wrap(m.checked(err), "end a move of stock from %s.%d", campaign, from)
 }
 
 // Lose closes a shard for taps if Redis does not have a known outbox entry of it, or a known move. It reports whether
@@ -73,10 +67,7 @@ func (m *Moves) Lose(ctx context.Context, campaign string, shard int, entry stri
 // Lent reports whether a shard still has a move from there. It does until the move is done, or the shard is rebuilt.
 func (m *Moves) Lent(ctx context.Context, campaign string, from int, move string) (bool, error) {
 	known, err := m.rdb.HExists(ctx, m.keys.shard(campaign, from).Lent, move).Result()
-	if m.checked(err) != nil {
-		return false, fmt.Errorf("find a move of stock from %s.%d: %w", campaign, from, err)
-	}
-	return known, nil
+	return known, wrap(m.checked(err), "find a move of stock from %s.%d", campaign, from)
 }
 
 // Forgot closes a shard for taps if it lacks a move in flight from there, though it was not rebuilt since it lent. It
@@ -88,27 +79,24 @@ func (m *Moves) Forgot(ctx context.Context, campaign string, from int, lent rain
 func (m *Moves) lose(ctx context.Context, campaign string, shard int, entry string, moves int64, move string,
 	epoch int64) (lost bool, err error) {
 	k := m.keys.shard(campaign, shard)
-	lost, err = m.run(ctx, m.scripts.lose, []string{k.State, k.Lent}, entry, moves, move, epoch).Bool()
-	if err != nil {
-		return false, fmt.Errorf("check the state of %s.%d: %w", campaign, shard, err)
-	}
-	return lost, nil
+	lost, err = m.run(ctx, "lose", []string{k.State, k.Lent}, entry, moves, move, epoch).Bool()
+	return lost, wrap(err, "check the state of %s.%d", campaign, shard)
 }
 
 // parseLent parses a move in the hash of lent stock: "<to> <number> <epoch> <ranges>".
 func parseLent(move, text string) (rain.Lent, error) {
 	f := strings.SplitN(text, " ", 4)
 	if len(f) != 4 {
-		return rain.Lent{}, fmt.Errorf("move %s: %q: %w", move, text, errRecord)
+		return rain.Lent{}, fmt.Errorf("move %s: %q: %w", move, text, rain.ErrUnreadable)
 	}
-	to, ok1 := number(f[0])
-	n, ok2 := number(f[1])
-	epoch, ok3 := number(f[2])
+	to, ok1 := rain.ParseInt(f[0])
+	n, ok2 := rain.ParseInt(f[1])
+	epoch, ok3 := rain.ParseInt(f[2])
 	numbers, err := rain.ParseNumbers(f[3], rain.MaxPackets)
 	if !ok1 || !ok2 || !ok3 || err != nil || len(numbers) == 0 || len(numbers) > rangesAtOnce ||
 		len(move) > mostMoveID ||
 		to >= rain.MaxShards {
-		return rain.Lent{}, fmt.Errorf("move %s: %q: %w", move, text, errRecord)
+		return rain.Lent{}, fmt.Errorf("move %s: %q: %w", move, text, rain.ErrUnreadable)
 	}
 	return rain.Lent{Move: move, To: int(to), Number: n, Epoch: epoch, Numbers: numbers}, nil
 }

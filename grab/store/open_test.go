@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -165,4 +166,80 @@ func TestAStockingThatComesLateIsRefused(t *testing.T) {
 		testenv.WantErr(t, gm.G.Open(t.Context(), gm.C, gm.Options.Clock()-10_000), store.ErrLate, "of what was lost")
 		testenv.Equal(t, rdb.Exists(t.Context(), gm.G.Keys(gm.C.ID, 0).Opening()...).Val(), 0, "keys that it has made")
 	})
+}
+
+// one is the stock by lane of a campaign that has one.
+func one(stock int) [rain.LaneCount]int { return [rain.LaneCount]int{rain.LanePlayers: stock} }
+
+// TestLanesInRedis: guests win the guests' packets and players theirs, on a shard each; the one is sold out while the
+// other has stock, and figures tell both apart. A lost shard counts as left in its own lane.
+func TestLanesInRedis(t *testing.T) {
+	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 10, Shards: 2, GuestsShare: 300_000})
+		playBothLanes(t, gm)
+	})
+}
+
+func playBothLanes(t *testing.T, gm *grabtest.Game) {
+	t.Helper()
+	layout := gm.C.Layout()
+	for i := range 6 {
+		guest, want := fmt.Sprintf("%s%020x", rain.GuestPrefix, i), outcome.Won
+		if i >= 3 {
+			want = outcome.SoldOut
+		}
+		if r := gm.Want(guest, gm.Drop(0), want); want == outcome.Won && !layout.MayHave(guest, r.Packet) {
+			t.Errorf("%s has won packet %d", guest, r.Packet)
+		}
+	}
+	if got := gm.Levels(); got.Stock != 7 || got.ByLane != one(7) {
+		t.Errorf("the guests have won all of theirs: %+v", got)
+	}
+	if r := gm.Want("p", gm.Drop(0), outcome.Won); !layout.MayHave("p", r.Packet) {
+		t.Errorf("a player has won packet %d", r.Packet)
+	}
+	gm.Balance()
+	gm.LoseShard(layout.Home("p"))
+	if got := gm.Levels(); got.ByLane != one(7) || got.Unknown != 1 {
+		t.Errorf("the players' shard is lost: %+v", got)
+	}
+}
+
+// TestOpeningCostsNothingForAPacket: the largest campaign there may be takes as little of Redis and is open as soon
+// as a small one.
+func TestOpeningCostsNothingForAPacket(t *testing.T) {
+	rdb := grabtest.Connect(t, testenv.Redis(t))
+	const shards, atMost = 8, 4 << 10 // bytes for each shard
+	gm := grabtest.New(t, rdb, grabtest.Setup{Packets: rain.MaxPackets, Budget: rain.MaxBudget, Shards: shards,
+		Split: rain.DoubleMean, NotOpen: true})
+	began := time.Now()
+	testenv.Must(t, gm.G.Open(t.Context(), gm.C, gm.Options.Clock()+60_000))
+	took := time.Since(began)
+	gm.Balance()
+	each := memoryOf(gm) / shards
+	t.Logf("%d bytes a shard, open in %s", each, took)
+	if each > atMost || each < 100 {
+		t.Errorf("a shard takes %d bytes of Redis, want 100 to %d", each, atMost)
+	}
+}
+
+// memoryOf is what all keys of the campaign take of Redis's memory.
+func memoryOf(gm *grabtest.Game) (all int64) {
+	gm.T.Helper()
+	for shard := range gm.C.Shards {
+		for _, key := range gm.G.Keys(gm.C.ID, shard).Opening() {
+			n, err := gm.RDB.MemoryUsage(gm.T.Context(), key, 0).Result() // 0: every element, not a sample
+			testenv.Must(gm.T, err)
+			all += n
+		}
+	}
+	return all
+}
+
+// forget gives the memory back to the Redis that the tests share.
+func forget(gm *grabtest.Game) {
+	gm.T.Helper()
+	for shard := range gm.C.Shards {
+		testenv.Must(gm.T, gm.RDB.Unlink(gm.T.Context(), gm.G.Keys(gm.C.ID, shard).Opening()...).Err())
+	}
 }

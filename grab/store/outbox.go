@@ -2,10 +2,13 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 
+	"redrain/internal/seal"
 	"redrain/rain"
 )
 
@@ -29,10 +32,7 @@ func (o *Outbox) Remove(ctx context.Context, refs []rain.EntryRef) error {
 			p.XDel(ctx, key, ids...)
 		}
 	})
-	if err != nil {
-		return fmt.Errorf("remove %d outbox entries: %w", len(refs), err)
-	}
-	return nil
+	return wrap(err, "remove %d outbox entries", len(refs))
 }
 
 // Pending returns the number of entries in the campaign's outboxes.
@@ -40,14 +40,11 @@ func (o *Outbox) Pending(ctx context.Context, c *rain.Campaign) (int64, error) {
 	lengths, err := ofShards(ctx, o.client, c, func(p redis.Pipeliner, k Keys) *redis.IntCmd {
 		return p.XLen(ctx, k.Outbox)
 	})
-	if err != nil {
-		return 0, fmt.Errorf("count outbox entries of %s: %w", c.ID, err)
-	}
 	var total int64
 	for _, n := range lengths {
 		total += n.Val()
 	}
-	return total, nil
+	return total, wrap(err, "count outbox entries of %s", c.ID)
 }
 
 // Waiting returns the oldest entries of each outbox, up to limit of each shard, for display. It is not a snapshot;
@@ -78,21 +75,21 @@ func (o *Outbox) Waiting(ctx context.Context, c *rain.Campaign, limit int) ([]ra
 func (o *Outbox) Page(ctx context.Context, campaign string, shard int, after string, limit int) (
 	entries []rain.Entry, next string, err error,
 ) {
-	found, next, err := o.page(ctx, campaign, shard, after, limit)
+	found, next, err := o.page(ctx, campaign, shard, after, "+", limit)
 	return o.Readable(campaign, shard, found), next, err
 }
 
-// page reads up to limit messages after one, as Page does.
-func (o *Outbox) page(ctx context.Context, campaign string, shard int, after string, limit int) (
+// page reads up to limit messages after one, up to another, as Page does.
+func (c *client) page(ctx context.Context, campaign string, shard int, after, upTo string, limit int) (
 	found []redis.XMessage, next string, err error,
 ) {
 	from := "-"
 	if after != "" {
 		from = "(" + after
 	}
-	found, err = o.rdb.XRangeN(ctx, o.keys.shard(campaign, shard).Outbox, from, "+", int64(limit)).Result()
-	if o.checked(err) != nil {
-		return nil, "", fmt.Errorf("read the outbox of %s.%d: %w", campaign, shard, err)
+	found, err = c.rdb.XRangeN(ctx, c.keys.shard(campaign, shard).Outbox, from, upTo, int64(limit)).Result()
+	if c.checked(err) != nil {
+		return nil, "", fmt.Errorf("read the outbox of %s.%d: %w", campaign, shard, unreadable(err))
 	}
 	if len(found) == limit {
 		next = found[limit-1].ID
@@ -143,7 +140,7 @@ func (o *Outbox) Readable(campaign string, shard int, messages []redis.XMessage)
 	return entries
 }
 
-// entryOf parses an entry.
+// entryOf parses an entry. With an error it has only its reference.
 func entryOf(campaign string, shard int, m redis.XMessage) (rain.Entry, error) {
 	return parseEntry(rain.EntryRef{Campaign: campaign, Shard: shard, ID: m.ID}, fieldsOf(m))
 }
@@ -154,4 +151,118 @@ func fieldsOf(m redis.XMessage) map[string]string {
 		fields[field], _ = value.(string) // go-redis has only strings here
 	}
 	return fields
+}
+
+// The fields of an outbox entry.
+const (
+	entryAt      = "at"      // when it was sealed, Unix ms
+	entryPackets = "packets" // ranges, in the order of the wins
+	entryWins    = "wins"    // a line "<seal> <ticket> <user>" for each win
+	entryReclaim = "reclaim" // the seal of the closing
+)
+
+// appendLine appends the line that the script writes to the outbox if the tap wins.
+func appendLine(b []byte, ring *seal.Ring, campaign, user string, of rain.Ticket, at int64) []byte {
+	var room [32]byte
+	ticket := of.Append(room[:0])
+	b = append(ring.AppendTap(b, campaign, user, ticket, at), ' ')
+	b = append(append(b, ticket...), ' ')
+	return append(b, user...)
+}
+
+// parseEntry reads an entry of the outbox. With an error it has only its reference.
+func parseEntry(ref rain.EntryRef, values map[string]string) (rain.Entry, error) {
+	entry := rain.Entry{Ref: ref}
+	if _, _, err := ref.Position(); err != nil {
+		return entry, err
+	}
+	at, ok := rain.ParseInt(values[entryAt])
+	numbers, err := rain.ParseNumbers(values[entryPackets], rain.MaxPackets)
+	if !ok || err != nil || len(numbers) == 0 || len(values) != 3 {
+		return entry, fmt.Errorf("outbox entry %s: %w", ref, rain.ErrUnreadable)
+	}
+	if mark, reclaim := values[entryReclaim]; reclaim {
+		return rain.Entry{Ref: ref, SealedAt: at, Reclaim: &rain.Reclaim{Numbers: numbers, Seal: mark}}, nil
+	}
+	wins, err := parseLines(values[entryWins], numbers)
+	if err != nil {
+		return entry, fmt.Errorf("outbox entry %s: %w", ref, err)
+	}
+	return rain.Entry{Ref: ref, SealedAt: at, Wins: wins}, nil
+}
+
+// parseLines reads the lines of wins, and gives them their packets.
+func parseLines(text string, numbers rain.Numbers) ([]rain.Win, error) {
+	wins := make([]rain.Win, 0, strings.Count(text, "\n")+1)
+	for line := range strings.SplitSeq(text, "\n") {
+		wins = append(wins, parseLine(line))
+	}
+	if numbers.Count() != len(wins) {
+		return nil, fmt.Errorf("%d packets for %d wins: %w", numbers.Count(), len(wins), rain.ErrUnreadable)
+	}
+	i := 0
+	for packet := range numbers.Each() {
+		wins[i].Packet = packet
+		i++
+	}
+	return wins, nil
+}
+
+func parseLine(line string) rain.Win {
+	mark, rest, _ := strings.Cut(line, " ")
+	ticket, user, _ := strings.Cut(rest, " ") // the user may have spaces
+	return rain.Win{User: user, Drop: ticket, Seal: mark}
+}
+
+// Torn is an unreadable outbox entry: no script has written it, or it was tampered with.
+type Torn struct {
+	Ref    rain.EntryRef
+	Text   []byte // its fields, as JSON
+	Reason string
+
+	fields map[string]string
+}
+
+// Torn returns the unreadable entries among up to limit entries after one, the oldest first; "" begins. The result
+// next is the argument for the following page, "" if this is the last.
+func (o *Outbox) Torn(ctx context.Context, campaign string, shard int, after string, limit int) (torn []Torn,
+	next string, err error) {
+	found, next, err := o.page(ctx, campaign, shard, after, "+", limit)
+	for _, m := range found {
+		if e, err := entryOf(campaign, shard, m); err != nil {
+			t := Torn{Ref: e.Ref, Reason: err.Error(), fields: fieldsOf(m)}
+			t.Text, _ = json.Marshal(t.fields) //nolint:errchkjson // texts only: it cannot fail
+			torn = append(torn, t)
+		}
+	}
+	return torn, next, err
+}
+
+// Told returns the wins of an unreadable entry that the wins hash still has, with their packets. It is empty if the
+// entry names no wins, or the hash has none of this entry. The entry's seals prove them.
+func (w *Wins) Told(ctx context.Context, c *rain.Campaign, t Torn) (rain.Entry, error) {
+	e := rain.Entry{Ref: t.Ref}
+	at, ok := rain.ParseInt(t.fields[entryAt])
+	if !ok || t.fields[entryWins] == "" {
+		return e, nil
+	}
+	e.SealedAt = at
+	var named []rain.Win
+	for line := range strings.SplitSeq(t.fields[entryWins], "\n") {
+		win := parseLine(line)
+		if _, ok := rain.ParseTicket(win.Drop); ok && rain.CheckUser(win.User) == nil {
+			named = append(named, win)
+		}
+	}
+	records, err := w.WinsOf(ctx, c, t.Ref.Shard, named)
+	if err != nil {
+		return e, err
+	}
+	for i, r := range records {
+		if r.Entry == t.Ref.ID {
+			named[i].Packet = r.Packet
+			e.Wins = append(e.Wins, named[i])
+		}
+	}
+	return e, nil
 }

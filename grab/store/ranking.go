@@ -20,13 +20,9 @@ type Ranked struct {
 	Amount rain.Money
 }
 
-// The board of a shard is in Redis because it is small there, and the same for all nodes. A player belongs to one
-// shard, and the ledger reports the sum of a player's wins with each settlement. So a player with a larger sum is
-// moved up, and only the first ten have to be kept. Sums never fall, so a player who was pushed out belongs there
-// only after another win. It costs a tap nothing (the settlement does it), and a repetition changes nothing. The
-// board is for display; payments do not use it.
-
-// Ranking ranks the players who have won most, for each campaign.
+// Ranking ranks the players who have won most, for each campaign, for display. A player belongs to one shard, and the
+// ledger reports the sum of a player's wins with each settlement. Sums never fall, so only the first ten have to be
+// kept: a player who was pushed out belongs there only after another win.
 type Ranking struct{ *client }
 
 // NewRanking returns a Ranking.
@@ -39,9 +35,8 @@ type Winners struct {
 	Totals   []Ranked
 }
 
-// Rank updates the boards with players. It is called for each settlement of theirs, however often it is received. It
-// makes two round trips for any number of shards. A batch of settlements may have a win of each, and the next batch
-// waits for it.
+// Rank updates the boards with players. It is called for each settlement of theirs, and may be repeated. It makes two
+// round trips for any number of shards.
 func (r *Ranking) Rank(ctx context.Context, winners []Winners) error {
 	boards := make([]board, len(winners))
 	err := r.pipelined(ctx, func(p redis.Pipeliner) {
@@ -65,10 +60,7 @@ func (r *Ranking) Rank(ctx context.Context, winners []Winners) error {
 			}
 		}
 	})
-	if err != nil {
-		return fmt.Errorf("rank winners: %w", err)
-	}
-	return nil
+	return wrap(err, "rank winners")
 }
 
 // noKey is the answer of PTTL for a missing key.

@@ -5,16 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"redrain/grab/outcome"
 )
-
-// forgetReportAfter is the age from which a report without taps is removed, in milliseconds: its node is gone, and no
-// sum needs it.
-const forgetReportAfter = 3_600_000
 
 // NodeReport holds a node's counts of a campaign since the node started.
 type NodeReport struct {
@@ -43,43 +40,26 @@ func NewNodes(s *Store) *Nodes { return &Nodes{s.client} }
 func (n *Nodes) Report(ctx context.Context, campaign, node string, rev int64, report NodeReport) error {
 	text, err := json.Marshal(report)
 	if err == nil {
-		err = n.run(ctx, n.scripts.newer, []string{n.keys.nodes(campaign)},
-			nodeRevisionField(node), rev, "create", report.Keep.Milliseconds(), nodeField(node), text).Err()
+		err = n.run(ctx, "newer", []string{n.keys.nodes(campaign)},
+			nodeRevisionPrefix+node, rev, "create", report.Keep.Milliseconds(), nodePrefix+node, text).Err()
 	}
-	if err != nil {
-		return fmt.Errorf("store a report of campaign %s: %w", campaign, err)
-	}
-	return nil
+	return wrap(err, "store a report of campaign %s", campaign)
 }
 
-// Reports returns the newest report of each node. It removes old reports without taps.
+// Reports returns the newest report of each node.
 func (n *Nodes) Reports(ctx context.Context, campaign string) (map[string]NodeReport, error) {
-	key := n.keys.nodes(campaign)
-	fields, err := n.rdb.HGetAll(ctx, key).Result()
+	fields, err := n.rdb.HGetAll(ctx, n.keys.nodes(campaign)).Result()
 	if n.checked(err) != nil {
 		return nil, fmt.Errorf("read the reports of campaign %s: %w", campaign, err)
 	}
 	reports := make(map[string]NodeReport, len(fields)/2)
-	var stale []string
-	now := n.clock()
 	for field, text := range fields {
-		node, ok := nodeOfField(field)
-		if !ok {
-			continue
-		}
-		var report NodeReport
-		if err := json.Unmarshal([]byte(text), &report); err != nil {
-			return nil, fmt.Errorf("read the report of node %q of campaign %s: %w", node, campaign, err)
-		}
-		if report.Taps == 0 && now-report.T > forgetReportAfter {
-			stale = append(stale, nodeField(node), nodeRevisionField(node))
-			continue
-		}
-		reports[node] = report
-	}
-	if len(stale) > 0 {
-		if err := n.checked(n.rdb.HDel(ctx, key, stale...).Err()); err != nil {
-			n.log.Debug("remove old reports; the next reader tries again", "campaign", campaign, "err", err)
+		if node, ok := strings.CutPrefix(field, nodePrefix); ok {
+			var report NodeReport
+			if err := json.Unmarshal([]byte(text), &report); err != nil {
+				return nil, fmt.Errorf("read the report of node %q of campaign %s: %w", node, campaign, err)
+			}
+			reports[node] = report
 		}
 	}
 	return reports, nil
@@ -99,8 +79,5 @@ func (n *Nodes) TakeTelling(ctx context.Context, campaign, node string, ttl time
 			err = nil // it has just ended; the next round takes it
 		}
 	}
-	if n.checked(err) != nil {
-		return false, fmt.Errorf("take the lease for the figures of campaign %s: %w", campaign, err)
-	}
-	return taken, nil
+	return taken, wrap(n.checked(err), "take the lease for the figures of campaign %s", campaign)
 }

@@ -63,10 +63,7 @@ func (r *Restorer) Lost(ctx context.Context, c *rain.Campaign) (lost []int, err 
 			lost = append(lost, shard)
 		}
 	}
-	if failed != nil {
-		return lost, fmt.Errorf("find lost shards of campaign %s: %w", c.ID, failed)
-	}
-	return lost, nil
+	return lost, wrap(failed, "find lost shards of campaign %s", c.ID)
 }
 
 // RestoreAs restores a shard's lost state in Redis. The shard has no rain and takes no taps until Apply brings the
@@ -78,15 +75,13 @@ func (r *Restorer) Lost(ctx context.Context, c *rain.Campaign) (lost []int, err 
 //
 // It fails with ErrAlive if the shard is there. It fails with ErrUnsettled if Redis has lost the state and kept an
 // outbox that is not empty. A packet that appears twice, in the stock or won, is an error, and nothing is restored.
-//
-// Losing taps are not restored and do not count against taps_per_user. The pacing of a falling rain begins anew with
-// the restored stock.
+// Losing taps are not restored. The pacing of a falling rain begins anew with the restored stock.
 func (r *Restorer) RestoreAs(ctx context.Context, c *rain.Campaign, shard int,
 	accepted func(context.Context) (Restoration, error)) error {
 	k, token := r.keys.shard(c.ID, shard), rand.Text()
 	run := &restoration{c: c, there: make([]uint64, c.Packets/64+1)}
 	run.step = func(step string, args ...any) error {
-		return r.run(ctx, r.scripts.restore, k.opening(), append([]any{token, step}, args...)...).Err()
+		return r.run(ctx, "restore", k.opening(), append([]any{token, step}, args...)...).Err()
 	}
 	run.rank = func(top []Ranked) error {
 		if err := r.checked(r.rdb.Unlink(ctx, k.Top).Err()); err != nil {
@@ -94,10 +89,8 @@ func (r *Restorer) RestoreAs(ctx context.Context, c *rain.Campaign, shard int,
 		}
 		return (&Ranking{r.client}).Rank(ctx, []Winners{{Campaign: c.ID, Shard: shard, Totals: top}})
 	}
-	if err := run.restore(func() (Restoration, error) { return accepted(ctx) }); err != nil {
-		return fmt.Errorf("restore %s.%d: %w", c.ID, shard, err)
-	}
-	return nil
+	err := run.restore(func() (Restoration, error) { return accepted(ctx) })
+	return wrap(err, "restore %s.%d", c.ID, shard)
 }
 
 // restoration is one restoration in flight.
@@ -192,7 +185,7 @@ func (r *restoration) count(packets rain.Range) error {
 func (r *restoration) win(w rain.Win, entry rain.EntryRef) error {
 	packet := strconv.Itoa(w.Packet)
 	if _, err := winOf(packet, w.Drop, w.User); err != nil || !isEntryID(entry.ID) {
-		return fmt.Errorf("win of packet %d, entry %s: %w", w.Packet, entry.ID, errRecord) // an unreadable record
+		return fmt.Errorf("win of packet %d, entry %s: %w", w.Packet, entry.ID, rain.ErrUnreadable) // an unreadable record
 	}
 	if err := r.count(rain.Range{First: w.Packet, Last: w.Packet}); err != nil {
 		return err

@@ -82,7 +82,7 @@ func (s *Sums) EachBorrowed(ctx context.Context, c *rain.Campaign, shard int,
 			if page[i] == "" {
 				continue // only keeps the key in existence
 			}
-			n, ok := number(page[i+1])
+			n, ok := rain.ParseInt(page[i+1])
 			if !ok {
 				n = -1
 			}

@@ -18,9 +18,6 @@ const (
 	entriesAtOnce = 100
 )
 
-// errRanges means that the stock has more ranges than one call can read.
-var errRanges = errors.New("the stock has too many ranges")
-
 // snapshotWithin is the time limit for reading a shard. A stuck slot migration would block it for ever.
 const snapshotWithin = 5 * time.Second
 
@@ -41,10 +38,7 @@ func (s *Sums) Snapshot(ctx context.Context, c *rain.Campaign) ([]rain.ShardSnap
 			shards[shard] = rain.ShardSnapshot{Shard: shard, Unread: err.Error()}
 			return nil
 		}
-		if err != nil {
-			return fmt.Errorf("shard %d: %w", shard, err)
-		}
-		return nil
+		return wrap(err, "shard %d", shard)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read campaign %s from redis: %w", c.ID, err)
@@ -58,9 +52,9 @@ func (s *Sums) snapshot(ctx context.Context, c *rain.Campaign, shard int) ([]any
 	keys := []string{k.State, k.Stock, k.Lent, k.Outbox}
 	within, cancel := context.WithTimeout(ctx, snapshotWithin)
 	defer cancel()
-	answer := s.run(within, s.scripts.snapshot, keys, mostRanges+1)
+	answer := s.run(within, "snapshot", keys, mostRanges+1)
 	if answer.Err() != nil && within.Err() != nil && ctx.Err() == nil {
-		answer = s.scripts.snapshot.Run(ctx, s.rdb, keys, mostRanges+1) // its error names the cause of the delay
+		answer = s.scripts["snapshot"].Run(ctx, s.rdb, keys, mostRanges+1) // its error names the cause of the delay
 	}
 	list, err := answer.Slice()
 	return list, unreadable(err)
@@ -72,11 +66,11 @@ func parseSnapshot(c *rain.Campaign, shard int, answer []any) (rain.ShardSnapsho
 	if len(answer) != 4 {
 		return none, errReply
 	}
-	state, err1 := pairs(answer[0])
-	elements, err2 := texts(answer[1])
-	lent, err3 := pairs(answer[2])
-	newest, ok := answer[3].(string)
-	if err := errors.Join(err1, err2, err3); err != nil || !ok {
+	state, ok1 := pairs(answer[0])
+	elements, ok2 := texts(answer[1])
+	lent, ok3 := pairs(answer[2])
+	newest, ok4 := answer[3].(string)
+	if !ok1 || !ok2 || !ok3 || !ok4 {
 		return none, errReply
 	}
 	if _, opened := state[fieldRevision]; !opened {
@@ -84,7 +78,7 @@ func parseSnapshot(c *rain.Campaign, shard int, answer []any) (rain.ShardSnapsho
 	}
 	s := rain.ShardSnapshot{Shard: shard, Found: true, LastEntry: state[fieldLast], NewestEntry: newest}
 	field := func(name string) int64 {
-		n, ok := number(state[name])
+		n, ok := rain.ParseInt(state[name])
 		if !ok {
 			s.Unreadable = append(s.Unreadable, fmt.Sprintf("the state's %s is %q", name, state[name]))
 		}
@@ -101,16 +95,9 @@ func parseSnapshot(c *rain.Campaign, shard int, answer []any) (rain.ShardSnapsho
 	var invalid []string
 	s.Stock, _, invalid = parseStock(elements, c.Packets)
 	s.Unreadable = append(s.Unreadable, invalid...)
-	for _, move := range slices.Sorted(maps.Keys(lent)) {
-		if move == "" {
-			continue // only keeps the key in existence
-		}
-		one, err := parseLent(move, lent[move])
-		if err != nil {
-			s.Unreadable = append(s.Unreadable, fmt.Sprintf("move %s is lent as %q", move, lent[move]))
-			continue
-		}
-		s.Lent = append(s.Lent, one)
+	s.Lent, invalid = parseAllLent(lent)
+	for _, move := range invalid {
+		s.Unreadable = append(s.Unreadable, fmt.Sprintf("move %s is lent as %q", move, lent[move]))
 	}
 	return s, nil
 }
@@ -145,16 +132,12 @@ const stockEnd = "."
 
 // parseAllLent parses the hash of lent stock; invalid are the moves with invalid records.
 func parseAllLent(moves map[string]string) (all []rain.Lent, torn []string) {
-	for move, text := range moves {
-		if move == "" {
-			continue // only keeps the key in existence
-		}
-		lent, err := parseLent(move, text)
-		if err != nil {
+	for _, move := range slices.Sorted(maps.Keys(moves)) {
+		if lent, err := parseLent(move, moves[move]); err == nil {
+			all = append(all, lent)
+		} else if move != "" { // which only keeps the key in existence
 			torn = append(torn, move)
-			continue
 		}
-		all = append(all, lent)
 	}
 	return all, torn
 }
@@ -164,25 +147,19 @@ func parseAllLent(moves map[string]string) (all []rain.Lent, torn []string) {
 // ends it and is returned.
 func (s *Sums) EachEntry(ctx context.Context, c *rain.Campaign, shard int, upTo string,
 	fn func(e rain.Entry, unreadable error) error) error {
-	key := s.keys.shard(c.ID, shard).Outbox
-	for from := "-"; ; {
-		page, err := s.rdb.XRangeN(ctx, key, from, upTo, entriesAtOnce).Result()
-		if s.checked(err) != nil {
-			return fmt.Errorf("read the outbox of %s.%d: %w", c.ID, shard, unreadable(err))
+	for after := ""; ; {
+		page, next, err := s.page(ctx, c.ID, shard, after, upTo, entriesAtOnce)
+		if err != nil {
+			return err
 		}
 		for _, m := range page {
-			entry, unreadable := entryOf(c.ID, shard, m)
-			if unreadable != nil {
-				entry = rain.Entry{Ref: rain.EntryRef{Campaign: c.ID, Shard: shard, ID: m.ID}}
-			}
-			if err := fn(entry, unreadable); err != nil {
+			if err := fn(entryOf(c.ID, shard, m)); err != nil {
 				return err
 			}
 		}
-		if len(page) < entriesAtOnce {
+		if after = next; next == "" {
 			return nil
 		}
-		from = "(" + page[len(page)-1].ID
 	}
 }
 
@@ -196,34 +173,26 @@ func (s *Sums) Newest(ctx context.Context, c *rain.Campaign, shard int) (entry s
 	}
 	entry, _ = fields[0].(string)
 	text, _ := fields[1].(string)
-	epoch, _ = number(text)
+	epoch, _ = rain.ParseInt(text)
 	return entry, epoch, fields[2] != nil, nil
 }
 
 // pairs converts an array of field, value, field, value to a map.
-func pairs(v any) (map[string]string, error) {
-	list, err := texts(v)
-	if err != nil || len(list)%2 != 0 {
-		return nil, errReply
-	}
+func pairs(v any) (map[string]string, bool) {
+	list, ok := texts(v)
 	m := make(map[string]string, len(list)/2)
-	for i := 0; i < len(list); i += 2 {
-		m[list[i]] = list[i+1]
+	for i := 1; i < len(list); i += 2 {
+		m[list[i-1]] = list[i]
 	}
-	return m, nil
+	return m, ok && len(list)%2 == 0
 }
 
 // texts converts an array of texts.
-func texts(v any) ([]string, error) {
+func texts(v any) (all []string, ok bool) {
 	list, ok := v.([]any)
-	if !ok {
-		return nil, errReply
+	for _, e := range list {
+		text, is := e.(string)
+		all, ok = append(all, text), ok && is
 	}
-	all := make([]string, len(list))
-	for i, e := range list {
-		if all[i], ok = e.(string); !ok {
-			return nil, errReply
-		}
-	}
-	return all, nil
+	return all, ok
 }

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"redrain/rain"
 )
@@ -32,24 +35,19 @@ func (s *Stock) Open(ctx context.Context, c *rain.Campaign, until int64) error {
 	err := eachShard(ctx, c, func(ctx context.Context, shard int) error {
 		all := c.Layout().Stock(shard)
 		args := append([]any{until, c.Revision, all.String(), all.Count()}, openingFields(c)...)
-		code, err := s.run(ctx, s.scripts.open, s.keys.shard(c.ID, shard).opening(), args...).Int()
+		code, err := s.run(ctx, "open", s.keys.shard(c.ID, shard).opening(), args...).Int()
 		if err == nil && code < 0 {
 			err = fmt.Errorf("shard %d: %w", shard, ErrClosed)
 		}
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("stock campaign %s: %w", c.ID, err)
-	}
-	return nil
+	return wrap(err, "stock campaign %s", c.ID)
 }
 
 // Apply brings every shard up to the campaign's version: whether it is paused, and the rain in which taps count. An
 // older version than the stored one changes nothing, and a closed shard stays closed. A closed campaign is closed as
-// by CloseCampaign; for a loading campaign there is nothing to apply.
-//
-// It fails with ErrNoState if a shard has not been opened, or Redis has lost it; the others are brought up all the
-// same.
+// by CloseCampaign; for a loading campaign there is nothing to apply. It fails with ErrNoState if a shard has not been
+// opened, or Redis has lost it; the others are brought up all the same.
 func (s *Stock) Apply(ctx context.Context, c *rain.Campaign) error {
 	switch c.Status {
 	case rain.Loading:
@@ -59,44 +57,60 @@ func (s *Stock) Apply(ctx context.Context, c *rain.Campaign) error {
 	}
 	update := append([]any{fieldRevision, c.Revision, "update", 0, fieldStatus, string(c.Status)},
 		rainFields(c.Current())...)
-	errs := make([]error, Shards(c)) // a master that is away blocks no other
-	_ = eachShard(ctx, c, func(ctx context.Context, shard int) error {
-		code, err := s.run(ctx, s.scripts.newer, []string{s.keys.shard(c.ID, shard).State}, update...).Int()
+	err := everyShard(ctx, c, func(ctx context.Context, shard int) error {
+		code, err := s.run(ctx, "newer", []string{s.keys.shard(c.ID, shard).State}, update...).Int()
 		if err == nil && code < 0 {
 			err = fmt.Errorf("shard %d: %w", shard, ErrNoState)
 		}
-		errs[shard] = err
-		return nil
+		return err
 	})
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("apply revision %d of campaign %s: %w", c.Revision, c.ID, err)
-	}
-	return nil
+	return wrap(err, "apply revision %d of campaign %s", c.Revision, c.ID)
 }
 
 // CloseCampaign closes every shard for good. The rest of its stock goes to the outbox as reclaims, each packet once.
-// Closing a closed shard changes nothing.
-//
-// It fails with ErrNoState if Redis has no state of a shard; the others are closed all the same.
+// Closing a closed shard changes nothing. It fails with ErrNoState if Redis has no state of a shard; the others are
+// closed all the same.
 func (s *Stock) CloseCampaign(ctx context.Context, c *rain.Campaign) error {
-	errs := make([]error, Shards(c))
-	_ = eachShard(ctx, c, func(ctx context.Context, shard int) error {
-		if err := s.closeShard(ctx, c.ID, shard); err != nil {
-			errs[shard] = fmt.Errorf("close shard %d of campaign %s: %w", shard, c.ID, err)
+	return everyShard(ctx, c, func(ctx context.Context, shard int) error {
+		k := s.keys.shard(c.ID, shard)
+		for left := 1; left > 0; {
+			var err error
+			at := s.clock()
+			left, err = s.run(ctx, "close", []string{k.State, k.Stock, k.Outbox}, reclaimedAtOnce, at,
+				s.ring.Closing(c.ID, shard, at)).Int()
+			if err != nil {
+				return fmt.Errorf("close shard %d of campaign %s: %w", shard, c.ID, err)
+			}
 		}
 		return nil
 	})
-	return errors.Join(errs...)
 }
 
-func (s *Stock) closeShard(ctx context.Context, campaign string, shard int) error {
-	k := s.keys.shard(campaign, shard)
-	for {
-		at := s.clock()
-		left, err := s.run(ctx, s.scripts.close, []string{k.State, k.Stock, k.Outbox}, reclaimedAtOnce, at,
-			s.ring.Closing(campaign, shard, at)).Int()
-		if err != nil || left == 0 {
-			return err
+// Expire lets the keys of a closed campaign expire: after ttl they are gone. Until then wins can be read. The caller
+// knows that the ledger has everything. If a shard is not closed, or its outbox is not empty, it keeps its keys and
+// Expire returns ErrNotClosed. A repeated call starts the time anew.
+func (s *Stock) Expire(ctx context.Context, c *rain.Campaign, ttl time.Duration) error {
+	err := eachShard(ctx, c, func(ctx context.Context, shard int) error {
+		k := s.keys.shard(c.ID, shard)
+		status, err := s.rdb.HGet(ctx, k.State, fieldStatus).Result()
+		if err != nil && !errors.Is(err, redis.Nil) {
+			return s.checked(err)
 		}
-	}
+		waiting, err := s.rdb.XLen(ctx, k.Outbox).Result()
+		if err != nil {
+			return s.checked(err)
+		}
+		if waiting > 0 || status != "" && status != string(rain.Closed) {
+			return fmt.Errorf("shard %d: %w", shard, ErrNotClosed)
+		}
+		return s.pipelined(ctx, func(p redis.Pipeliner) {
+			for _, key := range append(k.opening(), k.Top) {
+				p.PExpire(ctx, key, ttl)
+			}
+			if shard == 0 {
+				p.PExpire(ctx, s.keys.nodes(c.ID), ttl)
+			}
+		})
+	})
+	return wrap(err, "expire campaign %s", c.ID)
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +11,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"redrain/internal/loop"
 	"redrain/internal/seal"
+	"redrain/lua"
 	"redrain/rain"
 )
 
@@ -38,7 +41,7 @@ type Store struct{ *client }
 type client struct {
 	rdb     redis.UniversalClient
 	keys    keys
-	scripts scripts
+	scripts map[string]*redis.Script // by name
 	amounts *rain.AmountsCache
 	ring    *seal.Ring
 	clock   rain.Clock
@@ -62,7 +65,11 @@ func New(rdb redis.UniversalClient, o Options) *Store {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Store{&client{rdb: rdb, keys: keys{o.Namespace}, scripts: newScripts(), amounts: o.Amounts, ring: o.Ring,
+	scripts := map[string]*redis.Script{}
+	for name, source := range lua.Scripts() {
+		scripts[name] = redis.NewScript(source)
+	}
+	return &Store{&client{rdb: rdb, keys: keys{o.Namespace}, scripts: scripts, amounts: o.Amounts, ring: o.Ring,
 		clock: o.Clock, log: o.Log}}
 }
 
@@ -82,7 +89,7 @@ func (c *client) checked(err error) error {
 // Load gives every node of Redis the scripts. It is optional: it saves the first taps of a rain from carrying the
 // source.
 func (s *Store) Load(ctx context.Context) error {
-	for _, script := range s.scripts.all() {
+	for _, script := range s.scripts {
 		// On a Cluster go-redis sends this to each master and each replica.
 		if err := s.checked(script.Load(ctx, s.rdb).Err()); err != nil {
 			return fmt.Errorf("load scripts into redis: %w", err)
@@ -94,17 +101,28 @@ func (s *Store) Load(ctx context.Context) error {
 // movingEvery is the interval of retries of a script whose slot is migrating to another node.
 const movingEvery = 5 * time.Millisecond
 
-// run calls a script and maps its errors to those of this package. While its slot migrates from one node of a Cluster
-// to another, Redis refuses it without doing anything. Then run retries until ctx ends.
-func (c *client) run(ctx context.Context, s *redis.Script, keys []string, args ...any) *redis.Cmd {
+// run calls a script with EVALSHA, and maps its errors to those of this package. A node without the script (it was
+// restarted, or has taken over) gets the source with one more call, and keeps it. While the slot migrates from one
+// node of a Cluster to another, Redis refuses the call without doing anything. Then run retries until ctx ends.
+func (c *client) run(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd {
+	s := c.scripts[script]
 	cmd := s.Run(ctx, c.rdb, keys, args...)
-	for isMoving(cmd.Err()) && pause(ctx, movingEvery) {
+	for isMoving(cmd.Err()) && loop.Sleep(ctx, movingEvery) {
 		cmd = s.Run(ctx, c.rdb, keys, args...)
 	}
 	if err := c.checked(cmd.Err()); err != nil {
 		cmd.SetErr(named(err))
 	}
 	return cmd
+}
+
+// numbers calls a script that answers with n numbers. With an error they are 0.
+func (c *client) numbers(ctx context.Context, n int, script string, keys []string, args ...any) ([]int64, error) {
+	answer, err := c.run(ctx, script, keys, args...).Int64Slice()
+	if err == nil && len(answer) == n {
+		return answer, nil
+	}
+	return make([]int64, n), cmp.Or(err, errReply)
 }
 
 // isMoving reports whether an error says that a slot is migrating. go-redis follows a redirection where it can, and
@@ -114,14 +132,20 @@ func isMoving(err error) bool {
 		func(prefix string) bool { return redis.HasErrorPrefix(err, prefix) })
 }
 
-// pause waits for d; it returns false if ctx has ended.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
+// Warnings describes dangerous settings of Redis for an operator; it is empty if there are none. A server that
+// refuses to show its settings (CONFIG is often forbidden) is a warning too.
+func (s *Store) Warnings(ctx context.Context) []string {
+	var warnings []string
+	for setting, good := range map[string]string{"maxmemory-policy": "noeviction", "appendonly": "yes"} {
+		got, err := s.rdb.ConfigGet(ctx, setting).Result()
+		switch is := got[setting]; {
+		case err != nil:
+			warnings = append(warnings, fmt.Sprintf("Redis does not show its %s, which must be %s: %s", setting, good,
+				err))
+		case is != good:
+			warnings = append(warnings,
+				fmt.Sprintf("Redis has %s %s; it must be %s, or wins can be lost", setting, is, good))
+		}
 	}
+	return warnings
 }

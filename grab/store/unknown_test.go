@@ -2,9 +2,12 @@ package store_test
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -101,10 +104,82 @@ func TestALostShardIsUnknown(t *testing.T) {
 	gm := grabtest.New(t, grabtest.InProcess(t), grabtest.Setup{Packets: 30, Shards: 3})
 	testenv.Equal(t, gm.Levels(), (store.Levels{Stock: 30, ByLane: one(30), AmountLeft: 3000}), "levels")
 	testenv.Must(t, testenv.Err(gm.G.Lend(t.Context(), gm.C.ID, 1, 0, "m", 4)))
+	testenv.Equal(t, gm.Levels(), (store.Levels{Stock: 30, ByLane: one(30), AmountLeft: 3000}), "levels with lent stock")
 	gm.LoseShard(1)
 	testenv.Equal(t, gm.Levels(), (store.Levels{Stock: 30, ByLane: one(30), AmountLeft: 3000, Unknown: 1}), "levels")
 	levels, err := gm.G.Shards(t.Context(), gm.C)
 	if err != nil || len(levels) != 3 || levels[1].Known || levels[1].Err != nil || !levels[2].Known {
 		t.Errorf("%+v, %v", levels, err)
+	}
+}
+
+// halfMoved is a Redis in which the slot of shard 1 is stuck on its way, and which knows nothing of the others.
+func halfMoved(redis.ProcessHook) redis.ProcessHook {
+	return func(_ context.Context, cmd redis.Cmder) error {
+		for _, arg := range cmd.Args() {
+			if key, ok := arg.(string); ok && strings.Contains(key, "{c.1}") {
+				cmd.SetErr(refusal("TRYAGAIN Multiple keys request during rehashing of slot"))
+				return cmd.Err()
+			}
+		}
+		if script, ok := cmd.(*redis.Cmd); ok {
+			script.SetVal([]any{[]any{}, []any{}, []any{}, ""})
+		}
+		return nil
+	}
+}
+
+// TestAStuckSlotHidesItsShardOnly: a slot that an operator has left half moved is given up after a while, and named.
+func TestAStuckSlotHidesItsShardOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rdb := redis.NewClient(&redis.Options{Addr: ":1"})
+		defer func() { _ = rdb.Close() }()
+		rdb.AddHook(grabtest.Hook{Command: halfMoved})
+		sums := store.NewSums(store.New(rdb, store.Options{}))
+		got, err := sums.Snapshot(t.Context(), &rain.Campaign{ID: "c", Spec: rain.Spec{Packets: 9, Shards: 3}})
+		if err != nil || len(got) != 3 || got[0].Unread != "" || got[2].Unread != "" || got[1].Found ||
+			!strings.Contains(got[1].Unread, "TRYAGAIN") {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
+}
+
+// config answers CONFIG GET, with the settings or an error.
+type config struct {
+	settings map[string]string
+	err      error
+}
+
+func (c config) answer(redis.ProcessHook) redis.ProcessHook {
+	return func(_ context.Context, cmd redis.Cmder) error {
+		if get, ok := cmd.(*redis.MapStringStringCmd); ok && cmd.Name() == "config" {
+			get.SetVal(c.settings)
+		}
+		cmd.SetErr(c.err)
+		return c.err
+	}
+}
+
+func TestWarningsSayWhatMustBe(t *testing.T) {
+	for name, c := range map[string]struct {
+		config
+		want []string // parts of the warnings, in their order
+	}{
+		"sound": {config{settings: map[string]string{"maxmemory-policy": "noeviction", "appendonly": "yes"}}, nil},
+		"evicts": {config{settings: map[string]string{"maxmemory-policy": "allkeys-lru", "appendonly": "yes"}},
+			[]string{"maxmemory-policy allkeys-lru; it must be noeviction"}},
+		"forgets": {config{settings: map[string]string{"maxmemory-policy": "noeviction", "appendonly": "no"}},
+			[]string{"appendonly no; it must be yes"}},
+		"silent": {config{err: errors.New("NOPERM")}, []string{
+			"not show its appendonly, which must be yes: NOPERM",
+			"not show its maxmemory-policy, which must be noeviction: NOPERM",
+		}},
+	} {
+		rdb := grabtest.InProcess(t)
+		rdb.AddHook(grabtest.Hook{Command: c.answer})
+		got := slices.Sorted(slices.Values(store.New(rdb, store.Options{}).Warnings(t.Context())))
+		if !slices.EqualFunc(got, c.want, strings.Contains) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
 	}
 }

@@ -20,18 +20,18 @@ func NewWins(s *Store) *Wins { return &Wins{s.client} }
 const winsAtOnce = 200
 
 // Records returns a player's newest wins in Redis, up to limit, in the order won, and the number of all.
-func (w *Wins) Records(ctx context.Context, c *rain.Campaign, user string, limit int) ([]Record, int, error) {
+func (w *Wins) Records(ctx context.Context, c *rain.Campaign, user string, limit int) ([]rain.WinRecord, int, error) {
 	amounts, err := w.amounts.Of(c)
 	if err != nil {
 		return nil, 0, err
 	}
 	key := w.keys.shard(c.ID, c.Layout().Home(user)).Wins
-	var records []Record
+	var records []rain.WinRecord
 	total, next := 0, ""
 	for {
-		answer, err := w.run(ctx, w.scripts.wins, []string{key}, user, next, min(winsAtOnce,
+		answer, err := w.run(ctx, "wins", []string{key}, user, next, min(winsAtOnce,
 			limit-len(records))).Slice()
-		var page []Record
+		var page []rain.WinRecord
 		if err == nil {
 			total, page, next, err = parseWins(user, answer)
 		}
@@ -39,7 +39,7 @@ func (w *Wins) Records(ctx context.Context, c *rain.Campaign, user string, limit
 			return nil, 0, fmt.Errorf("read a player's wins in campaign %s: %w", c.ID, err)
 		}
 		for i := range page {
-			page[i].Win.Amount = amounts.Of(page[i].Win.Packet)
+			page[i].Amount = amounts.Of(page[i].Packet)
 		}
 		records = append(records, page...)
 		if len(page) == 0 || next == "" || len(records) >= limit {
@@ -51,25 +51,21 @@ func (w *Wins) Records(ctx context.Context, c *rain.Campaign, user string, limit
 }
 
 // parseWins parses an answer of wins.lua. next is the ticket to go on with, "" if these were all.
-func parseWins(user string, answer []any) (total int, page []Record, next string, err error) {
+func parseWins(user string, answer []any) (total int, page []rain.WinRecord, next string, err error) {
 	if len(answer)%2 != 1 {
 		return 0, nil, "", errReply
 	}
 	count, ok := answer[0].(int64)
-	if !ok {
+	list, are := texts(answer[1:])
+	if !ok || !are {
 		return 0, nil, "", errReply
 	}
-	for i := 1; i < len(answer); i += 2 {
-		ticket, ok1 := answer[i].(string)
-		text, ok2 := answer[i+1].(string)
-		if !ok1 || !ok2 {
-			return 0, nil, "", errReply
-		}
-		var r Record
-		if r, next, err = parseRecord(user, ticket, text); err != nil {
+	for pair := range slices.Chunk(list, 2) {
+		r, err := parseRecord(user, pair[0], pair[1])
+		if err != nil {
 			return 0, nil, "", err
 		}
-		page = append(page, r)
+		page, next = append(page, r), r.Before
 	}
 	return int(count), page, next, nil
 }
@@ -89,9 +85,8 @@ func parseRecords(page []string) (all rain.Records) {
 		}
 		user, ticket, win := strings.Cut(page[i], winMark)
 		if win {
-			r, before, err := parseRecord(user, ticket, page[i+1])
-			if err == nil {
-				all.Wins = append(all.Wins, rain.WinRecord{Win: r.Win, Entry: r.Entry, Before: before})
+			if r, err := parseRecord(user, ticket, page[i+1]); err == nil {
+				all.Wins = append(all.Wins, r)
 				continue
 			}
 		} else if _, ok := parsePlayer(user, page[i+1]); ok {
@@ -105,42 +100,18 @@ func parseRecords(page []string) (all rain.Records) {
 // parsePlayer parses a player's record: "<number of wins> <newest ticket>".
 func parsePlayer(user, text string) (p rain.PlayerRecord, ok bool) {
 	count, newest, _ := strings.Cut(text, " ")
-	n, ok := number(count)
+	n, ok := rain.ParseInt(count)
 	_, is := rain.ParseTicket(newest)
 	return rain.PlayerRecord{User: user, Wins: int(n), Newest: newest}, ok && is
 }
 
 // WinsOf reads the records of wins by their users and tickets; a missing or unreadable record is zero.
 func (w *Wins) WinsOf(ctx context.Context, c *rain.Campaign, shard int, of []rain.Win) ([]rain.WinRecord, error) {
-	return readWins(ctx, w, c, shard, of, func(win rain.Win) string { return Record{Win: win}.field() },
-		func(win rain.Win, text string) (record rain.WinRecord) {
-			if r, before, err := parseRecord(win.User, win.Drop, text); err == nil {
-				record = rain.WinRecord{Win: r.Win, Entry: r.Entry, Before: before}
-			}
-			return record
-		})
-}
-
-// Players reads the records of players; a missing or unreadable record is zero.
-func (w *Wins) Players(ctx context.Context, c *rain.Campaign, shard int, users []string) ([]rain.PlayerRecord, error) {
-	return readWins(ctx, w, c, shard, users, func(user string) string { return user },
-		func(user, text string) (record rain.PlayerRecord) {
-			if p, ok := parsePlayer(user, text); ok {
-				record = p
-			}
-			return record
-		})
-}
-
-// readWins reads a field of a shard's wins hash for each of some keys, and parses them; the text of a missing one is
-// "".
-func readWins[K, R any](ctx context.Context, w *Wins, c *rain.Campaign, shard int, of []K, field func(K) string,
-	parse func(of K, text string) R) ([]R, error) {
-	records := make([]R, 0, len(of))
+	records := make([]rain.WinRecord, 0, len(of))
 	for part := range slices.Chunk(of, winsAtOnce) {
 		fields := make([]string, len(part))
-		for i, one := range part {
-			fields[i] = field(one)
+		for i, win := range part {
+			fields[i] = WinField(win)
 		}
 		found, err := w.ReadWins(ctx, c.ID, shard, fields)
 		if err != nil {
@@ -148,8 +119,62 @@ func readWins[K, R any](ctx context.Context, w *Wins, c *rain.Campaign, shard in
 		}
 		for i, v := range found {
 			text, _ := v.(string)
-			records = append(records, parse(part[i], text))
+			r, _ := parseRecord(part[i].User, part[i].Drop, text)
+			records = append(records, r)
 		}
 	}
 	return records, nil
+}
+
+// ReadWins reads fields of a shard's wins hash, as WinField names them.
+func (w *Wins) ReadWins(ctx context.Context, campaign string, shard int, fields []string) ([]any, error) {
+	found, err := w.rdb.HMGet(ctx, w.keys.shard(campaign, shard).Wins, fields...).Result()
+	return found, w.checked(err)
+}
+
+// winMark separates user and ticket in the field names of wins. No user has it.
+const winMark = "\n"
+
+// WinField returns a win's field of the wins hash.
+func WinField(w rain.Win) string { return w.User + winMark + w.Drop }
+
+// IsRecord reports whether the value of a win's field is that win, from that very outbox entry. An unreadable value is
+// not.
+func IsRecord(value any, of rain.WinRecord) bool {
+	text, _ := value.(string)
+	is, err := parseRecord(of.User, of.Drop, text)
+	return err == nil && is.Packet == of.Packet && is.Entry == of.Entry
+}
+
+// parseRecord parses a win in the hash: "<packet> <outbox entry> <ticket won before that>".
+func parseRecord(user, ticket, text string) (r rain.WinRecord, err error) {
+	packet, rest, _ := strings.Cut(text, " ")
+	entry, before, ok := strings.Cut(rest, " ")
+	win, err := winOf(packet, ticket, user)
+	if err == nil && (!ok || !isEntryID(entry)) {
+		err = rain.ErrUnreadable
+	}
+	if err != nil {
+		return rain.WinRecord{}, fmt.Errorf("win of %q, %q: %q: %w", user, ticket, text, err)
+	}
+	return rain.WinRecord{Win: win, Entry: entry, Before: before}, nil
+}
+
+// isEntryID reports whether an id has the form of a stream's: "<ms>-<seq>".
+func isEntryID(id string) bool {
+	_, _, err := rain.EntryRef{ID: id}.Position()
+	return err == nil
+}
+
+// winOf checks each part of a win, because it is about to become money.
+func winOf(packet, ticket, user string) (rain.Win, error) {
+	p, ok1 := rain.ParseInt(packet)
+	_, ok2 := rain.ParseTicket(ticket)
+	if !ok1 || !ok2 || p >= rain.MaxPackets {
+		return rain.Win{}, rain.ErrUnreadable
+	}
+	if err := rain.CheckUser(user); err != nil {
+		return rain.Win{}, fmt.Errorf("%w: %w", rain.ErrUnreadable, err)
+	}
+	return rain.Win{User: user, Packet: int(p), Drop: ticket}, nil
 }

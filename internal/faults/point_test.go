@@ -37,48 +37,31 @@ func run(t *testing.T, victim, faultAt string) (syscall.WaitStatus, string) {
 	return state.Sys().(syscall.WaitStatus), out.String()
 }
 
-func TestPointKillsWhereItIsTold(t *testing.T) {
-	victim := buildVictim(t, "faults")
-	for _, c := range []struct {
+// A process dies at its point, and at that passing of it. A bad number ends it at once. Without the tag it lives.
+func TestPoint(t *testing.T) {
+	const lives, refuses = 0, 2
+	for tags, cases := range map[string][]struct {
 		at     string
+		status int // of the exit; below 0: it was killed
 		passed int // times that the victim came to the point
 	}{
-		{"here", 1},
-		{"here:1", 1},
-		{"here:3", 3},
-		{"there:2", 2},
+		"faults": {
+			{"here", -1, 1}, {"here:1", -1, 1}, {"here:3", -1, 3}, {"there:2", -1, 2},
+			{"", lives, 3}, {"elsewhere", lives, 3}, {"here:4", lives, 3}, {"her", lives, 3},
+			{"here:0", refuses, 0}, {"here:-1", refuses, 0}, {"here:x", refuses, 0}, {"here:", refuses, 0},
+		},
+		"": {{"here", lives, 3}},
 	} {
-		status, out := run(t, victim, c.at)
-		if !status.Signaled() || status.Signal() != syscall.SIGKILL {
-			t.Errorf("%s: ended with %v, want SIGKILL; it printed\n%s", c.at, status, out)
+		victim := buildVictim(t, tags)
+		for _, c := range cases {
+			status, out := run(t, victim, c.at)
+			if status.ExitStatus() != c.status || status.Signaled() && status.Signal() != syscall.SIGKILL {
+				t.Errorf("%q: ended with %v; it printed\n%s", c.at, status, out)
+			}
+			if n := strings.Count(out, "before"); n != c.passed || (c.status == lives) != strings.HasSuffix(out, "alive\n") ||
+				(c.status == refuses) != strings.Contains(out, "REDRAIN_FAULT_AT") {
+				t.Errorf("%q: came to the point %d times, want %d; it printed\n%s", c.at, n, c.passed, out)
+			}
 		}
-		if n := strings.Count(out, "before"); n != c.passed {
-			t.Errorf("%s: died at passing %d, want %d", c.at, n, c.passed)
-		}
-	}
-}
-
-func TestPointLetsLive(t *testing.T) {
-	victim := buildVictim(t, "faults")
-	for _, at := range []string{"", "elsewhere", "here:4", "her"} {
-		if status, out := run(t, victim, at); status.ExitStatus() != 0 || !strings.HasSuffix(out, "alive\n") {
-			t.Errorf("%q: ended with %v, printed\n%s", at, status, out)
-		}
-	}
-}
-
-func TestPointRefusesANumberThatMakesNoSense(t *testing.T) {
-	victim := buildVictim(t, "faults")
-	for _, at := range []string{"here:0", "here:-1", "here:x", "here:"} {
-		if status, out := run(t, victim, at); status.ExitStatus() != 2 || !strings.Contains(out, "REDRAIN_FAULT_AT") {
-			t.Errorf("%q: ended with %v, printed\n%s", at, status, out)
-		}
-	}
-}
-
-func TestPointDoesNothingWithoutTheTag(t *testing.T) {
-	if status, out := run(t, buildVictim(t, ""), "here"); status.ExitStatus() != 0 ||
-		!strings.HasSuffix(out, "alive\n") {
-		t.Errorf("ended with %v, printed\n%s", status, out)
 	}
 }

@@ -3,6 +3,8 @@ package store
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -117,26 +119,69 @@ func (c *Connections) Here(ctx context.Context, node string) error {
 		p.PExpire(ctx, key, presentFor)
 		return nil
 	})
-	if c.checked(err) != nil {
-		return fmt.Errorf("record this node as alive: %w", err)
-	}
-	return nil
+	return wrap(c.checked(err), "record this node as alive")
 }
 
 // Gone reports that a node has no connections any more.
 func (c *Connections) Gone(ctx context.Context, node string) error {
-	if err := c.checked(c.rdb.ZRem(ctx, c.keys.upNodes(), node).Err()); err != nil {
-		return fmt.Errorf("remove this node's connections: %w", err)
-	}
-	return nil
+	return wrap(c.checked(c.rdb.ZRem(ctx, c.keys.upNodes(), node).Err()), "remove this node's connections")
 }
 
 // Nodes returns the nodes with players that are alive.
 func (c *Connections) Nodes(ctx context.Context) ([]string, error) {
 	since := "(" + strconv.FormatInt(c.clock()-presentFor.Milliseconds(), 10)
 	nodes, err := c.rdb.ZRangeByScore(ctx, c.keys.upNodes(), &redis.ZRangeBy{Min: since, Max: "+inf"}).Result()
-	if c.checked(err) != nil {
-		return nil, fmt.Errorf("read the nodes: %w", err)
+	return nodes, wrap(c.checked(err), "read the nodes")
+}
+
+// namedFor is the time for which a player's display profile is kept after its last report. A board is read for an
+// evening.
+const namedFor = 24 * time.Hour
+
+// Named is a player's display profile. The reader's settings restrict its display, and it proves nothing.
+type Named struct {
+	User   string `json:"-"`
+	Name   string `json:"name,omitempty"`
+	Avatar string `json:"avatar,omitempty"` // address of a picture
+}
+
+// Names stores the recent display profiles of players.
+type Names struct{ *client }
+
+// NewNames returns a Names.
+func NewNames(s *Store) *Names { return &Names{s.client} }
+
+// Tell stores display profiles. It may be repeated.
+func (n *Names) Tell(ctx context.Context, named []Named) error {
+	err := n.pipelined(ctx, func(p redis.Pipeliner) {
+		for _, one := range named {
+			text, _ := json.Marshal(one) // texts only: it cannot fail
+			p.Set(ctx, n.keys.player(one.User, "name"), text, namedFor)
+		}
+	})
+	return wrap(err, "store display profiles")
+}
+
+// Read returns the stored display profiles of some players.
+func (n *Names) Read(ctx context.Context, users []string) ([]Named, error) {
+	texts := make([]*redis.StringCmd, len(users))
+	_ = n.pipelined(ctx, func(p redis.Pipeliner) { // each command has its own error
+		for i, user := range users {
+			texts[i] = p.Get(ctx, n.keys.player(user, "name"))
+		}
+	})
+	var known []Named
+	for i, text := range texts {
+		if errors.Is(text.Err(), redis.Nil) {
+			continue
+		}
+		if err := text.Err(); err != nil {
+			return nil, fmt.Errorf("read display profiles: %w", err)
+		}
+		one := Named{User: users[i]}
+		if json.Unmarshal([]byte(text.Val()), &one) == nil { // an invalid profile is reported again
+			known = append(known, one)
+		}
 	}
-	return nodes, nil
+	return known, nil
 }
