@@ -71,6 +71,7 @@ func TestDeniedPlayersAreNotPaid(t *testing.T) {
 		b.Clock.Add(1)
 		paytest.Must(t, testenv.Err(lists.Add(t.Context(), "barred", []string{"u"})))
 		between := win(1, "u")
+		paytest.Must(t, testenv.Err(lists.Add(t.Context(), "barred", []string{"u"}))) // keeps the first time
 		posted := b.MustPost(t, before, between, win(2, "v"))
 		if len(posted.Dead) != 1 || posted.Dead[0].Reason != standing.WasDenied || posted.New != 2 {
 			t.Errorf("%+v", posted)
