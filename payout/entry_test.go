@@ -29,6 +29,7 @@ func reclaim(numbers ...rain.Range) rain.Entry {
 	return e
 }
 
+// An amount is never encoded: the reader of the entry computes it.
 func TestTheTextOfAnEntry(t *testing.T) {
 	t.Parallel()
 	for want, e := range map[string]rain.Entry{
@@ -38,6 +39,12 @@ func TestTheTextOfAnEntry(t *testing.T) {
 		"c1 7 1763712000000-3 1763711999990\n4-9 12-12\nreclaim " + mark: reclaim(rain.Range{First: 4, Last: 9},
 			rain.Range{First: 12, Last: 12}),
 	} {
+		for i := range e.Wins {
+			e.Wins[i].Amount = 88_123
+		}
+		if e.Reclaim != nil {
+			e.Reclaim.Amount = 88_123
+		}
 		if got := EncodeEntry(e); string(got) != want {
 			t.Errorf("%q, want %q", got, want)
 		}
@@ -56,23 +63,6 @@ func TestAnEntryComesBackAsItWas(t *testing.T) {
 		if got, err := DecodeEntry(EncodeEntry(e)); err != nil || !reflect.DeepEqual(got, e) {
 			t.Errorf("%+v, %v\nwant %+v", got, err, e)
 		}
-	}
-}
-
-// An amount is never encoded: the reader of the entry computes it.
-func TestAmountsDoNotTravel(t *testing.T) {
-	t.Parallel()
-	e := entry(win("u1", 0))
-	plain := EncodeEntry(e)
-	e.Wins[0].Amount = 88_123
-	if rich := EncodeEntry(e); !bytes.Equal(rich, plain) {
-		t.Errorf("%q and %q", rich, plain)
-	}
-	r := reclaim(rain.Range{First: 0, Last: 1})
-	plain = EncodeEntry(r)
-	r.Reclaim.Amount = 88_123
-	if rich := EncodeEntry(r); !bytes.Equal(rich, plain) {
-		t.Errorf("%q and %q", rich, plain)
 	}
 }
 

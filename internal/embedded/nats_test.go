@@ -1,7 +1,6 @@
 package embedded
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -14,94 +13,46 @@ import (
 	"redrain/internal/testenv"
 )
 
-func startNATS(t *testing.T, dir string) *NATSServer {
+// withNATS runs a server on a directory while do uses its stream and consumer, which it makes or finds again.
+func withNATS(t *testing.T, dir string, do func(js jetstream.JetStream, consumer jetstream.Consumer)) {
 	t.Helper()
+	ctx := t.Context()
 	n, err := NATS(dir)
 	testenv.Must(t, err)
-	t.Cleanup(func() {
-		if err := n.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return n
-}
-
-func connect(t *testing.T, n *NATSServer) jetstream.JetStream {
-	t.Helper()
+	defer func() { testenv.WantErr(t, n.Close(), nil) }()
 	nc, err := n.Connect()
 	testenv.Must(t, err)
-	t.Cleanup(nc.Close)
+	defer nc.Close()
 	js, err := jetstream.New(nc)
 	testenv.Must(t, err)
-	return js
-}
-
-// publishTen publishes 0 to 9, each under its own identity: the server drops what it has already.
-func publishTen(t *testing.T, js jetstream.JetStream) {
-	t.Helper()
-	for i := range 10 {
-		if _, err := js.Publish(context.Background(), "pay.a", []byte(strconv.Itoa(i)),
-			jetstream.WithMsgID(strconv.Itoa(i))); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// payStream makes the stream and its consumer, or finds them again.
-func payStream(t *testing.T, js jetstream.JetStream) jetstream.Consumer {
-	t.Helper()
-	ctx := context.Background()
-	if _, err := js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
-		Name: "PAY", Subjects: []string{"pay.>"}, Storage: jetstream.FileStorage,
-	}); err != nil {
-		t.Fatal(err)
-	}
-	consumer, err := js.CreateOrUpdateConsumer(ctx, "PAY", jetstream.ConsumerConfig{
-		Durable: "settle", AckPolicy: jetstream.AckExplicitPolicy,
-	})
+	_, err = js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: "PAY", Subjects: []string{"pay.>"},
+		Storage: jetstream.FileStorage})
 	testenv.Must(t, err)
-	return consumer
-}
-
-// take reads and acknowledges n messages and returns them.
-func take(t *testing.T, consumer jetstream.Consumer, n int) (got []string) {
-	t.Helper()
-	batch, err := consumer.Fetch(n, jetstream.FetchMaxWait(10*time.Second))
+	consumer, err := js.CreateOrUpdateConsumer(ctx, "PAY", jetstream.ConsumerConfig{Durable: "settle",
+		AckPolicy: jetstream.AckExplicitPolicy})
 	testenv.Must(t, err)
-	for m := range batch.Messages() {
-		got = append(got, string(m.Data()))
-		testenv.Must(t, m.DoubleAck(context.Background()))
-	}
-	testenv.Must(t, batch.Error())
-	return got
+	do(js, consumer)
 }
 
 func TestNATSKeepsTheStreamThroughARestart(t *testing.T) {
 	dir := t.TempDir()
-	func() {
-		n, err := NATS(dir)
-		testenv.Must(t, err)
-		defer func() {
-			if err := n.Close(); err != nil {
-				t.Error(err)
+	var got []string
+	for _, n := range []int{4, 6} {
+		withNATS(t, dir, func(js jetstream.JetStream, consumer jetstream.Consumer) {
+			for i := range 10 { // dropped the second time: the identities outlive the restart too
+				id := strconv.Itoa(i)
+				testenv.Must(t, testenv.Err(js.Publish(t.Context(), "pay.a", []byte(id), jetstream.WithMsgID(id))))
 			}
-		}()
-		nc, err := n.Connect()
-		testenv.Must(t, err)
-		defer nc.Close()
-		js, err := jetstream.New(nc)
-		testenv.Must(t, err)
-		consumer := payStream(t, js)
-		publishTen(t, js)
-		take(t, consumer, 4)
-	}()
-
-	js := connect(t, startNATS(t, dir))
-	publishTen(t, js) // dropped: the identities outlive the restart too
-	got := take(t, payStream(t, js), 6)
-	if len(got) != 6 || got[0] != "4" || got[5] != "9" {
-		t.Errorf("after the restart: %q, want 4 to 9", got)
+			batch, err := consumer.Fetch(n, jetstream.FetchMaxWait(10*time.Second))
+			testenv.Must(t, err)
+			for m := range batch.Messages() {
+				got = append(got, string(m.Data()))
+				testenv.Must(t, m.DoubleAck(t.Context()))
+			}
+			testenv.Must(t, batch.Error())
+		})
 	}
+	testenv.Equal(t, strings.Join(got, ""), "0123456789", "before and after the restart")
 }
 
 func TestNATSRemovesItsTemporaryStore(t *testing.T) {

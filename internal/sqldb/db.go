@@ -62,21 +62,11 @@ func (db *DB) Ping(ctx context.Context) error {
 
 // Close waits for running statements and closes the connections. It removes an in-memory database.
 func (db *DB) Close() error {
-	errs := []error{db.reader.Close()}
-	if db.writer != db.reader {
-		errs = append(errs, db.writer.Close())
-	}
+	err := errors.Join(db.reader.Close(), db.writer.Close())
 	if db.cleanup != nil {
-		errs = append(errs, db.cleanup())
+		err = errors.Join(err, db.cleanup())
 	}
-	return errors.Join(errs...)
-}
-
-func (db *DB) log() *slog.Logger {
-	if db.Log != nil {
-		return db.Log
-	}
-	return slog.Default()
+	return err
 }
 
 func (db *DB) hear(statement string, args []any) {

@@ -40,8 +40,7 @@ func numbers(err error) (server uint16, lite int) {
 	return 0, 0
 }
 
-// IsBusy reports whether a statement has waited in vain for a row, a table or a connection that others use. A retry
-// may succeed in a moment.
+// IsBusy reports whether a statement waited in vain for what others use. A retry may succeed in a moment.
 func IsBusy(err error) bool {
 	server, lite := numbers(err)
 	return server == mysqlLockTimeout || lite == sqlite3.SQLITE_BUSY || errors.Is(err, errNoConnection)
@@ -112,8 +111,7 @@ func IsUnreadable(err error) bool {
 	return server == mysqlOutOfRange || lite != 0 && strings.Contains(err.Error(), "integer overflow")
 }
 
-// again reports whether a transaction has changed nothing and may succeed at the next try. Lock timeouts are not
-// among them.
+// again reports whether a transaction changed nothing and may succeed at the next try; lock timeouts do not count.
 func again(err error) bool {
 	server, lite := numbers(err)
 	return !IsBusy(err) && (errors.Is(err, ErrAgain) || server == mysqlDeadlock || server == mysqlRecordChanged ||

@@ -19,8 +19,7 @@ type Mirror[R any] struct {
 	rows map[string][]R
 }
 
-// NewMirror returns a mirror of a table without rows. The function place returns a row's number and its key. The
-// function keep adds the next row to those of its key.
+// NewMirror returns an empty mirror. place returns a row's number and key; keep adds a row to those of its key.
 func NewMirror[R any](table *Table[R], place func(R) (number int64, key string),
 	keep func(old []R, row R) []R) *Mirror[R] {
 	return &Mirror[R]{table: table, place: place, keep: keep, rows: map[string][]R{}}

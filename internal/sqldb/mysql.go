@@ -124,8 +124,7 @@ func ask(ctx context.Context, session session, query string) (string, error) {
 // ErrNoDatabase is returned for a DSN that names no database.
 var ErrNoDatabase = errors.New("it names no database")
 
-// An OptionError is an option of a DSN that would change the meaning of statements. It has no value, because there
-// may be a secret in it.
+// An OptionError is a refused option of a DSN. It has no value, because there may be a secret in it.
 type OptionError struct{ Option string }
 
 // Error returns the remedy.

@@ -80,8 +80,7 @@ func (r *Row) null() {
 // longValue is the size in bytes from which a text or a blob counts as long.
 const longValue = 4 << 10
 
-// isLong reports whether a value of so many bytes becomes a parameter. On MySQL a key never does, because
-// InsertReading needs its text.
+// isLong reports whether a value becomes a parameter. On MySQL a key never does: InsertReading needs its text.
 func (r *Row) isLong(size int) bool {
 	return r.dialect == SQLite || size >= longValue && r.values != r.key
 }

@@ -59,15 +59,6 @@ func amountOf(t *testing.T, q sqldb.Querier, id string) (amount int64) {
 	return amount
 }
 
-func TestPingAndMigrateAgain(t *testing.T) {
-	onEach(t, func(t *testing.T, db *sqldb.DB) {
-		testenv.Must(t, db.Ping(t.Context()))
-		if err := db.Migrate(t.Context()); err != nil {
-			t.Fatal("a second time:", err)
-		}
-	})
-}
-
 func TestInsertMerges(t *testing.T) {
 	onEach(t, func(t *testing.T, db *sqldb.DB) {
 		ctx := t.Context()

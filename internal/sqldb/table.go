@@ -22,8 +22,7 @@ type Table[T any] struct {
 	fields  func(row *T) []any
 }
 
-// NewTable returns the mapping of a table. The function fields returns each column's name, followed by a pointer to
-// its value in the row, or by a [Via].
+// NewTable returns a table's mapping. fields returns each column's name, then a pointer to its value or a [Via].
 func NewTable[T any](name string, fields func(row *T) []any) *Table[T] {
 	t := &Table[T]{name: name, fields: fields}
 	all := fields(new(T))
@@ -219,8 +218,7 @@ func (v via[V]) Value() (driver.Value, error) {
 	return driver.DefaultParameterConverter.ConvertValue(v.get())
 }
 
-// PairsIn returns the rows of a query for two columns that ends with IN, as a map of the first to the second. See
-// [EachIn].
+// PairsIn returns the rows of an [EachIn] for two columns, as a map of the first to the second.
 func PairsIn[K comparable, V, T any](ctx context.Context, q Querier, query string, values []T,
 	args ...any) (map[K]V, error) {
 	pairs := map[K]V{}

@@ -1,10 +1,12 @@
 package sqldb
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"redrain/internal/loop"
@@ -42,7 +44,7 @@ func (db *DB) InTx(ctx context.Context, fn func(ctx context.Context, tx *Tx) err
 		if try == maxTries {
 			return fmt.Errorf("run the transaction: %d tries: %w", maxTries, err)
 		}
-		db.log().DebugContext(ctx, "transaction is tried again", "try", try, "err", err)
+		cmp.Or(db.Log, slog.Default()).DebugContext(ctx, "transaction is tried again", "try", try, "err", err)
 		if !loop.Sleep(ctx, loop.Backoff(4*time.Millisecond, 500*time.Millisecond, try-1)) {
 			return ctx.Err()
 		}
@@ -95,8 +97,7 @@ func (db *DB) once(ctx context.Context, fn func(ctx context.Context, tx *Tx) err
 	return nil
 }
 
-// begin begins a transaction that writes. If all connections have been waiting for the same row for some time, it
-// soon returns an error.
+// begin begins a transaction that writes. It soon returns an error if all connections wait.
 func (db *DB) begin(ctx context.Context) (*sql.Tx, error) {
 	trying, stop := context.WithCancelCause(ctx)
 	enough := time.AfterFunc(db.patience, func() { stop(errNoConnection) })

@@ -83,12 +83,8 @@ func (s *Answers) Begin(ctx context.Context, key string, body []byte) (answer *A
 
 // Finish stores the answer of a request that Begin has registered, for 24 hours.
 func (s *Answers) Finish(ctx context.Context, key string, a Answer) error {
-	body := a.Body
-	if body == nil {
-		body = []byte{}
-	}
 	return s.exec(ctx, "UPDATE idempotency SET status = ?, answer = ?, expires_at = ? WHERE idem_key = ?",
-		a.Status, body, s.clock()+answerKept, booking.Digest([]byte(key)))
+		a.Status, append([]byte{}, a.Body...), s.clock()+answerKept, booking.Digest([]byte(key)))
 }
 
 // Forget frees the key of a failed request: only successes are stored.
@@ -96,8 +92,7 @@ func (s *Answers) Forget(ctx context.Context, key string) error {
 	return s.exec(ctx, "DELETE FROM idempotency WHERE idem_key = ? AND status = 0", booking.Digest([]byte(key)))
 }
 
-// remember stores an answer under a key for 24 hours. It runs in the transaction of the change, so both are committed
-// or neither.
+// remember stores an answer under a key for 24 hours, in the transaction of the change.
 func remember(ctx context.Context, tx *sqldb.Tx, key string, body []byte, now int64) error {
 	return answerTable.Insert(ctx, tx, replacing, answerRow{key: booking.Digest([]byte(key)),
 		hash: booking.Digest(body), Answer: Answer{Status: 201, Body: body}, expires: now + answerKept})

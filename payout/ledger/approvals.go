@@ -257,8 +257,7 @@ func (s *Approvals) Approval(ctx context.Context, id string) (Approval, error) {
 	return a.isAt(s.clock()), sqldb.Wrap(err, "order %q", id)
 }
 
-// ListApprovals lists orders, the newest first. It lists one state, or all if state is "". "" is the first cursor.
-// next is "" on the last page.
+// ListApprovals lists orders, the newest first; state "" is all. "" is the first cursor, and next on the last page.
 func (s *Approvals) ListApprovals(ctx context.Context, state ApprovalState, cursor string,
 	limit int) (list []Approval, next string, err error) {
 	lasting := s.clock() - approvalLasts.Milliseconds() // later orders have not expired

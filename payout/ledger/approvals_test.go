@@ -1,13 +1,11 @@
 package ledger_test
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
 	"testing"
 
-	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
@@ -184,28 +182,6 @@ func TestLettersByTwo(t *testing.T) {
 		r, err := two.RetryAll(ctx, "", func([]posting.Settlement) {})
 		if n := b.CountDead(t); err != nil || r.NeedTwo != n || r.Retried != 0 {
 			t.Errorf("%+v with %d letters, %v", r, n, err)
-		}
-	})
-}
-
-// TestJoinedTransactions end together: if one fails, the writes of the others are rolled back.
-func TestJoinedTransactions(t *testing.T) {
-	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
-		failed := errors.New("no")
-		for _, end := range []error{failed, nil} {
-			err := b.DB.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
-				if _, err := b.Deposit(sqldb.Joined(ctx, b.DB, tx), "acme", "r", 5); err != nil {
-					return err
-				}
-				return end
-			})
-			if !errors.Is(err, end) {
-				t.Errorf("%v, want %v", err, end)
-			}
-			balance, _ := b.SponsorBalance(t.Context(), "acme")
-			if (balance == 5) != (end == nil) {
-				t.Errorf("after %v the balance is %d", end, balance)
-			}
 		}
 	})
 }

@@ -90,8 +90,7 @@ func (r *campaignRows) Read(ctx context.Context, q sqldb.Querier, id string) (*r
 	return one(found, id, err)
 }
 
-// one returns the only campaign of a list. It returns ErrUnknownCampaign if the list is empty, and
-// ErrUnreadableCampaign if the row is invalid.
+// one returns a list's only campaign. It returns ErrUnknownCampaign, or ErrUnreadableCampaign if the row is invalid.
 func one(found []*rain.Campaign, id string, err error) (*rain.Campaign, error) {
 	switch {
 	case err != nil:
@@ -151,8 +150,7 @@ func (r *campaignRows) complete(ctx context.Context, q sqldb.Querier,
 	return found, nil
 }
 
-// readAmounts reads the amounts of a campaign with the split "list", once: they never change, and every node reads its
-// live campaigns every few seconds.
+// readAmounts reads a campaign's given amounts once, because every node reads its live campaigns every few seconds.
 func (r *campaignRows) readAmounts(ctx context.Context, q sqldb.Querier, c *rain.Campaign) error {
 	if known, ok := r.amounts.Load(c.ID); ok {
 		c.Amounts, _ = known.([]rain.Money)

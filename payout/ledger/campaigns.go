@@ -99,8 +99,7 @@ func (s *Campaigns) Abandon(ctx context.Context, id string) (*rain.Campaign, err
 	})
 }
 
-// Campaign reads a campaign. It fails with ErrUnknownCampaign if there is none, and with ErrUnreadableCampaign if its
-// row is invalid.
+// Campaign reads a campaign. The errors are ErrUnknownCampaign, and ErrUnreadableCampaign if its row is invalid.
 func (s *Campaigns) Campaign(ctx context.Context, id string) (*rain.Campaign, error) {
 	found, err := s.campaigns(ctx, "WHERE id = ?", id)
 	return one(found, id, err)

@@ -19,11 +19,9 @@ type Leases struct {
 
 // Tenure is a holder's state of a lease.
 type Tenure struct {
-	// Term is the holder's number, which rises each time that the lease changes hands. Fenced checks it. 0: another
-	// holder has the lease.
+	// Term is the holder's number, which rises at each change of hands. 0: another holder has the lease.
 	Term int64
-	// Stray is the previous holder of a lease that was taken over because its end was too far ahead (wrong clock,
-	// tampered row). "" otherwise.
+	// Stray is the previous holder, if its lease was taken over because its end was too far ahead; else "".
 	Stray string
 }
 
@@ -108,8 +106,7 @@ func (s *Leases) Fenced(ctx context.Context, name string, term int64) context.Co
 	})
 }
 
-// ReleaseLease ends a lease early. It does nothing if holder does not have it. The row stays, so that the next term
-// is higher.
+// ReleaseLease ends the lease of a holder early. The row stays, so that the next term is higher.
 func (s *Leases) ReleaseLease(ctx context.Context, name, holder string) error {
 	_, err := s.db.Exec(ctx, "UPDATE lease SET holder = '', expires_at = 0 WHERE name = ? AND holder = ?", name, holder)
 	return sqldb.Wrap(err, "release lease %s", name)

@@ -9,8 +9,7 @@ import (
 	"redrain/rain"
 )
 
-// Ledger has the parts of the ledger's database. Each part is safe for concurrent use, also by several processes on
-// one database.
+// Ledger has the parts of the ledger's database. Each is safe for concurrent use, also by several processes.
 type Ledger struct {
 	Poster      *posting.Poster
 	Rebuilds    *posting.Rebuilds

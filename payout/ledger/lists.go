@@ -38,8 +38,7 @@ func (s *Lists) Create(ctx context.Context, name string, kind standing.ListKind,
 	l standing.List, err error) {
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		now := s.clock()
-		// Later than any revision of a removed list with this name: an old import or a node's cache must not take
-		// this one for it.
+		// Later than any revision of a removed list of this name, as old imports and nodes' caches may know it.
 		l = standing.List{Name: name, Kind: kind, Purpose: purpose, Revision: now, CreatedAt: now, ChangedAt: now,
 			ChangedBy: auditActor(ctx)}
 		err := standing.ListTable.Insert(ctx, tx, sqldb.Merge{}, l)
@@ -114,8 +113,7 @@ func membersAmong(ctx context.Context, q sqldb.Querier, name string, who []strin
 		"AND removed_at = 0 AND who IN", who, name)
 }
 
-// change changes a list and raises its revision. The list is locked meanwhile. A list whose removal has begun can
-// only be removed.
+// change locks a list, changes it and raises its revision. A list whose removal has begun can only be removed.
 func (s *Lists) change(ctx context.Context, name string, removal bool, do func(ctx context.Context, tx *sqldb.Tx,
 	l *standing.List) error) (after standing.List, err error) {
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {

@@ -22,8 +22,7 @@ type Player struct {
 	Banned  bool       `json:"banned"`
 }
 
-// ListPlayers lists the players whose ids begin with prefix, in the order of their ids. after is the last id of the
-// previous page. next is "" on the last page.
+// ListPlayers lists players by a prefix of their ids. after is the previous page's last id; next is "" on the last.
 func (s *Players) ListPlayers(ctx context.Context, prefix, after string,
 	limit int) (list []Player, next string, err error) {
 	users, err := s.begin(ctx, prefix, after, limit+1)

@@ -30,8 +30,7 @@ var proofTable = sqldb.NewTable("proof", func(p *Proof) []any {
 		"pending", flag(&p.Final, 0)}
 })
 
-// flag maps a column with 0 or 1 to a boolean. Any other number can only come from a tampered row and counts as
-// false.
+// flag maps a column with 0 or 1 to a boolean. Any other number counts as false.
 func flag(is *bool, set int64) any {
 	return sqldb.Via(func() int64 {
 		if *is {

@@ -16,8 +16,7 @@ import (
 // maxTarget is the length limit of an order's or audit record's target, in bytes.
 const maxTarget = 200
 
-// providerName returns a receiver as orders and the audit name it. A long name ends in its hash, so that different
-// receivers have different names.
+// providerName returns a receiver as orders and the audit name it. A long name ends in its hash.
 func providerName(receiver string) string {
 	if name := sqldb.Storable(receiver, maxTarget); name == receiver {
 		return name
@@ -36,12 +35,6 @@ func confirmedProvider(ctx context.Context, q sqldb.Querier) (c confirmed, err e
 	_, err = q.First(ctx, []any{&c.line, &c.provider}, "SELECT id, target FROM audit WHERE action = ? "+
 		"ORDER BY id DESC LIMIT 1", string(ActProvider))
 	return c, sqldb.Wrap(err, "read the confirmed receiver of withdrawals")
-}
-
-// mayBind reports whether unsent withdrawals may be bound to a receiver.
-func (s *Withdrawals) mayBind(ctx context.Context, receiver string) (bool, error) {
-	is, err := confirmedProvider(ctx, s.db)
-	return err == nil && (is.line == 0 || is.provider == providerName(receiver)), err
 }
 
 // ProviderStart is the state of a node's receiver at its start.

@@ -56,8 +56,7 @@ func (s *Risk) Give(ctx context.Context, by string, given ...standing.Verdict) (
 	return fresh, sqldb.Wrap(err, "store %d verdicts about players", len(given))
 }
 
-// saidAgain reports whether a verdict adds nothing to the newest one. The reasons of another system are compared,
-// too.
+// saidAgain reports whether a verdict adds nothing to the newest one. Of another system the reasons count, too.
 func saidAgain(was, v standing.Verdict, by string) bool {
 	return was.By == by && was.Act == v.Act && was.Score >= v.Score && (by != ByService || was.Reasons == v.Reasons)
 }

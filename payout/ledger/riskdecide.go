@@ -102,8 +102,7 @@ func (s *Risk) decide(ctx context.Context, claims []string, to HeldState, by Per
 	return d, err
 }
 
-// moveHeld makes the transaction that gives wins to their new owners. Its key names the first of them. Each is given
-// once.
+// moveHeld makes the transaction that gives wins to their new owners, each once. Its key names the first.
 func (s *Risk) moveHeld(ctx context.Context, q sqldb.Querier, wins []*Held, to HeldState) (t booking.Txn, err error) {
 	t = booking.Txn{Kind: booking.KindRelease, Key: "release:" + wins[0].Claim}
 	var sponsors map[string]string
@@ -148,8 +147,7 @@ func (s *Risk) moveHeld(ctx context.Context, q sqldb.Querier, wins []*Held, to H
 	return t, nil
 }
 
-// writeDecided stores a decision. It fails with ErrAgain if another person has decided about one of the wins
-// meanwhile.
+// writeDecided stores a decision. It fails with ErrAgain if another person has decided about a win meanwhile.
 func (s *Risk) writeDecided(ctx context.Context, tx *sqldb.Tx, wins []*Held, to HeldState, txn int64) error {
 	column := "release_id"
 	if to == HeldConfirmed {

@@ -77,8 +77,7 @@ func balanceState(sponsor string, balance rain.Money) change {
 	return change{target: "sponsor:" + sponsor, state: map[string]any{"balance": balance}}
 }
 
-// SponsorBalance returns a sponsor's unspent money. It fails with ErrUnknownSponsor if the sponsor has never
-// deposited.
+// SponsorBalance returns a sponsor's unspent money, or ErrUnknownSponsor if the sponsor has never deposited.
 func (s *Sponsors) SponsorBalance(ctx context.Context, sponsor string) (rain.Money, error) {
 	balance, found, err := booking.BalanceOf(ctx, s.db, booking.SponsorAccount(sponsor))
 	if err == nil && !found {
@@ -93,8 +92,7 @@ type Sponsor struct {
 	Balance rain.Money `json:"balance"`
 }
 
-// ListSponsors lists all sponsors with a deposit, in the order of their ids. "" is the first cursor. next is "" on
-// the last page.
+// ListSponsors lists the sponsors with a deposit by their ids. "" is the first cursor, and next on the last page.
 func (s *Sponsors) ListSponsors(ctx context.Context, after string, limit int) (list []Sponsor, next string, err error) {
 	var where sqldb.Where
 	where.And("account_id > ? AND account_id < ?", booking.SponsorAccount("").ID(), booking.KindSponsor+";")

@@ -25,8 +25,7 @@ func (s *Statements) WithdrawalsByID(ctx context.Context, ids []string) (map[str
 
 const statementPage = 1000
 
-// EachPaid calls yield for every withdrawal that was requested at since or later, and paid between from and to. Times
-// are Unix ms.
+// EachPaid calls yield for every withdrawal requested since a time and paid between from and to, in Unix ms.
 func (s *Statements) EachPaid(ctx context.Context, since, from, to int64, yield func(Withdrawal) error) error {
 	var where sqldb.Where
 	where.And("state = ? AND created_at >= ? AND created_at < ?", string(WithdrawalPaid), since, to)

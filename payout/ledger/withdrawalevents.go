@@ -35,8 +35,7 @@ func writeEvent(ctx context.Context, tx *sqldb.Tx, now int64, id string, e Withd
 // maxEvents is the largest number of listed events: years of retries make a long history.
 const maxEvents = 500
 
-// WithdrawalHistory lists a withdrawal's events, the oldest first. It lists only the newest part of a very long
-// history.
+// WithdrawalHistory lists a withdrawal's events, the oldest first; only the newest maxEvents of them.
 func (s *Withdrawals) WithdrawalHistory(ctx context.Context, id string) ([]WithdrawalEvent, error) {
 	list, err := eventTable.List(ctx, s.db, "WHERE withdrawal_id = ? ORDER BY id DESC LIMIT ?", id, maxEvents)
 	slices.Reverse(list)

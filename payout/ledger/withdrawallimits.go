@@ -109,16 +109,14 @@ func (s *Withdrawals) Paced(l ReceiverLimits) *Withdrawals {
 	return &paced
 }
 
-// ahead is the largest distance of a leased try in the future. A payer that polls once a second can then use every
-// turn.
+// ahead is the largest distance of a leased try: a payer that polls once a second can use every turn.
 const ahead = time.Second
 
 // LongestTurn is the limit for a receiver's next turn: that of the slowest rate, after one that was leased ahead. A
 // later one comes from a tampered row or a wrong clock, and is ignored.
 const LongestTurn = 2 * time.Minute
 
-// turns are the times at which tries may begin, in microseconds, one step apart. A lock of the receiver's row
-// serializes all nodes that lease for it.
+// turns are the times at which tries may begin, in µs, one step apart. All nodes lease under the receiver's lock.
 type turns struct {
 	first, step int64
 	count       int

@@ -20,8 +20,7 @@ var (
 // Person is the operator of a recorded operation, and the reason.
 type Person struct {
 	Name string
-	// ID is the operator's credential. Two persons with one ID are the same, whatever their names. If it is "", the
-	// name decides.
+	// ID is the operator's credential: one ID is one person, whatever the name. If it is "", the name decides.
 	ID       string
 	Nameless bool // the credential is shared and names no person
 	Reason   string
@@ -72,8 +71,7 @@ func (s *Withdrawals) Release(ctx context.Context, id string, by Person) error {
 	})
 }
 
-// endBy ends a withdrawal that waits for operators. It fails with ErrChangedMeanwhile if there was an event since
-// seen.
+// endBy ends a withdrawal that waits for operators, or fails with ErrChangedMeanwhile if an event came since seen.
 func (s *Withdrawals) endBy(ctx context.Context, d Deed, seen string, by Person) error {
 	return s.order(ctx, d.Target, func(ctx context.Context, tx *sqldb.Tx, w Withdrawal) (*WithdrawalEvent, error) {
 		newest, err := newestEvent(ctx, tx, w.ID)

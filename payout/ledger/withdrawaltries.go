@@ -47,11 +47,11 @@ func (s *Withdrawals) LeaseDue(ctx context.Context, receiver string, limit int,
 	if restore, err := newestRestore(ctx, s.db); err != nil || restore.Open {
 		return nil, err
 	}
-	confirmed, err := s.mayBind(ctx, receiver)
+	confirmed, err := confirmedProvider(ctx, s.db)
 	if err != nil {
 		return nil, err
 	}
-	if !confirmed {
+	if confirmed.line != 0 && confirmed.provider != providerName(receiver) {
 		states = sentStates
 		if due, err := dueFor(ctx, s.db, receiver, states, now, 1, ""); err != nil || len(due) == 0 {
 			return nil, err
@@ -191,8 +191,7 @@ func (s *Withdrawals) RecordPaid(ctx context.Context, w Withdrawal, reference st
 	})
 }
 
-// finish books the money of an ended withdrawal: from clearing to world if it is paid, else back to the player. It
-// resolves its dead letters.
+// finish books an ended withdrawal's money, to world or back to the player, and resolves its dead letters.
 func (s *Withdrawals) finish(ctx context.Context, tx *sqldb.Tx, w Withdrawal, e WithdrawalEvent) error {
 	from, t, column := booking.ClearingAccount(w.User), booking.Txn{}, "paid_id"
 	if e.State == WithdrawalPaid {

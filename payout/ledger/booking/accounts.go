@@ -37,8 +37,7 @@ func EscrowAccount(campaign string) Account { return Account{KindEscrow, campaig
 // UserAccount is the account of a player's winnings.
 func UserAccount(id string) Account { return Account{KindUser, id} }
 
-// ClearingAccount is the account of a player's withdrawn money until it is paid or returned. Each player has one, so
-// that no withdrawal waits for another player's.
+// ClearingAccount is a player's withdrawn money until it is paid or returned. No withdrawal waits for another's.
 func ClearingAccount(id string) Account { return Account{KindClearing, id} }
 
 // HeldAccount is the account of a player's held wins. Each player has one, so that none waits for another's.

@@ -46,8 +46,7 @@ func UserBalances(ctx context.Context, q sqldb.Querier, users []string) (map[str
 	return balances, nil
 }
 
-// LockBalances reads and locks balances until the end of the transaction. An account that does not exist is missing
-// in the result.
+// LockBalances reads and locks balances until the transaction ends. Accounts that do not exist are missing.
 func LockBalances(ctx context.Context, tx *sqldb.Tx, order []Account) (map[Account]rain.Money, error) {
 	balances := make(map[Account]rain.Money, len(order))
 	byID := make(map[string]Account, len(order))

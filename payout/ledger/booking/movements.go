@@ -127,8 +127,7 @@ func (all Movements) credit(ctx context.Context, tx *sqldb.Tx) error {
 	}})
 }
 
-// find returns the movement of the account with this id, or nil. It is mostly the one at likely, because databases
-// normally return rows in the order of insertion.
+// find returns an account's movement, or nil. Mostly it is at likely: databases keep the order of insertion.
 func (all Movements) find(id []byte, likely int) *movement {
 	if likely < len(all) && all[likely].is(id) {
 		return &all[likely]

@@ -166,8 +166,6 @@ func readMembers(ctx context.Context, q sqldb.Querier, lists, who []string, into
 
 // IsDenied reports whether a deny list has the player now.
 func IsDenied(ctx context.Context, q sqldb.Querier, user string) (bool, error) {
-	var one int
-	found, err := q.First(ctx, []any{&one}, "SELECT 1 FROM player_list l JOIN list_member m ON m.list_name = l.name "+
+	return q.First(ctx, []any{new(int)}, "SELECT 1 FROM player_list l JOIN list_member m ON m.list_name = l.name "+
 		"WHERE l.purpose = 'deny' AND l.kind = 'players' AND m.who = ? AND m.removed_at = 0 LIMIT 1", user)
-	return found, err
 }

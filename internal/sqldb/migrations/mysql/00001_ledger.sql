@@ -123,7 +123,7 @@ FROM balance;
 CREATE TABLE IF NOT EXISTS payout (
     campaign_id VARBINARY(64)  NOT NULL,
     packet      INT            NOT NULL,
-    claim       VARBINARY(80)  NOT NULL DEFAULT (CONCAT(campaign_id, '-', packet)), -- so that no statement has to say it
+    claim       VARBINARY(80)  NOT NULL DEFAULT (CONCAT(campaign_id, '-', packet)), -- campaign-packet, as rain.ClaimID makes it
     user_id     VARBINARY(128) NOT NULL,
     amount      BIGINT         NOT NULL,
     state       VARCHAR(16)    NOT NULL DEFAULT 'settled',
