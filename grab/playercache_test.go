@@ -52,8 +52,8 @@ func TestTheFirstResultStays(t *testing.T) {
 	for range 2 {
 		p.remember(drop(1), outcome.Result{Outcome: outcome.Won, Packet: 3, Amount: 5})
 	}
-	if r, _ := recall(p, drop(1)); r != (outcome.Result{Outcome: outcome.Won, Packet: 3, Amount: 5}) || len(p.won) != 1 ||
-		len(p.lost.drops) != 1 {
+	if r, _ := recall(p, drop(1)); r != (outcome.Result{Outcome: outcome.Won, Packet: 3, Amount: 5}) ||
+		len(p.won) != 1 || len(p.lost.drops) != 1 {
 		t.Errorf("%v, %d wins, %d others", r, len(p.won), len(p.lost.drops))
 	}
 	testenv.Equal(t, outcomeOf(p, drop(2)), "limited", "another drop, from which it takes nothing")

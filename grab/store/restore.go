@@ -185,7 +185,7 @@ func (r *restoration) count(packets rain.Range) error {
 func (r *restoration) win(w rain.Win, entry rain.EntryRef) error {
 	packet := strconv.Itoa(w.Packet)
 	if _, err := winOf(packet, w.Drop, w.User); err != nil || !isEntryID(entry.ID) {
-		return fmt.Errorf("win of packet %d, entry %s: %w", w.Packet, entry.ID, rain.ErrUnreadable) // an unreadable record
+		return fmt.Errorf("win of packet %d, entry %s: %w", w.Packet, entry.ID, rain.ErrUnreadable)
 	}
 	if err := r.count(rain.Range{First: w.Packet, Last: w.Packet}); err != nil {
 		return err

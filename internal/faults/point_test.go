@@ -58,8 +58,9 @@ func TestPoint(t *testing.T) {
 			if status.ExitStatus() != c.status || status.Signaled() && status.Signal() != syscall.SIGKILL {
 				t.Errorf("%q: ended with %v; it printed\n%s", c.at, status, out)
 			}
-			if n := strings.Count(out, "before"); n != c.passed || (c.status == lives) != strings.HasSuffix(out, "alive\n") ||
-				(c.status == refuses) != strings.Contains(out, "REDRAIN_FAULT_AT") {
+			alive, refused := strings.HasSuffix(out, "alive\n"), strings.Contains(out, "REDRAIN_FAULT_AT")
+			n := strings.Count(out, "before")
+			if n != c.passed || alive != (c.status == lives) || refused != (c.status == refuses) {
 				t.Errorf("%q: came to the point %d times, want %d; it printed\n%s", c.at, n, c.passed, out)
 			}
 		}
