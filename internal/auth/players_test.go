@@ -202,9 +202,8 @@ func TestMint(t *testing.T) {
 	if _, _, err := players.Mint(auth.Persona{User: "two\nlines"}, time.Minute); err == nil {
 		t.Error("minted a token that Verify refuses")
 	}
-	if _, _, err := newPlayers(t, auth.PlayersOptions{}).Mint(auth.Persona{User: "u1"}, time.Minute); !errors.Is(err, auth.ErrNoSecret) {
-		t.Errorf("without a secret: %v", err)
-	}
+	_, _, err = newPlayers(t, auth.PlayersOptions{}).Mint(auth.Persona{User: "u1"}, time.Minute)
+	testenv.WantErr(t, err, auth.ErrNoSecret, "without a secret")
 }
 
 // TestDefaults: without a clock the time is the machine's, and without a log the program's is used.

@@ -228,10 +228,17 @@ func hear(t *testing.T, n *node) *heardAlarms {
 	t.Cleanup(hearing.Wait)
 	t.Cleanup(cancel)
 	var once sync.Once
+	endless := &http.Client{Transport: httpClient.Transport} // without its timeout
+	req := testenv.Got(http.NewRequestWithContext(ctx, http.MethodGet, n.url+"/api/v1/events", nil)).Must(t)
+	req.Header.Set("Authorization", "Bearer "+viewerToken)
 	hearing.Go(func() {
 		for ctx.Err() == nil {
-			lines := feedLines(ctx, n) // a feed that was cut is opened again
-			for kind := ""; lines.Scan(); {
+			resp, err := endless.Do(req)
+			if err != nil {
+				continue
+			}
+			kind := ""
+			for lines := bufio.NewScanner(resp.Body); lines.Scan(); { // a feed that was cut is opened again
 				name, isName := strings.CutPrefix(lines.Text(), "event: ")
 				if isName {
 					once.Do(func() { close(a.open) })
@@ -245,24 +252,10 @@ func hear(t *testing.T, n *node) *heardAlarms {
 					a.mu.Unlock()
 				}
 			}
+			_ = resp.Body.Close()
 		}
 	})
 	return a
-}
-
-// feedLines are the lines of a node's feed until ctx ends; none if the node does not answer.
-func feedLines(ctx context.Context, n *node) *bufio.Scanner {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, n.url+"/api/v1/events", nil)
-	if err != nil {
-		return bufio.NewScanner(strings.NewReader(""))
-	}
-	req.Header.Set("Authorization", "Bearer "+viewerToken)
-	resp, err := (&http.Client{Transport: httpClient.Transport}).Do(req)
-	if err != nil {
-		return bufio.NewScanner(strings.NewReader(""))
-	}
-	context.AfterFunc(ctx, func() { _ = resp.Body.Close() })
-	return bufio.NewScanner(resp.Body)
 }
 
 // count is the number of alarms of a code about a campaign.
@@ -296,7 +289,8 @@ func (f *forger) waiting(op *client.Client) []client.DeadLetter {
 // depositOf is a sponsor's balance.
 func depositOf(t *testing.T, n *node, sponsor string) rain.Money {
 	t.Helper()
-	return testenv.Got(client.Get[openapi.Sponsor](within(t, 10*time.Second), n.client, "sponsors", sponsor)).Must(t).Balance
+	ctx := within(t, 10*time.Second)
+	return testenv.Got(client.Get[openapi.Sponsor](ctx, n.client, "sponsors", sponsor)).Must(t).Balance
 }
 
 // balanceOf is a player's balance; 0 for an unknown player.

@@ -2,5 +2,5 @@
 // answers (problem.go) and idempotency (body.go). Handlers follow, and the operators' event feed (events.go, feed.go).
 // docs/openapi.yaml describes it for its users.
 //
-// A handler parses its request, calls another package, and writes the answer. It decides nothing.
+// A handler parses its request, calls another package, and returns the answer. It decides nothing.
 package api

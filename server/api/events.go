@@ -11,6 +11,7 @@ import (
 	"redrain/internal/wire"
 	"redrain/rain"
 	"redrain/server/cluster"
+	"redrain/server/history"
 	"redrain/server/live"
 )
 
@@ -31,7 +32,7 @@ type Events struct {
 // EventsOptions are the options of Events. All are required unless stated otherwise.
 type EventsOptions struct {
 	Campaigns Known
-	Stats     Stats
+	Stats     history.Stats
 	Recoverer *loop.Recoverer // nil: panics are logged only
 	Clock     rain.Clock
 	Log       *slog.Logger

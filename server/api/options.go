@@ -23,18 +23,12 @@ import (
 	"redrain/rain"
 	"redrain/server/campaigns"
 	"redrain/server/history"
-	"redrain/server/live"
 	"redrain/server/login"
 )
 
 // Operators authenticates operators. [auth.Operators] implements it.
 type Operators interface {
 	Operator(ctx context.Context, bearer string) (auth.Operator, error) // auth.ErrNoOperator
-}
-
-// Stats gathers a campaign's figures over all nodes. [live.Figures] implements it.
-type Stats interface {
-	Stats(ctx context.Context, c *rain.Campaign) (live.Stats, error)
 }
 
 // claimList reads the claims in the ledger.
@@ -192,7 +186,7 @@ type Options struct {
 	Outbox    Outbox
 	Limits    Limits
 	Campaigns Campaigns
-	Stats     Stats
+	Stats     history.Stats
 	Figures   *history.Table
 	Events    *Events
 	Notifier  Notifier

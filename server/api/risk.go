@@ -127,7 +127,7 @@ func (a *API) vetWithdrawal(q *request, id string, amount rain.Money) (hold stri
 	case balance < amount: // later income does not matter
 		return "", booking.ErrInsufficientFunds
 	}
-	hold, err = a.o.RiskSystem.Withdrawal(q.Context(), risk.Caller{User: q.user, Address: clientip.RequestKey(q.Request)},
-		risk.Money{Withdrawal: id, Amount: amount})
+	who := risk.Caller{User: q.user, Address: clientip.RequestKey(q.Request)}
+	hold, err = a.o.RiskSystem.Withdrawal(q.Context(), who, risk.Money{Withdrawal: id, Amount: amount})
 	return hold, unchecked(err)
 }

@@ -64,9 +64,9 @@ func TestHeldWinsOverHTTP(t *testing.T) {
 func riskDesk(t *testing.T, b *paytest.Books, l *ledger.Ledger, log *slog.Logger, judged func()) func(who, method, path,
 	body string, status int, want ...string) {
 	t.Helper()
-	a := newAPI(Options{Held: l.Risk, Sanctions: l.Sanctions, Claims: l.Claims, Operators: testStaff, Players: onePlayer{},
-		Connections: noConnections{},
-		Audit:       &auditNotes{}, Notifier: &desk{}, Clock: b.Clock.Now, Log: log,
+	a := newAPI(Options{Held: l.Risk, Sanctions: l.Sanctions, Claims: l.Claims, Operators: testStaff,
+		Players: onePlayer{}, Connections: noConnections{},
+		Audit: &auditNotes{}, Notifier: &desk{}, Clock: b.Clock.Now, Log: log,
 		Name:   func(_ context.Context, user string) string { return "Name of " + user },
 		Judged: judged})
 	return func(who, method, path, body string, status int, want ...string) {

@@ -3,7 +3,6 @@ package api
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"slices"
 	"unicode/utf8"
 
@@ -63,11 +62,8 @@ func verdictViewOf(v standing.Verdict) openapi.RiskVerdict {
 
 // reasonsOf parses the reasons of a verdict. It returns none for a tampered row.
 func reasonsOf(text string) []openapi.RiskReason {
-	var reasons []openapi.RiskReason
-	if json.Unmarshal([]byte(text), &reasons) != nil || reasons == nil {
-		return []openapi.RiskReason{}
-	}
-	return reasons
+	view := func(r standing.Reason) openapi.RiskReason { return openapi.RiskReason(r) }
+	return listOf(standing.ParseReasons(text), "", view).Items
 }
 
 func (a *API) user(q *request) (any, error) {
