@@ -99,6 +99,27 @@ func TestADirectoryThatCannotBeWritten(t *testing.T) {
 	}
 }
 
+// TestALostLedgerIsNoticed: the stream remembers the rows that a data directory has lost, so withdrawals are held.
+func TestALostLedgerIsNoticed(t *testing.T) {
+	cfg := ownConfig(t.TempDir())
+	cfg.Demo = false
+	held := func(s *Server) bool {
+		restore, err := s.ledger.Restores.Newest(t.Context())
+		testenv.Must(t, err)
+		return restore.Open
+	}
+	serveOn(t, cfg, func(s *Server) {
+		testenv.Must(t, testenv.Err(s.ledger.Sponsors.Deposit(t.Context(), "acme", "r", 1_000)))
+		testenv.Equal(t, held(s), false, "held with a new directory")
+	})
+	parts, err := filepath.Glob(filepath.Join(cfg.DataDir, "ledger.db*"))
+	testenv.Must(t, err)
+	for _, part := range parts {
+		testenv.Must(t, os.Remove(part))
+	}
+	serveOn(t, cfg, func(s *Server) { testenv.Equal(t, held(s), true, "held without the ledger") })
+}
+
 // TestAtStartOneBadCampaignHoldsUpNoOther: it is an error line and an alarm, and the others are restored.
 func TestAtStartOneBadCampaignHoldsUpNoOther(t *testing.T) {
 	cfg := ownConfig(t.TempDir())

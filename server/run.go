@@ -2,6 +2,9 @@ package server
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"sync"
 	"time"
 
 	"redrain/server/config"
@@ -67,47 +70,34 @@ func (s *Server) actors() actors {
 		},
 		front: []actor{{"http", s.serve}, {"sockets", s.sockets.Run}},
 	}
-	if s.names != nil {
-		all.upkeep = append(all.upkeep, actor{"names", s.names.Run})
-	}
-	if s.issuer != nil {
-		all.upkeep = append(all.upkeep, actor{"issuer", s.issuer.Run})
-	}
-	if s.admin != nil {
-		all.base = append(all.base, actor{"admin", s.admin.run})
-	}
-	if s.cfg.Has(config.RoleSettle) {
-		all.base = append(all.base, actor{"settlement", s.settler.Run}, actor{"withdrawals", s.payer.Run},
-			actor{"provider", s.provider.run})
-	}
-	if s.rollback != nil {
-		all.upkeep = append(all.upkeep, actor{"rollback", s.rollback.Run})
-	}
-	if s.cfg.Has(config.RoleGateway) {
-		all.money = append(all.money, actor{"deciders", s.deciders.Run})
-	}
-	if s.cfg.Has(config.RoleRelay) {
-		all.money = append(all.money, actor{"relay", s.relay.Run})
-	}
-	if s.cfg.Has(config.RoleOperator) {
-		all.upkeep = append(all.upkeep, actor{"reconcile loop", s.loop.Run}, actor{"reclaimer", s.reclaimer.Run},
-			actor{"mover", s.mover.Run}, actor{"watch", s.watch.Run}, actor{"odds", s.odds.Run},
-			actor{"history", s.recorder.Run})
-	}
-	if s.cfg.Has(config.RoleOperator) && s.cfg.ReconcileEvery > 0 {
-		all.upkeep = append(all.upkeep, actor{"reconciliation", s.proofs.Run})
-	}
-	if s.cfg.Has(config.RoleOperator) || s.cfg.AuditRootFile != "" {
-		all.upkeep = append(all.upkeep, actor{"audit roots", s.roots.Run})
-	}
-	if s.verdicts != nil {
-		all.upkeep = append(all.upkeep, actor{"verdicts", s.verdicts.Run})
-	}
-	if s.risk != nil {
-		all.upkeep = append(all.upkeep, actor{"risk", s.risk.Run})
-	}
-	if s.demo != nil {
-		all.upkeep = append(all.upkeep, actor{"demo", s.demo.Run})
+	isOperator := s.cfg.Has(config.RoleOperator)
+	for _, some := range []struct {
+		has    bool
+		group  *[]actor
+		actors []actor
+	}{
+		{s.names != nil, &all.upkeep, []actor{{"names", s.names.Run}}},
+		{s.issuer != nil, &all.upkeep, []actor{{"issuer", s.issuer.Run}}},
+		{s.admin != nil, &all.base, []actor{{"admin", s.admin.run}}},
+		{s.cfg.Has(config.RoleSettle), &all.base, []actor{
+			{"settlement", s.settler.Run}, {"withdrawals", s.payer.Run}, {"provider", s.provider.run},
+		}},
+		{s.rollback != nil, &all.upkeep, []actor{{"rollback", s.rollback.Run}}},
+		{s.cfg.Has(config.RoleGateway), &all.money, []actor{{"deciders", s.deciders.Run}}},
+		{s.cfg.Has(config.RoleRelay), &all.money, []actor{{"relay", s.relay.Run}}},
+		{isOperator, &all.upkeep, []actor{
+			{"reconcile loop", s.loop.Run}, {"reclaimer", s.reclaimer.Run}, {"mover", s.mover.Run},
+			{"watch", s.watch.Run}, {"odds", s.odds.Run}, {"history", s.recorder.Run},
+		}},
+		{isOperator && s.cfg.ReconcileEvery > 0, &all.upkeep, []actor{{"reconciliation", s.proofs.Run}}},
+		{isOperator || s.cfg.AuditRootFile != "", &all.upkeep, []actor{{"audit roots", s.roots.Run}}},
+		{s.verdicts != nil, &all.upkeep, []actor{{"verdicts", s.verdicts.Run}}},
+		{s.risk != nil, &all.upkeep, []actor{{"risk", s.risk.Run}}},
+		{s.demo != nil, &all.upkeep, []actor{{"demo", s.demo.Run}}},
+	} {
+		if some.has {
+			*some.group = append(*some.group, some.actors...)
+		}
 	}
 	return all
 }
@@ -123,4 +113,52 @@ func (s *Server) serve(ctx context.Context) error {
 			_ = s.http.Close()
 		}
 	})
+}
+
+// actor is a part of the process that runs until its context ends. It returns after all its goroutines.
+type actor struct {
+	name string
+	run  func(context.Context) error
+}
+
+// group is a set of actors that start and stop together.
+type group struct {
+	ctx    context.Context //nolint:containedctx // the actors' life, which stop ends
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+	failed chan<- error
+}
+
+// newGroup returns a group that sends to failed if an actor ends before stop. The channel needs a buffer of one.
+func newGroup(failed chan<- error) *group {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &group{ctx: ctx, cancel: cancel, failed: failed}
+}
+
+// errEnded means that an actor has ended before its group was stopped.
+var errEnded = errors.New("component stopped unexpectedly")
+
+// start adds actors.
+func (g *group) start(actors []actor) {
+	for _, a := range actors {
+		g.wg.Go(func() {
+			err := a.run(g.ctx)
+			if err == nil && g.ctx.Err() != nil {
+				return
+			}
+			if err == nil {
+				err = errEnded
+			}
+			select {
+			case g.failed <- fmt.Errorf("%s: %w", a.name, err):
+			default: // another failure is already ending the process
+			}
+		})
+	}
+}
+
+// stop ends the actors and waits for them.
+func (g *group) stop() {
+	g.cancel()
+	g.wg.Wait()
 }

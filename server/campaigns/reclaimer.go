@@ -58,8 +58,8 @@ func NewReclaimer(o ReclaimerOptions) *Reclaimer {
 // again is the time of a campaign's next try, and its last alarm.
 type again struct {
 	tries   int
-	at      int64  // Unix ms
-	alarmed string // code of the last alarm about it
+	at      int64 // Unix ms
+	alarmed bool  // that its escrow still holds money
 }
 
 // Run works while this node has the lease, until ctx ends. A failure does not end it.
@@ -117,32 +117,28 @@ func (r *Reclaimer) handle(ctx context.Context, due ledger.DueCampaign) {
 	err := r.o.Recoverer.Try("reclaimer", func() error { return r.end(ctx, due) })
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	was := r.again[due.ID]
+	was, mostMS := r.again[due.ID], int64(60_000)
 	switch {
 	case err == nil:
 		delete(r.again, due.ID)
 		return
 	case errors.Is(err, errWaiting):
-		was.at = r.o.Clock() + wait(was.tries, 5_000)
+		mostMS = 5_000
 	case errors.Is(err, errNotCleared):
-		if was.alarmed != "escrow_not_cleared" {
+		if !was.alarmed {
 			r.o.Bus.Alarm("escrow_not_cleared", due.ID, errNotCleared.Error())
 		}
-		was.alarmed = "escrow_not_cleared"
-		was.at = r.o.Clock() + wait(was.tries, 60_000)
+		was.alarmed = true
 	default:
 		if was.tries < 3 { // logged a few times; a lasting failure is logged as an outage of its back end
 			r.o.Log.Warn("end a due campaign; trying again later", "campaign", due.ID, "status",
 				due.Status, "err", err)
 		}
-		was.at = r.o.Clock() + wait(was.tries, 60_000)
 	}
+	was.at = r.o.Clock() + min(500<<min(was.tries, 20), mostMS)
 	was.tries++
 	r.again[due.ID] = was
 }
-
-// wait returns the pause before the next try, in milliseconds: from half a second, doubled each time, up to most.
-func wait(tries int, most int64) int64 { return min(500<<min(tries, 20), most) }
 
 // end closes a campaign if needed, and drains it as far as possible.
 func (r *Reclaimer) end(ctx context.Context, due ledger.DueCampaign) error {

@@ -192,7 +192,7 @@ func TestDrainedIsWhatTheLedgerSays(t *testing.T) {
 	if c.Drained {
 		t.Error("drained, with half of the budget in nobody's hands")
 	}
-	if u.reclaim.again[c.ID].alarmed == "" {
+	if !u.reclaim.again[c.ID].alarmed {
 		t.Error("no alarm")
 	}
 	u.wantSponsor(1_000_000_000 - 500)

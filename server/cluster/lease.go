@@ -25,7 +25,7 @@ type LeaseOptions struct {
 	Node      string
 	TTL       time.Duration // life without a renewal, which comes each quarter of it
 	Recoverer *loop.Recoverer
-	// Alarm is called if a lease was dated so far ahead that no node could have taken it over; nil: it is logged only.
+	// Alarm is called if a lease was dated so far ahead that no node could have taken it over.
 	Alarm func(code, campaign, message string)
 	Log   *slog.Logger
 }
@@ -51,22 +51,13 @@ func (l *Lease) take(ctx context.Context) (term int64, err error) {
 			return err
 		}
 		if t.Stray != "" {
-			l.alarmFuture(t.Stray)
+			l.o.Alarm("lease_dated", "", "the lease \""+l.o.Name+"\" of node "+t.Stray+" was dated into the future, by "+
+				"hand or by a wrong clock; it was taken over: check the writers to the database, and the nodes' clocks")
 		}
 		term = t.Term
 		return nil
 	})
 	return term, err
-}
-
-// alarmFuture raises the alarm that a lease was dated into the future.
-func (l *Lease) alarmFuture(holder string) {
-	l.o.Log.Error("a lease was dated into the future, by hand or by a wrong clock; it was taken over", "lease",
-		l.o.Name, "holder", holder)
-	if l.o.Alarm != nil {
-		l.o.Alarm("lease_dated", "", "the lease \""+l.o.Name+"\" of node "+holder+" was dated into the future, by "+
-			"hand or by a wrong clock; it was taken over: check the writers to the database, and the nodes' clocks")
-	}
 }
 
 // Release lets another node go on at once; ctx may have ended.
