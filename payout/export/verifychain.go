@@ -135,7 +135,7 @@ func (c *checker) first(table string) row {
 // proveRecord compares an audit record with its hash.
 func (c *checker) proveRecord(r row) {
 	var values []sql.NullString
-	for _, column := range chain.AuditColumns() {
+	for _, column := range chain.PaperColumns(chain.Audits) {
 		values = append(values, r.of(column))
 	}
 	c.proveHash(r, "audit record "+r.text("id"), chain.HashRows(values))

@@ -56,8 +56,8 @@ func (b *Block) next(ctx context.Context, q sqldb.Querier, until, limit int64) (
 	return is, err
 }
 
-// makeBlocks makes blocks of the rows of a book up to an id. Any number of processes may do so on one database: the first
-// insert of a block wins.
+// makeBlocks makes blocks of the rows of a book up to an id. Any number of processes may do so on one database: the
+// first insert of a block wins.
 func makeBlocks(ctx context.Context, db *sqldb.DB, book string, until int64) error {
 	for full := true; full; {
 		err := db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {

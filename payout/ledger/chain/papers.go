@@ -20,8 +20,9 @@ type paper struct {
 	order   string   // of the rows of one transaction
 }
 
-// papers by the kind of transaction.
+// papers by the kind of transaction. A record of the audit is its own paper.
 var papers = map[string]paper{
+	Audits:    {[]string{"at", "actor", "role", "action", "target", "detail"}, Audits, "id", "id"},
 	"deposit": {[]string{"sponsor", "reference", "amount", "actor", "created_at"}, "deposit", "txn_id", "reference"},
 	"fund": {[]string{"c.id", "c.name", "c.sponsor", "c.budget", "c.packets", "c.split", "c.min_amount",
 		"c.max_amount", "c.wins_per_user", "c.taps_per_user", "c.shards", "c.capacity", "c.admit_per_second",
@@ -91,13 +92,13 @@ func row(columns []string, more ...any) (values []sql.NullString, dest []any) {
 	return values, more
 }
 
-// PaperColumns are the columns of the papers of a kind of transaction that its hash covers, in the order in which they
-// are hashed. Where the papers come from several tables, each column has a table's short name before it: c campaign,
-// a campaign_amounts, r reclaim, cut reclaim_cut, w withdrawal, e withdrawal_event.
+// PaperColumns are the columns of the papers of a kind of transaction, or of the audit, that a hash covers, in the
+// order in which they are hashed. If the papers come from several tables, each column has a table's short name before it:
+// c campaign, a campaign_amounts, r reclaim, cut reclaim_cut, w withdrawal, e withdrawal_event.
 func PaperColumns(kind string) []string { return slices.Clone(papers[kind].columns) }
 
 // HashRows hashes the papers of a transaction, each with the values of its PaperColumns, or an audit record with those
-// of its AuditColumns. It is zero without rows.
+// of PaperColumns(Audits). It is zero without rows.
 func HashRows(rows ...[]sql.NullString) (sum Hash) {
 	if len(rows) == 0 {
 		return sum
@@ -196,12 +197,6 @@ func HashTxn(kind, key string, at int64, papers Hash, lines []Line) Hash {
 	return c.Sum()
 }
 
-// auditColumns are the columns of an audit record that its hash covers, in the order in which they are hashed.
-var auditColumns = []string{"at", "actor", "role", "action", "target", "detail"}
-
-// AuditColumns are the columns of an audit record that its hash covers, in the order in which they are hashed.
-func AuditColumns() []string { return slices.Clone(auditColumns) }
-
 // AuditRecord is a row of the audit.
 type AuditRecord struct {
 	At     int64 // Unix ms
@@ -218,7 +213,7 @@ func AppendAudit(ctx context.Context, tx *sqldb.Tx, r AuditRecord) error {
 	var c Content
 	c.Add(values...)
 	hash := c.Sum()
-	return tx.Insert(ctx, Audits, append(AuditColumns(), "hash"), [][]any{append(values, hash[:])}, sqldb.Merge{})
+	return tx.Insert(ctx, Audits, append(PaperColumns(Audits), "hash"), [][]any{append(values, hash[:])}, sqldb.Merge{})
 }
 
 // checkAudit is CheckTxns for audit records.
@@ -226,7 +221,8 @@ func checkAudit(ctx context.Context, q sqldb.Querier, ids []int64, found func(fa
 	var id int64
 	var action string
 	var hash []byte
-	values, dest := row(auditColumns, &id, &action, &hash)
+	columns := PaperColumns(Audits)
+	values, dest := row(columns, &id, &action, &hash)
 	return q.Each(ctx, func(scan sqldb.Scan) error {
 		if err := scan(dest...); err != nil {
 			return err
@@ -235,6 +231,6 @@ func checkAudit(ctx context.Context, q sqldb.Querier, ids []int64, found func(fa
 			found(fmt.Sprintf("audit record %d (%s) is not what was hashed: it was changed", id, action))
 		}
 		return nil
-	}, "SELECT id, action, hash, "+strings.Join(auditColumns, ", ")+" FROM audit WHERE id IN "+
+	}, "SELECT id, action, hash, "+strings.Join(columns, ", ")+" FROM audit WHERE id IN "+
 		sqldb.Marks(len(ids))+" ORDER BY id", sqldb.Args(ids)...)
 }

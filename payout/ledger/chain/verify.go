@@ -89,8 +89,8 @@ func believed(ctx context.Context, q sqldb.Querier, noted []Root, say func(strin
 			found("the root of %s in the table root was changed: its hash is not that of its blocks", root.Day)
 			continue
 		case root.Previous != before:
-			found("the root of %s does not follow the one before it in the table root: one of them was replaced, or one "+
-				"between them removed", root.Day)
+			found("the root of %s does not follow the one before it in the table root: one of them was replaced, or "+
+				"one between them removed", root.Day)
 		}
 		byDay[root.Day] = root
 	}

@@ -211,13 +211,10 @@ type Message struct {
 func (m *Message) Letter() DeadLetter {
 	d := DeadLetter{
 		Claim: LetterClaim(m.Name), Source: letterSource(m.Name), Kind: LetterMessage, Shard: -1,
-		Packet: -1, Reason: m.Reason, Payload: m.Payload[:min(len(m.Payload), mostPayload)],
+		Packet: -1, Reason: m.Reason, Payload: append([]byte{}, m.Payload[:min(len(m.Payload), mostPayload)]...),
 	}
 	if IsCampaignID(m.Campaign) { // a subject may contain anything
 		d.Campaign = m.Campaign
-	}
-	if d.Payload == nil {
-		d.Payload = []byte{}
 	}
 	return d
 }

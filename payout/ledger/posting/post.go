@@ -74,15 +74,16 @@ func (p *Poster) Post(ctx context.Context, entries []rain.Entry) (Posted, error)
 		return Posted{}, err
 	}
 	var posted Posted
-	var doubts doubts
+	with := quick
 	err = p.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) (err error) {
-		b, err := p.classified(ctx, tx, entries, doubts.care())
+		b, err := p.classified(ctx, tx, entries, with)
 		if err != nil {
 			return err
 		}
 		b.verdictOf = verdicts
 		if posted, err = p.write(ctx, tx, b); err != nil {
-			return doubts.about(err)
+			with, err = with.after(err)
+			return err
 		}
 		return b.stillInBounds(ctx, tx)
 	})
@@ -124,35 +125,20 @@ func (p *Poster) readOutsiders(ctx context.Context, q sqldb.Querier, b *batch, e
 	return err
 }
 
-// doubts are the causes of earlier tries of a posting, all of which were rolled back.
-type doubts struct {
-	careful bool // an amount or a count was impossible: read everything
-	met     bool // another transaction was first
-}
-
-// care returns the extent of the next try's reads.
-func (d *doubts) care() care {
-	switch {
-	case d.careful:
-		return careful
-	case d.met:
-		return thorough
-	}
-	return quick
-}
-
-// about decides whether an error allows another try. Too little escrow or too many wins means that an entry is
-// invalid. A duplicate normally means that another worker was faster, and a new read shows that. At the second
-// duplicate, a player may have won with the same drop before.
-func (d *doubts) about(err error) error {
-	second := sqldb.IsDuplicate(err)
+// after returns the care of the next try after an error, or the error if it allows none. Too little escrow or too many
+// wins means that an entry is invalid. A duplicate normally means that another worker was faster, and a new read shows
+// that. At the second duplicate, a player may have won with the same drop before.
+func (c care) after(err error) (care, error) {
 	tooMuch := errors.Is(err, booking.ErrInsufficientFunds) || errors.Is(err, errTooMany)
-	if !second && (!tooMuch || d.careful) {
-		return err
+	switch {
+	case tooMuch && c < careful:
+		c = careful
+	case sqldb.IsDuplicate(err):
+		c = min(c+1, careful)
+	default:
+		return c, err
 	}
-	d.careful = d.careful || tooMuch || d.met
-	d.met = d.met || second
-	return fmt.Errorf("%w: %w", sqldb.ErrAgain, err)
+	return c, fmt.Errorf("%w: %w", sqldb.ErrAgain, err)
 }
 
 // stillInBounds checks at the end of a posting that no fence or reclaim was committed since the batch was classified.

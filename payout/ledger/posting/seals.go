@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"redrain/internal/loop"
@@ -20,13 +19,12 @@ type Seals struct {
 	db    *sqldb.DB
 	ring  *seal.Ring
 	clock rain.Clock
-	log   *slog.Logger
 }
 
 // NewSeals makes the seals for a migrated database. Call Load before the first use, and Run if other nodes may rotate
 // the key.
 func NewSeals(db *sqldb.DB, clock rain.Clock) *Seals {
-	return &Seals{db: db, ring: seal.NewRing(seal.NewSecret()), clock: clock, log: slog.Default()}
+	return &Seals{db: db, ring: seal.NewRing(seal.NewSecret()), clock: clock}
 }
 
 // Ring seals with the newest key, and verifies with it and the one before.
@@ -81,7 +79,7 @@ var ErrRotatedJustNow = errors.New("the key of the seals was changed less than a
 // Run reads the keys periodically until ctx ends, because another node may have made a new one.
 func (s *Seals) Run(ctx context.Context) error {
 	return loop.Run(ctx, loop.Spec{Part: "seals", Work: "read the keys of the seals", Every: readKeysEvery,
-		Do: s.Load, Recoverer: s.Recoverer, Log: s.log})
+		Do: s.Load, Recoverer: s.Recoverer})
 }
 
 // Rotate makes a new key for all new seals, and returns its number. Seals of the previous key stay valid. Entries

@@ -64,23 +64,19 @@ func (t *termsReader) read(ctx context.Context, tx *sqldb.Tx, campaigns []string
 	}
 	all, unreadable = make(map[string]terms, len(campaigns)), map[string]bool{}
 	for id, r := range rows {
+		var amounts *rain.Amounts
 		c, err := t.of(ctx, tx, id, r.revision)
-		if errors.Is(err, ErrUnreadableCampaign) {
+		if err == nil {
+			amounts, err = t.amounts.Of(c)
+		}
+		switch _, invalid := errors.AsType[rain.Invalid](err); {
+		case invalid, errors.Is(err, ErrUnreadableCampaign):
 			unreadable[id] = true // its entries become dead letters
-			continue
-		}
-		if err != nil {
+		case err != nil:
 			return nil, nil, err
+		default:
+			all[id] = terms{Campaign: c, amounts: amounts, letters: r.letters, dropped: r.dropped && c.Drained}
 		}
-		amounts, err := t.amounts.Of(c)
-		if faults := (rain.Invalid)(nil); errors.As(err, &faults) {
-			unreadable[id] = true
-			continue
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		all[id] = terms{Campaign: c, amounts: amounts, letters: r.letters, dropped: r.dropped && c.Drained}
 	}
 	return all, unreadable, nil
 }
