@@ -51,7 +51,7 @@ func TestEveryStatementHasAnIndex(t *testing.T) {
 	h.mu.Lock()
 	said := h.statements
 	h.mu.Unlock()
-	if len(said) < 400 {
+	if len(said) < 350 {
 		t.Errorf("%d statements: what is heard is not what is asked", len(said))
 	}
 	fillMany(t, dsn)
