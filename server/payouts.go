@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -56,11 +55,6 @@ func (s *Server) buildSettler(ctx context.Context, js jetstream.JetStream) error
 			for _, c := range cuts {
 				s.bus.Alarm("reclaim_cut", c.Ref.Campaign, c.Reason)
 			}
-		},
-		OnAdvisory: func(a pipeline.Advisory) {
-			s.bus.Alarm(string(a.Kind), "", fmt.Sprintf(
-				"JetStream does not deliver message %d of stream %s any more, after %d deliveries: %s",
-				a.StreamSeq, a.Stream, a.Deliveries, cmp.Or(a.Reason, "no reason was given")))
 		},
 		OnDead:   s.forgeries.Waiting,
 		OnForged: func(f pipeline.Forged) { s.forgeries.Heard(f.Letters, f.Dropped) },

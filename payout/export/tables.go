@@ -15,7 +15,6 @@ type table struct {
 	columns []string
 	of      string // the column with the campaign's id
 	key     string // the other columns of the primary key, which give the order; "": there is one row
-	pages   bool   // the table is read in pages, in the order of its one key column
 }
 
 // wholeTables come first in a file, in this order. Transactions with their lines and payouts come after them.
@@ -38,8 +37,6 @@ var wholeTables = []table{
 		"numbers", "packets", "amount", "closed_at", "entry_seq", "reclaimed_at", "txn_id"}},
 	{name: "reclaim_cut", of: "campaign_id", key: "shard, closed_at, entry_seq", columns: []string{"campaign_id",
 		"shard", "closed_at", "entry_seq", "asked", "given", "numbers", "reason", "created_at"}},
-	{name: "winner", of: "campaign_id", key: "user_id", pages: true, columns: []string{"campaign_id", "user_id", "wins",
-		"amount"}},
 }
 
 // The tables that are read in another way.

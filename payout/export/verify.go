@@ -40,12 +40,9 @@ type checker struct {
 	layout   *rain.Layout  // of packets and players; nil: not known
 	paid     packets
 	given    packets
-	winners  map[string]totals // the sums of the payouts, minus those of the table winner
 	escrow   rain.Money
 	page     page
 }
-
-type totals struct{ wins, amount int64 }
 
 // packets is the set of a campaign's packets that were paid, or returned.
 type packets struct {
@@ -66,7 +63,7 @@ func (p *packets) put(n int64) bool {
 
 // Verify verifies an export. It fails with ErrNoExport if the file is no export.
 func Verify(from io.Reader) (Verified, error) {
-	c := &checker{rows: map[string][]row{}, winners: map[string]totals{}, page: newPage()}
+	c := &checker{rows: map[string][]row{}, page: newPage()}
 	t, err := read(from, &c.header, c.begin, c.row)
 	if err != nil {
 		return Verified{}, err
@@ -88,8 +85,6 @@ func (c *checker) fault(format string, args ...any) {
 // begin handles the heading of a table.
 func (c *checker) begin(table string) {
 	switch table {
-	case "winner":
-		c.settle()
 	case "txn":
 		c.settle()
 		c.provePage()
@@ -109,8 +104,6 @@ func (c *checker) row(r row) {
 		}
 	}
 	switch r.table {
-	case "winner":
-		c.countWinner(r, -r.number("wins"), -r.number("amount"))
 	case "txn":
 		c.page.txns = append(c.page.txns, r)
 	case "entry":
@@ -183,19 +176,6 @@ func (c *checker) payout(r row) {
 		c.fault("%s: %s", name, why)
 	}
 	c.paid.amount += amount
-	c.countWinner(r, 1, int64(amount))
-}
-
-func (c *checker) countWinner(r row, wins, amount int64) {
-	user := r.text("user_id")
-	is := c.winners[user]
-	is.wins += wins
-	is.amount += amount
-	if is == (totals{}) {
-		delete(c.winners, user)
-	} else {
-		c.winners[user] = is
-	}
 }
 
 // reclaims adds the returned packets.
@@ -257,9 +237,6 @@ func (c *checker) end() {
 	if c.escrow != 0 {
 		c.fault("the transactions leave %d in the campaign's escrow", c.escrow)
 	}
-	for user, is := range c.winners {
-		c.fault("the table winner differs by %d wins and %d from what player %s was paid", is.wins, is.amount, user)
-	}
 	tally := row{}
 	if rows := c.rows["campaign_tally"]; len(rows) == 1 {
 		tally = rows[0]
@@ -273,4 +250,30 @@ func (c *checker) end() {
 			c.fault("dead letter %s waits for a person", letter.text("claim"))
 		}
 	}
+}
+
+// settleLayout reads the layout of the campaign's packets and players.
+func (c *checker) settleLayout(r row) {
+	spec := &c.campaign.Spec
+	spec.Shards, spec.GuestsShare = int(r.number("shards")), rain.Share(r.number("guests_share"))
+	if spec.Shards < 1 || spec.Shards > rain.MaxShards || spec.GuestsShare.String() == "invalid" ||
+		spec.GuestsShare != 0 && spec.Shards < rain.LaneCount {
+		c.fault("the campaign has %d shards, and %d millionths for guests", spec.Shards, int64(spec.GuestsShare))
+		return
+	}
+	layout := spec.Layout()
+	c.layout = &layout
+}
+
+// lane returns the reason why a player cannot have won a packet on a shard, or "".
+func (c *checker) lane(user string, packet, shard int64) string {
+	switch {
+	case c.layout == nil:
+		return ""
+	case shard != int64(c.layout.Home(user)):
+		return fmt.Sprintf("it says shard %d, but the player's is shard %d", shard, c.layout.Home(user))
+	case !c.layout.MayHave(user, int(packet)):
+		return "guests and players have packets of their own, and this one is not of the player's lane"
+	}
+	return ""
 }

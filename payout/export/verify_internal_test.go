@@ -43,7 +43,7 @@ func TestPayoutsAreComparedWithTheSplit(t *testing.T) {
 		"one that went back":   {2, int(amounts.Of(2)), rain.ClaimID("c1", 2), "returned, too"},
 		"one that is none yet": {-1, 5, rain.ClaimID("c1", -1), "no such packet"},
 	} {
-		check := &checker{campaign: campaign, amounts: amounts, winners: map[string]totals{}}
+		check := &checker{campaign: campaign, amounts: amounts}
 		check.paid.has, check.given.has = make([]bool, 10), make([]bool, 10)
 		check.paid.has[1], check.given.has[2] = true, true
 		check.payout(rowOf("payout", "campaign_id", "c1", "claim", c.claim, "packet", strconv.Itoa(c.packet),

@@ -2,6 +2,7 @@ package export
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -26,11 +27,10 @@ var ErrNotOver = errors.New("only a campaign that is over can be exported: close
 var ErrDropped = errors.New("the campaign's payouts were removed from the ledger: its export has them, whose SHA-256 " +
 	"is in the audit record campaign.export")
 
-// rowsAtOnce is the number of rows in one statement. auditAtOnce is the number of audit records that one statement
-// scans.
+// txnsAtOnce is the number of transactions in one statement; one may have 500 payouts. auditAtOnce is the number of
+// audit records that one statement scans.
 const (
-	rowsAtOnce  = 1000
-	txnsAtOnce  = 100 // one may have 500 payouts
+	txnsAtOnce  = 100
 	auditAtOnce = 2000
 )
 
@@ -43,7 +43,7 @@ type Exporter struct {
 // New makes an exporter of a ledger's database. clock gives Unix ms.
 func New(db *sqldb.DB, clock rain.Clock) *Exporter { return &Exporter{db, clock} }
 
-// Check returns ErrNotOver for a campaign that is not finished.
+// Check returns ErrNotOver for a campaign that is not finished, and ErrDropped for one whose payouts were removed.
 func (e *Exporter) Check(ctx context.Context, campaign string) error {
 	var status string
 	var drained bool
@@ -54,35 +54,21 @@ func (e *Exporter) Check(ctx context.Context, campaign string) error {
 	if status != string(rain.Closed) || !drained {
 		return ErrNotOver
 	}
-	over, err := IsOver(ctx, e.db, campaign)
-	if err == nil && !over {
-		err = ErrNotOver
-	}
-	if err != nil {
-		return err
-	}
-	var one int
-	dropped, err := e.db.First(ctx, []any{&one}, "SELECT 1 FROM archive WHERE campaign_id = ?", campaign)
-	if err == nil && dropped {
-		err = ErrDropped
-	}
-	return err
-}
-
-// IsOver reports whether a closed and drained campaign has no open dead letter, no entry in retry and no held win.
-func IsOver(ctx context.Context, q sqldb.Querier, campaign string) (bool, error) {
-	for _, waits := range []string{
-		"SELECT 1 FROM dead_letter WHERE campaign_id = ? AND resolved_at = 0 LIMIT 1",
-		"SELECT 1 FROM attempt_claim WHERE campaign_id = ? LIMIT 1",
-		"SELECT 1 FROM held WHERE campaign_id = ? AND state = 'held' LIMIT 1",
+	for _, fault := range []struct {
+		query string
+		err   error
+	}{
+		{"SELECT 1 FROM dead_letter WHERE campaign_id = ? AND resolved_at = 0 LIMIT 1", ErrNotOver},
+		{"SELECT 1 FROM attempt_claim WHERE campaign_id = ? LIMIT 1", ErrNotOver}, // an entry in retry
+		{"SELECT 1 FROM held WHERE campaign_id = ? AND state = 'held' LIMIT 1", ErrNotOver},
+		{"SELECT 1 FROM archive WHERE campaign_id = ?", ErrDropped},
 	} {
 		var one int
-		found, err := q.First(ctx, []any{&one}, waits, campaign)
-		if err != nil || found {
-			return false, err
+		if found, err := e.db.First(ctx, []any{&one}, fault.query, campaign); err != nil || found {
+			return cmp.Or(err, fault.err)
 		}
 	}
-	return true, nil
+	return nil
 }
 
 // Write writes a finished campaign. by is the operator, and proof the reconciliation of the campaign.
@@ -145,27 +131,12 @@ func (w *writer) page(h heading, rows [][]value) error {
 func (e *Exporter) writeTables(ctx context.Context, w *writer, campaign string) error {
 	for _, t := range wholeTables {
 		query := t.query() + "WHERE " + t.of + " = ?"
-		if !t.pages {
-			if t.key != "" {
-				query += " ORDER BY " + t.key
-			}
-			rows, err := rowsOf(ctx, e.db, len(t.columns), query, campaign)
-			if err := errors.Join(err, w.page(t.heading(), rows)); err != nil {
-				return err
-			}
-			continue
+		if t.key != "" {
+			query += " ORDER BY " + t.key
 		}
-		query += " AND " + t.key + " > ? ORDER BY " + t.key + " LIMIT ?"
-		at := slices.Index(t.columns, t.key)
-		for after := ""; ; {
-			rows, err := rowsOf(ctx, e.db, len(t.columns), query, campaign, after, rowsAtOnce)
-			if err := errors.Join(err, w.page(t.heading(), rows)); err != nil {
-				return err
-			}
-			if len(rows) < rowsAtOnce {
-				break
-			}
-			after = rows[len(rows)-1][at].String
+		rows, err := rowsOf(ctx, e.db, len(t.columns), query, campaign)
+		if err := errors.Join(err, w.page(t.heading(), rows)); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -41,9 +41,7 @@ func TestMessagesThatNobodyHasSent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p, c := opened(t, back, rain.Spec{Budget: 100, Packets: 10, Shards: 2})
 			reg := prometheus.NewRegistry()
-			p.node(t, quick, SettlerOptions{Registerer: reg, Alarms: Alarms{OnAdvisory: func(a Advisory) {
-				t.Errorf("a letter is told of twice: %+v", a)
-			}}})
+			p.node(t, quick, SettlerOptions{Registerer: reg})
 			s := newStream(p.js, p.namespace, paytest.Ring)
 			testenv.Eventually(t, time.Minute, "the stream is there", func() bool {
 				_, err := p.js.Stream(t.Context(), s.name())

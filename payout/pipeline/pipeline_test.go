@@ -56,20 +56,6 @@ func TestPipeline(t *testing.T) {
 	}
 }
 
-// TestContradictionInThePipeline: the outbox has a win of a packet that the ledger has paid to another player.
-func TestContradictionInThePipeline(t *testing.T) {
-	t.Parallel()
-	p, c := opened(t, inProcess, rain.Spec{Budget: 100, Packets: 10})
-	p.MustPost(t, paytest.Entry("c1", 1, paytest.Win("early", 0, 10)))
-	p.redis.Win("c1", 0, "late", "u2")
-	p.node(t, quick, SettlerOptions{})
-	if d := <-p.dead; d.User != "late" || d.Claim != "c1-0" || d.Amount != 10 {
-		t.Errorf("%+v", d)
-	}
-	p.eventuallySettled(t, 10*time.Second, c, 2)
-	p.CheckBooks(t)
-}
-
 // TestStreamIsLost deletes the stream, then only the consumer, with entries in all states.
 func TestStreamIsLost(t *testing.T) {
 	t.Parallel()

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	"golang.org/x/sync/errgroup"
@@ -27,6 +28,26 @@ type RelayOptions struct {
 	Recoverer  *loop.Recoverer       // nil: panics are logged only
 	Log        *slog.Logger          // nil = slog.Default
 	Registerer prometheus.Registerer // nil = no metrics
+}
+
+// Outbox is the shards' outboxes: a win stays there until the ledger has it. confirm.Outbox implements it.
+type Outbox interface {
+	// Page reads at most limit entries after an id, the oldest first; "" begins with the oldest. next is the id for
+	// the following page, "" after the last page.
+	Page(ctx context.Context, campaign string, shard int, after string, limit int) (entries []rain.Entry, next string,
+		err error)
+	// MayLeave returns nil if entries of one shard, the oldest first, may be published: the loss of a Redis server
+	// can no longer remove them.
+	MayLeave(ctx context.Context, entries []rain.Entry) error
+	// Remove deletes entries that the ledger has. A missing entry is no error.
+	Remove(ctx context.Context, refs []rain.EntryRef) error
+	// Pending counts the entries of a campaign that are not removed.
+	Pending(ctx context.Context, c *rain.Campaign) (int64, error)
+}
+
+// Lister lists the campaigns that may have entries in their outboxes. The result is read-only.
+type Lister interface {
+	Live() []*rain.Campaign
 }
 
 // Turn lets one node at a time work; cluster.Lease does.
@@ -286,4 +307,34 @@ func (r *Relay) failed(ctx context.Context, o *loop.FailureLog, err error) {
 	if ctx.Err() == nil {
 		o.Failed(err)
 	}
+}
+
+// link measures how long a connection to NATS has been up.
+type link struct {
+	conn *nats.Conn
+
+	mu         sync.Mutex
+	since      time.Time // zero: it is down
+	reconnects uint64
+}
+
+// look is called periodically. The client's count of reconnects shows a break between two calls.
+func (l *link) look() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	made := l.conn.Stats().Reconnects
+	switch {
+	case l.conn.Status() != nats.CONNECTED:
+		l.since = time.Time{}
+	case l.since.IsZero(), made != l.reconnects:
+		l.since = time.Now()
+	}
+	l.reconnects = made
+}
+
+// up reports whether the connection has been up for span without a break.
+func (l *link) up(span time.Duration) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.since.IsZero() && time.Since(l.since) >= span
 }

@@ -12,11 +12,10 @@ import (
 
 // Alarms are the callbacks for events that an operator must see. Each may be nil. All events are logged, too.
 type Alarms struct {
-	OnDead     func([]posting.DeadLetter) // new dead letters, except forged ones
-	OnForged   func(Forged)               // messages and wins with an invalid seal
-	OnVoid     func([]posting.DeadLetter) // wins that came too late, see Posted.Void
-	OnCut      func([]posting.ReclaimCut) // reclaims that got less than they asked for
-	OnAdvisory func(Advisory)             // messages that JetStream delivers no more
+	OnDead   func([]posting.DeadLetter) // new dead letters, except forged ones
+	OnForged func(Forged)               // messages and wins with an invalid seal
+	OnVoid   func([]posting.DeadLetter) // wins that came too late, see Posted.Void
+	OnCut    func([]posting.ReclaimCut) // reclaims that got less than they asked for
 }
 
 // Forged counts input with an invalid seal: an outsider writes to Redis or to NATS.
@@ -126,14 +125,5 @@ func (r *report) notSealed(f Forged) {
 	}
 	if r.alarms.OnForged != nil {
 		r.alarms.OnForged(f)
-	}
-}
-
-// lost reports a message that JetStream delivers no more.
-func (r *report) lost(a Advisory) {
-	r.log.Error("JetStream delivers a message no more", "kind", string(a.Kind), "stream", a.Stream,
-		"consumer", a.Consumer, "stream_seq", a.StreamSeq, "deliveries", a.Deliveries, "reason", a.Reason)
-	if r.alarms.OnAdvisory != nil {
-		r.alarms.OnAdvisory(a)
 	}
 }

@@ -24,6 +24,12 @@ type Poster interface {
 	BuryMessage(ctx context.Context, m posting.Message) (kept bool, err error)
 }
 
+// Notifier notifies players of settled wins. It may get the same settlement more than once, and removes duplicates
+// itself. It must not block for long. A lost notification is harmless, because the money is in the ledger.
+type Notifier interface {
+	Settled(ctx context.Context, settled []posting.Settlement)
+}
+
 const (
 	partName     = "settlement"     // this part of the process in metrics, alarms and the log
 	postGrace    = 5 * time.Second  // for the current batch after Run's context has ended

@@ -96,16 +96,7 @@ func (s *Settler) Run(ctx context.Context) error {
 	}
 	rounds = append(rounds, loop.Spec{Part: partName, Every: gaugeEvery, Do: loop.Plain(s.refreshGauge),
 		Recoverer: s.o.Recoverer, Log: s.o.Log})
-	var wg sync.WaitGroup
-	for kind := range advisorySubjects {
-		wg.Go(func() {
-			s.stream.advisories(ctx, kind, s.o.Log, func(a Advisory) {
-				s.o.Recoverer.Do(partName, func() { s.settlement.report.lost(a) })
-			})
-		})
-	}
 	err := loop.Run(ctx, rounds...)
-	wg.Wait()
 	// The connection would lose acknowledgements in the client's buffer, and their messages would come again.
 	flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
@@ -212,41 +203,29 @@ func (s *Settler) pull(ctx context.Context, most int) ([]jetstream.Msg, error) {
 // again, once for all messages.
 func (s *Settler) readable(ctx context.Context, messages []jetstream.Msg, most int,
 	fetch *fetchSizer) (entries []delivery) {
-	var doubtful []delivery
+	refresh := sync.OnceValue(func() error { return s.settlement.ledger.RefreshSeals(ctx) })
 	wins := 0
-	keep := func(d delivery) {
-		entries = append(entries, d)
-		wins += len(d.entry.Wins)
-		fetch.held(len(d.entry.Wins))
-	}
 	for _, m := range messages {
 		d := delivery{msg: m}
 		if wins >= most {
 			nack(0, d)
 			continue
 		}
-		switch err := s.decode(&d); {
-		case err == nil:
-			keep(d)
-		case errors.Is(err, payout.ErrSeal):
-			doubtful = append(doubtful, d)
-		default:
-			s.settlement.unreadable(ctx, d, err)
+		err := s.decode(&d)
+		if errors.Is(err, payout.ErrSeal) {
+			if failed := refresh(); failed != nil {
+				s.settlement.failed(&s.settlement.money, failed, d)
+				continue
+			}
+			err = s.decode(&d)
 		}
-	}
-	if len(doubtful) == 0 {
-		return entries
-	}
-	if err := s.settlement.ledger.RefreshSeals(ctx); err != nil {
-		s.settlement.failed(&s.settlement.money, err, doubtful...)
-		return entries
-	}
-	for _, d := range doubtful {
-		if err := s.decode(&d); err != nil {
+		if err != nil {
 			s.settlement.unreadable(ctx, d, err)
-		} else {
-			keep(d)
+			continue
 		}
+		entries = append(entries, d)
+		wins += len(d.entry.Wins)
+		fetch.held(len(d.entry.Wins))
 	}
 	return entries
 }

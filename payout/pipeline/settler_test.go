@@ -2,12 +2,8 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -118,40 +114,6 @@ func TestSettlersMeetCopies(t *testing.T) {
 	}
 }
 
-// TestOneBadEntryDoesNotHoldUpItsBatch: the database refuses every batch with a certain entry.
-func TestOneBadEntryDoesNotHoldUpItsBatch(t *testing.T) {
-	t.Parallel()
-	p, c := opened(t, inProcess, rain.Spec{Budget: 1000, Packets: 100})
-	var healed atomic.Bool
-	var alone atomic.Int64 // tries of the bad entry alone
-	var poisonID string
-	for i := range 20 {
-		p.redis.Win("c1", 0, fmt.Sprintf("u%d", i))
-	}
-	entries := paytest.Got(p.redis.Oldest("c1", 0, 100)).Must(t)
-	poisonID = entries[7].Ref.ID
-	p.publish(t, 1, entries...)
-	reg := prometheus.NewRegistry()
-	p.settler(t, SettlerOptions{Workers: 1, Registerer: reg}, func(batch []rain.Entry) error {
-		poisoned := slices.ContainsFunc(batch, func(e rain.Entry) bool { return e.Ref.ID == poisonID })
-		if poisoned && !healed.Load() {
-			if len(batch) == 1 {
-				alone.Add(1)
-			}
-			return fmt.Errorf("a bug: %w", booking.ErrUnbalanced)
-		}
-		return nil
-	})
-	p.others(t, c, 19)
-	healed.Store(true)
-	p.eventuallySettled(t, 30*time.Second, c, 20)
-	expected := fmt.Sprintf("# HELP redrain_payout_failures_total Stream messages that could not be settled at a "+
-		"try, and are tried again.\n"+
-		"# TYPE redrain_payout_failures_total counter\nredrain_payout_failures_total %d\n", alone.Load())
-	paytest.Must(t, testutil.GatherAndCompare(reg, strings.NewReader(expected), "redrain_payout_failures_total"))
-	p.CheckBooks(t)
-}
-
 // TestSettlerFinishesTheBatchInHand: after a cancel, Run returns when its batch is done.
 func TestSettlerFinishesTheBatchInHand(t *testing.T) {
 	t.Parallel()
@@ -181,33 +143,6 @@ func TestSettlerFinishesTheBatchInHand(t *testing.T) {
 	if info := p.consumer(t); info.NumPending != 0 || info.NumAckPending != 0 {
 		t.Errorf("it was not acknowledged: %+v", info)
 	}
-}
-
-// TestRemovedOnlyAfterCommit: an entry stays in the outbox until the ledger has it.
-func TestRemovedOnlyAfterCommit(t *testing.T) {
-	t.Parallel()
-	p, c := opened(t, inProcess, rain.Spec{Budget: 100, Packets: 10})
-	p.redis.Win("c1", 0, "u1")
-	p.publishOutbox(t, 0, 1)
-	tries := make(chan int, 100)
-	n := 0
-	reg := prometheus.NewRegistry()
-	p.settler(t, SettlerOptions{Workers: 1, Registerer: reg}, func([]rain.Entry) error {
-		if p.redis.Waiting() != 1 {
-			t.Error("the entry was removed before it was posted")
-		}
-		n++
-		tries <- n
-		if n < 3 {
-			return errors.New("no database")
-		}
-		return nil
-	})
-	for range 3 {
-		<-tries
-	}
-	p.eventuallySettled(t, 10*time.Second, c, 1)
-	paytest.Got(testutil.GatherAndCount(reg, "redrain_payout_failures_total")).Want(t, 1)
 }
 
 // TestAStormAfterALullIsShared: a worker has asked for many messages, because the last ones held few wins. It leaves
