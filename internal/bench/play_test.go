@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -208,11 +209,7 @@ func TestOpenLoopIsCorrectedForCoordinatedOmission(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 10)
 		for p := range r.players {
-			falls := make([]int, 100)
-			for i := range falls {
-				falls[i] = 60_000
-			}
-			r.tell(p, aWave(0, falls...))
+			r.tell(p, aWave(0, slices.Repeat([]int{60_000}, 100)...))
 		}
 		r.at(1_000)
 		go func() { // answers at once, but for a second
