@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -208,11 +209,7 @@ func TestOpenLoopIsCorrectedForCoordinatedOmission(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 10)
 		for p := range r.players {
-			falls := make([]int, 100)
-			for i := range falls {
-				falls[i] = 60_000
-			}
-			r.tell(p, aWave(0, falls...))
+			r.tell(p, aWave(0, slices.Repeat([]int{60_000}, 100)...))
 		}
 		r.at(1_000)
 		go func() { // answers at once, but for a second
@@ -268,17 +265,18 @@ func TestOpenLoopCountsWhatItCannotSend(t *testing.T) {
 	})
 }
 
-// A result that comes when no more taps are sent is no part of the rate.
+// A result that comes when no more taps are sent is no part of the rate. A fault before the play counts.
 func TestRateCountsResultsInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 1)
 		r.tell(0, aWave(0, 9_000, 9_000))
 		r.at(1_000)
+		r.players[0].fault("before the play")
 		r.start(Plan{Duration: time.Second})
 		r.answer(0, "empty")
 		r.tally.end()
 		r.answer(1, "empty")
-		if c := r.end(); c.Answered != 2 || c.inTime != 1 || c.pending != 0 {
+		if c := r.end(); c.Answered != 2 || c.inTime != 1 || c.pending != 0 || len(c.Faults) != 1 {
 			t.Errorf("%+v", c)
 		}
 	})

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,16 +20,9 @@ func theRain(phase rain.Phase) *wire.Rain {
 
 // fall sends the first player the waves that appear in a time, but for some.
 func (r *rig) fall(fromMS, untilMS int64, without ...int64) {
-	s := rain.Rain{
-		StartsAt: 10_000, FirstWave: 40,
-		Settings: rain.Settings{DurationMS: 5_000, DropsPerSecond: 2, FallMS: 2_000},
-	}
-	skip := map[int64]bool{}
-	for _, n := range without {
-		skip[n] = true
-	}
+	s := rain.Rain{StartsAt: 10_000, FirstWave: 40, Settings: theRain(rain.PhaseFalling).Settings}
 	for n := s.FirstWave; s.Has(n); n++ {
-		if at := s.WaveAt(n); at >= fromMS && at < untilMS && len(s.Wave(n).Drops) > 0 && !skip[n] {
+		if at := s.WaveAt(n); at >= fromMS && at < untilMS && len(s.Wave(n).Drops) > 0 && !slices.Contains(without, n) {
 			r.tell(0, wire.WaveOf("r1", s.Wave(n)))
 		}
 	}

@@ -20,18 +20,18 @@ type benchCmd struct {
 	Token    string   `group:"remote" placeholder:"TOKEN" help:"Operator's token: bench creates a campaign and a rain, books their money, and closes the campaign afterwards. With --campaign a viewer's token is enough, to compare with the ledger."`
 	Campaign []string `group:"remote" placeholder:"ID" help:"Play these campaigns, and wait until it rains. Without it and without --token: the campaign of the start page."`
 
-	Players       int           `group:"load" default:"100" range:"1.." help:"Simulated players."`
+	Players       int           `group:"load" default:"100" least:"1" help:"Simulated players."`
 	JWTAudience   string        `group:"load" name:"jwt-audience" placeholder:"AUD" help:"The aud of these tokens, if the server requires one."`
 	JWTIssuer     string        `group:"load" name:"jwt-issuer" placeholder:"ISS" help:"The iss of these tokens, if the server requires one."`
 	JWTSecret     string        `group:"load" name:"jwt-secret" placeholder:"SECRET" help:"The server's secret, to mint the players' tokens. Without it they are guests, if those are allowed."`
-	Ramp          time.Duration `group:"load" default:"0s" range:"0s.." help:"Time over which the players join; 0 for as fast as they can."`
-	Duration      time.Duration `group:"load" default:"10s" range:"1ms.." help:"Time for which they tap."`
-	TapsPerSecond float64       `group:"load" default:"0" range:"0.." placeholder:"N" help:"Taps per second of all players together, at even distances, whether the server keeps up or not. By default 3 for each player. Above the server's limit of 20 (--tap-rate) the result is too_fast."`
+	Ramp          time.Duration `group:"load" default:"0s" least:"0s" help:"Time over which the players join; 0 for as fast as they can."`
+	Duration      time.Duration `group:"load" default:"10s" least:"1ms" help:"Time for which they tap."`
+	TapsPerSecond float64       `group:"load" default:"0" least:"0" placeholder:"N" help:"Taps per second of all players together, at even distances, whether the server keeps up or not. By default 3 for each player. Above the server's limit of 20 (--tap-rate) the result is too_fast."`
 	ClosedLoop    bool          `group:"load" help:"Instead, each player taps again after the result."`
-	Think         time.Duration `group:"load" default:"0s" range:"0s.." help:"Pause of a player after each result, with --closed-loop."`
-	Stay          time.Duration `group:"load" default:"0s" range:"0s.." help:"Time after which a player leaves for good, and frees a slot for a waiting one; 0: never."`
-	Wait          time.Duration `group:"load" default:"1m" range:"0s.." help:"Longest wait for a rain that bench has not started."`
-	SettleWithin  time.Duration `group:"load" default:"1m" range:"0s.." help:"Longest wait for the wins to be in the ledger."`
+	Think         time.Duration `group:"load" default:"0s" least:"0s" help:"Pause of a player after each result, with --closed-loop."`
+	Stay          time.Duration `group:"load" default:"0s" least:"0s" help:"Time after which a player leaves for good, and frees a slot for a waiting one; 0: never."`
+	Wait          time.Duration `group:"load" default:"1m" least:"0s" help:"Longest wait for a rain that bench has not started."`
+	SettleWithin  time.Duration `group:"load" default:"1m" least:"0s" help:"Longest wait for the wins to be in the ledger."`
 	JSON          bool          `name:"json" help:"Report as one JSON object, described in docs/use/bench.md."`
 
 	benchRainFlags
@@ -40,16 +40,16 @@ type benchCmd struct {
 
 // benchRainFlags are the settings of bench's own campaign and rain.
 type benchRainFlags struct {
-	Packets        int           `group:"benchrain" default:"0" range:"0.." placeholder:"N" help:"Packets. By default 5 % more than the expected taps (for a closed loop 20,000 a second), so that every tap wins, which is the most work."`
-	Budget         rain.Money    `group:"benchrain" default:"0" range:"0.." placeholder:"FEN" help:"Budget in fen. By default 100 for each packet."`
-	WinsPerUser    int           `group:"benchrain" default:"0" range:"0.." placeholder:"N" help:"Packets that one player may win. By default all of them."`
+	Packets        int           `group:"benchrain" default:"0" least:"0" placeholder:"N" help:"Packets. By default 5 % more than the expected taps (for a closed loop 20,000 a second), so that every tap wins, which is the most work."`
+	Budget         rain.Money    `group:"benchrain" default:"0" least:"0" placeholder:"FEN" help:"Budget in fen. By default 100 for each packet."`
+	WinsPerUser    int           `group:"benchrain" default:"0" least:"0" placeholder:"N" help:"Packets that one player may win. By default all of them."`
 	Shards         int           `group:"benchrain" default:"${shards}" help:"Parts of the stock."`
-	DropsPerSecond int           `group:"benchrain" default:"0" range:"0.." placeholder:"N" help:"Drops that appear in a second. By default enough for all taps; 400 for a closed loop."`
-	Fall           time.Duration `group:"benchrain" default:"0s" range:"0s.." placeholder:"DURATION" help:"Longest time that a drop is in the air. By default 4s; 20s for a closed loop."`
+	DropsPerSecond int           `group:"benchrain" default:"0" least:"0" placeholder:"N" help:"Drops that appear in a second. By default enough for all taps; 400 for a closed loop."`
+	Fall           time.Duration `group:"benchrain" default:"0s" least:"0s" placeholder:"DURATION" help:"Longest time that a drop is in the air. By default 4s; 20s for a closed loop."`
 	Pacing         rain.Pacing   `group:"benchrain" placeholder:"HOW" help:"How the stock is released: none (default), or even over the duration (default with --farm and --bot)."`
 	Odds           *rain.Odds    `group:"benchrain" placeholder:"ODDS" help:"Chance of a player's draw in each beat: a number above 0, or auto. By default 1: no draws; with --bot auto."`
-	Capacity       int           `group:"benchrain" default:"0" range:"0.." placeholder:"N" help:"Players who may be in the room; the others wait. 0: no limit."`
-	AdmitPerSecond int           `group:"benchrain" default:"0" range:"0.." placeholder:"N" help:"Players admitted in a second; 0: all at once."`
+	Capacity       int           `group:"benchrain" default:"0" least:"0" placeholder:"N" help:"Players who may be in the room; the others wait. 0: no limit."`
+	AdmitPerSecond int           `group:"benchrain" default:"0" least:"0" placeholder:"N" help:"Players admitted in a second; 0: all at once."`
 }
 
 func (c *benchCmd) check() (faults faultList) {

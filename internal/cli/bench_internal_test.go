@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -52,15 +53,20 @@ func reported(t *testing.T, name string, asJSON bool, r *bench.Report, l bench.L
 	r.Judge(l)
 	app := &App{Stdout: &out, Location: time.UTC}
 	testenv.Must(t, app.show(asJSON, benchReport(*r)))
+	Golden(t, name, out.String())
+}
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// Golden compares with a file of testdata.
+func Golden(t *testing.T, name, got string) {
+	t.Helper()
 	file := "testdata/" + name
-	if os.Getenv("UPDATE") != "" {
-		testenv.Must(t, os.WriteFile(file, out.Bytes(), 0o600))
+	if *update {
+		testenv.Must(t, os.WriteFile(file, []byte(got), 0o600))
 	}
-	want, err := os.ReadFile(file)
-	testenv.Must(t, err)
-	if diff := cmp.Diff(string(want), out.String()); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", name, diff)
-	}
+	want := testenv.Got(os.ReadFile(file)).Must(t)
+	testenv.Equal(t, cmp.Diff(string(want), got), "", "%s (-want +got)", name)
 }
 
 func TestBenchReport(t *testing.T) {

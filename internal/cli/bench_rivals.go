@@ -14,15 +14,15 @@ import (
 
 // benchRivalFlags let guests play against people.
 type benchRivalFlags struct {
-	Farm        int     `group:"benchrivals" default:"0" range:"0.." placeholder:"N" help:"Number of guests of one address. The server must trust this machine as a proxy: --trusted-proxies with its address, and no --address-exempt."`
+	Farm        int     `group:"benchrivals" default:"0" least:"0" placeholder:"N" help:"Number of guests of one address. The server must trust this machine as a proxy: --trusted-proxies with its address, and no --address-exempt."`
 	Bot         bool    `group:"benchrivals" help:"A program that taps every drop when it opens, another one in each rain."`
-	Rains       int     `group:"benchrivals" default:"0" range:"0.." placeholder:"N" help:"Rains that they play. By default 1 with --farm, 10 with --bot."`
-	MostShare   float64 `group:"benchrivals" name:"most-farm-share" default:"0.15" range:"0.." placeholder:"PART" help:"Fail if the farm's share of the wins is higher."`
-	MostPerHead float64 `group:"benchrivals" default:"1.2" range:"0.." placeholder:"N" help:"Fail if a program has won more than this multiple of a person's wins."`
-	LeastHeld   int     `group:"benchrivals" default:"0" range:"0.." placeholder:"N" help:"Fail if wins of the program were held in fewer rains; with --risk hold."`
+	Rains       int     `group:"benchrivals" default:"0" least:"0" placeholder:"N" help:"Rains that they play. By default 1 with --farm, 10 with --bot."`
+	MostShare   float64 `group:"benchrivals" name:"most-farm-share" default:"0.15" least:"0" placeholder:"PART" help:"Fail if the farm's share of the wins is higher."`
+	MostPerHead float64 `group:"benchrivals" default:"1.2" least:"0" placeholder:"N" help:"Fail if a program has won more than this multiple of a person's wins."`
+	LeastHeld   int     `group:"benchrivals" default:"0" least:"0" placeholder:"N" help:"Fail if wins of the program were held in fewer rains; with --risk hold."`
 	Reaction    span    `group:"benchrivals" default:"250ms-600ms" placeholder:"FROM-TO" help:"Least time in which people see a drop and tap it."`
 	Pause       span    `group:"benchrivals" default:"280ms-390ms" placeholder:"FROM-TO" help:"Least pause of people between two taps."`
-	BotTapRate  float64 `group:"benchrivals" default:"18" range:"0.01.." placeholder:"N" help:"Taps per second of a program, or of one guest of a farm. Above the server's --tap-rate it is disconnected."`
+	BotTapRate  float64 `group:"benchrivals" default:"18" least:"0.01" placeholder:"N" help:"Taps per second of a program, or of one guest of a farm. Above the server's --tap-rate it is disconnected."`
 }
 
 // rivals reports whether guests of two kinds play against each other.

@@ -55,6 +55,14 @@ var auditRoots = client.List[openapi.AuditRoot]{Items: []openapi.AuditRoot{
 		Blocks: []openapi.AuditBlock{{Book: "txn", Number: 7, Last: 12, Rows: 12, Hash: "cd"}}},
 }}
 
+// banned is a player, and held a list of wins that are kept apart.
+var (
+	banned = client.Player{User: "u1", Name: "\x1b小雨", Balance: 88, Banned: true,
+		Sanctions: []openapi.Sanction{{Act: "ban", At: theDay, By: "ann", Reason: "a bot"}}}
+	held = client.List[client.HeldWin]{Items: []client.HeldWin{{Claim: "c1-7", User: "u1", Amount: 5, State: "held",
+		HeldAt: theDay, Score: 70, Reasons: []client.RiskReason{{Sentence: "taps early"}, {Sentence: "is steady"}}}}}
+)
+
 // vip is a list of players.
 var vip = openapi.PlayerList{List: "vip", Of: "players", Purpose: "invite", Members: 3, CreatedAt: theDay,
 	ChangedAt: theDay + 60_000, ChangedBy: "a\x1b[1mnn"}
@@ -215,6 +223,8 @@ func (f *fake) handler() http.Handler {
 		"POST /api/v1/lists": fixed(vip), "GET /api/v1/lists/vip": fixed(vip),
 		"POST /api/v1/lists/vip/{change}": fixed(vip), "PUT /api/v1/lists/vip/members": fixed(vip),
 		"DELETE /api/v1/lists/{list}": fixed(nil),
+		"GET /api/v1/users/u1":        fixed(banned), "POST /api/v1/users/u1/{act}": fixed(banned),
+		"GET /api/v1/risk/held": fixed(held), "POST /api/v1/risk/{act}": fixed(held),
 		"GET /api/v1/users/u1/claims": func(http.ResponseWriter, *http.Request) any {
 			return client.List[client.Claim]{Items: f.claims}
 		},

@@ -13,7 +13,7 @@ import (
 
 type migrateCmd struct {
 	MySQL       string        `need:"" group:"backends" name:"mysql" placeholder:"DSN" help:"MySQL or MariaDB, with a user who may create and change tables."`
-	BackendWait time.Duration `group:"process" default:"30s" range:"1ms.." help:"Longest wait for the database."`
+	BackendWait time.Duration `group:"process" default:"30s" least:"1ms" help:"Longest wait for the database."`
 	DryRun      bool          `help:"Print the pending migrations, and change nothing."`
 }
 

@@ -17,7 +17,7 @@ type oneSponsor struct {
 
 type newDeposit struct {
 	Sponsor   string     `arg:"" help:"The sponsor's id. The first deposit opens the account."`
-	Amount    rain.Money `need:"" range:"1.." placeholder:"FEN" help:"In minor units (1/100 yuan). Required."`
+	Amount    rain.Money `need:"" least:"1" placeholder:"FEN" help:"In minor units (1/100 yuan). Required."`
 	Reference string     `need:"" placeholder:"REF" help:"Unique name of this deposit, as in the bank's statement: the same reference adds nothing a second time. Required."`
 }
 

@@ -18,7 +18,7 @@ type tokenCmd struct {
 	User        string        `need:"" help:"The player's id. Required."`
 	Name        string        `placeholder:"NAME" help:"Name under which the player is shown to others, if the server shows names."`
 	Picture     string        `placeholder:"URL" help:"Picture of the player, https, from a host that the server allows."`
-	TTL         time.Duration `name:"ttl" default:"24h" range:"1ms.." help:"Life of the token."`
+	TTL         time.Duration `name:"ttl" default:"24h" least:"1ms" help:"Life of the token."`
 	JWTSecret   string        `name:"jwt-secret" placeholder:"SECRET" help:"The server's secret. Required, except for --link with an operator's --token."`
 	JWTAudience string        `name:"jwt-audience" placeholder:"AUD" help:"The token's aud, if the server requires one."`
 	JWTIssuer   string        `name:"jwt-issuer" placeholder:"ISS" help:"The token's iss, if the server requires one."`

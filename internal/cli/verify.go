@@ -89,22 +89,20 @@ func (c *verifyCmd) Run(app *App) error {
 func (c *verifyCmd) ended(campaign client.Campaign) ([]wire.Rain, error) {
 	var rains []wire.Rain
 	for _, r := range campaign.Rains {
-		switch {
-		case c.Rain != "" && c.Rain != r.ID:
-		case r.Phase == rain.PhaseEnded:
-			rains = append(rains, r)
-		case c.Rain != "":
+		if r.ID == c.Rain && r.Phase != rain.PhaseEnded {
 			return nil, fmt.Errorf("rain %s has not ended: its seed is still secret", r.ID)
 		}
+		if r.Phase == rain.PhaseEnded && (c.Rain == "" || c.Rain == r.ID) {
+			rains = append(rains, r)
+		}
 	}
-	switch {
-	case len(rains) > 0:
+	if len(rains) > 0 {
 		return rains, nil
-	case c.Rain != "":
-		return nil, rain.ErrUnknownRain
-	default:
-		return nil, errors.New("no rain of the campaign has ended yet")
 	}
+	if c.Rain != "" {
+		return nil, rain.ErrUnknownRain
+	}
+	return nil, errors.New("no rain of the campaign has ended yet")
 }
 
 // verifyRain recomputes a rain and lists what does not agree. noted is the commitment that the caller trusts, or "".

@@ -15,9 +15,6 @@ const (
 	startWithin = 60 * time.Second // a loaded machine with two cores has been seen to need 10 s
 	stopWithin  = 30 * time.Second
 	probeEvery  = 10 * time.Millisecond
-
-	sigFreeze = syscall.SIGSTOP
-	sigThaw   = syscall.SIGCONT
 )
 
 // program describes a server. Its functions get a process with its directory and port set.

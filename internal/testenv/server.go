@@ -1,6 +1,7 @@
 package testenv
 
 import (
+	"syscall"
 	"time"
 )
 
@@ -80,7 +81,7 @@ func (s *Server) LoseData() {
 // Freeze stops the server without ending it (SIGSTOP): its connections stay open and nothing answers.
 func (s *Server) Freeze() {
 	s.t.Helper()
-	s.check("freeze", s.p.child.signal(sigFreeze))
+	s.check("freeze", s.p.child.signal(syscall.SIGSTOP))
 	// The signal is in flight; a thread that still runs could answer once more.
 	pid := s.PID()
 	Eventually(s.t, 5*time.Second, "the server is frozen", func() bool { return isFrozen(pid) })
@@ -89,7 +90,7 @@ func (s *Server) Freeze() {
 // Thaw lets a frozen server go on.
 func (s *Server) Thaw() {
 	s.t.Helper()
-	s.check("thaw", s.p.child.signal(sigThaw))
+	s.check("thaw", s.p.child.signal(syscall.SIGCONT))
 }
 
 // PID returns the id of the server's process while it runs, for measurements.

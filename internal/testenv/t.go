@@ -98,11 +98,9 @@ func (r Result[V]) Want(t asserter, want V, what string, args ...any) {
 	}
 }
 
-// slowest is the factor by which a busy machine may be slower. It is generous, because a passed limit costs nothing.
-const slowest = 6
-
-// Patiently returns the time limit for an event that takes at most d on a quiet machine.
-func Patiently(d time.Duration) time.Duration { return d * slowest }
+// Patiently returns the time limit for an event that takes at most d on a quiet machine. It is generous, because a
+// passed limit costs nothing.
+func Patiently(d time.Duration) time.Duration { return 6 * d }
 
 // Eventually waits until cond is true. It asks on the test's goroutine, at most 200 times a second, and uses at most a
 // tenth of a processor. It fails the test with the text what if that takes much longer than within, the longest time on

@@ -40,10 +40,7 @@ func TestValidateNamesEachFault(t *testing.T) {
 		"--oidc-roles": func(c *Config) {
 			c.OIDCIssuer, c.OIDCAudience, c.OIDCRoles = "https://id.example", "console", []string{"cash=king"}
 		},
-		"--second-person-above": func(c *Config) {
-			less := int64(-1)
-			c.SecondPersonAbove = &less
-		},
+		"--second-person-above":                 func(c *Config) { c.SecondPersonAbove = new(int64(-1)) },
 		"--viewer-token":                        func(c *Config) { c.ViewerToken = c.OperatorToken },
 		"--confirm":                             func(c *Config) { c.Confirm = "hope" },
 		"--data-dir":                            func(c *Config) { c.DataDir = "/tmp" },
@@ -86,8 +83,7 @@ func TestValidateNamesEachFault(t *testing.T) {
 		"--allowed-origins":   func(c *Config) { c.AllowedOrigins = []string{"example.com"} },
 		"--namespace":         func(c *Config) { c.Namespace = "{}" },
 		"--guests": func(c *Config) {
-			yes := true
-			c.Guests, c.JWTSecret, c.JWKSURL = &yes, "", "https://keys.example/jwks"
+			c.Guests, c.JWTSecret, c.JWKSURL = new(true), "", "https://keys.example/jwks"
 		},
 	} {
 		c := Default()

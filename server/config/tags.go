@@ -50,7 +50,7 @@ func accepted(v *kong.Value) string {
 		last := len(kinds) - 1
 		return "one of " + strings.Join(kinds[:last], ", ") + " or " + kinds[last]
 	}
-	least, most, _ := strings.Cut(v.Tag.Get("range"), "..")
+	least, most, _ := strings.Cut(bounds(v.Tag), "..")
 	zero := ""
 	if v.Tag.Has("zero") {
 		zero = "0 (" + v.Tag.Get("zero") + ")"
@@ -68,8 +68,15 @@ func accepted(v *kong.Value) string {
 	return text
 }
 
-// CheckTags checks flags against their tags need, oneof and range, and returns the faults. It reports flags without a
-// tag as sound.
+// bounds returns a flag's range: of the tag range, or from the tag least on, which the help does not repeat.
+func bounds(tag *kong.Tag) string {
+	if tag.Has("least") {
+		return tag.Get("least") + ".."
+	}
+	return tag.Get("range")
+}
+
+// CheckTags checks flags against their tags need, oneof, range and least, and returns the faults.
 func CheckTags(flags []*kong.Flag) (faults []string) {
 	for _, f := range flags {
 		value := reflect.Indirect(f.Target)
@@ -78,7 +85,7 @@ func CheckTags(flags []*kong.Flag) (faults []string) {
 			faults = append(faults, "--"+f.Name+": required")
 		case !value.IsValid() || value.IsZero() && (f.Tag.Has("zero") || !f.HasDefault):
 		case f.Tag.Has("oneof") && !isOneOf(value, strings.Split(f.Tag.Get("oneof"), ",")),
-			f.Tag.Has("range") && !isWithin(value, f.Tag.Get("range")):
+			bounds(f.Tag) != "" && !isWithin(value, bounds(f.Tag)):
 			faults = append(faults, fmt.Sprintf("--%s %q: give %s", f.Name, plain(value), accepted(f.Value)))
 		}
 	}
@@ -101,8 +108,8 @@ func isOneOf(value reflect.Value, kinds []string) bool {
 }
 
 // isWithin compares as float64, which is exact for every bound in use. NaN is outside every range.
-func isWithin(value reflect.Value, bounds string) bool {
-	least, most, _ := strings.Cut(bounds, "..")
+func isWithin(value reflect.Value, within string) bool {
+	least, most, _ := strings.Cut(within, "..")
 	n := number(plain(value))
 	return n >= number(least) && (most == "" || n <= number(most))
 }

@@ -94,14 +94,11 @@ func (r *Room) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		case wire.TypeTap:
 			replies, code = r.tap(user, m)
 		}
-		if code != 0 {
-			if err := say(conn, replies); err != nil {
-				return
-			}
-			leave(conn, code)
+		if err := say(conn, replies); err != nil {
 			return
 		}
-		if err := say(conn, replies); err != nil {
+		if code != 0 {
+			leave(conn, code)
 			return
 		}
 	}
