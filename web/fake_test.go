@@ -116,8 +116,7 @@ func newFake(t *testing.T) *fakeServer {
 	}
 	f.answer["POST /login"] = f.login
 	f.answer["GET /auth/config"] = reply(http.StatusOK, object{}) // operators have tokens only
-	f.answer["GET /lobby"] = reply(http.StatusOK, object{"campaign": "c1", "name": "年会红包雨", "wins_per_user": 3,
-		"guests": true})
+	f.lobby(nil)
 	for path, answer := range map[string]func() object{
 		"":             func() object { return object{"user": "guest-7f3a", "balance": f.balance, "payout": f.payout} },
 		"/claims":      func() object { return object{"items": append([]object{}, f.claims...)} },
@@ -265,6 +264,13 @@ func locked(mu *sync.Mutex, do func()) {
 // setAnswer changes an answer of the API.
 func (f *fakeServer) setAnswer(call string, h http.HandlerFunc) {
 	locked(&f.mu, func() { f.answer[call] = h })
+}
+
+// lobby changes what is said of the event that is on.
+func (f *fakeServer) lobby(with object) {
+	about := object{"campaign": "c1", "name": "年会红包雨", "wins_per_user": 3, "guests": true}
+	maps.Copy(about, with)
+	f.setAnswer("GET /lobby", reply(http.StatusOK, about))
 }
 
 // setDown takes the server away, or brings it back.
