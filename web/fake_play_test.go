@@ -58,11 +58,11 @@ func (f *fakeServer) login(w http.ResponseWriter, r *http.Request) {
 		Code string `json:"code"`
 	}
 	_ = json.NewDecoder(r.Body).Decode(&said) // none is wrong as well
-	f.mu.Lock()
-	pass, known := f.codes[said.Code]
-	delete(f.codes, said.Code)
-	f.mu.Unlock()
-	if !known {
+	pass := read(f, func() object {
+		defer delete(f.codes, said.Code)
+		return f.codes[said.Code]
+	})
+	if pass == nil {
 		reply(http.StatusGone, object{"status": 410, "code": "code_used_or_expired", "title": "Gone"})(w, r)
 		return
 	}
@@ -185,9 +185,7 @@ func (f *fakeServer) withdraw(w http.ResponseWriter, r *http.Request) {
 
 // withdrawn is all withdrawals, the newest first.
 func (f *fakeServer) withdrawn() []object {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return append([]object{}, f.out...)
+	return read(f, func() []object { return append([]object{}, f.out...) })
 }
 
 // refuse makes the following requests for a withdrawal end with a code; none undoes it.
@@ -204,8 +202,7 @@ func (f *fakeServer) needs(action object) {
 func (f *fakeServer) needsSilently(action object) object {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	w := object{}
-	maps.Copy(w, f.out[0])
+	w := maps.Clone(f.out[0])
 	delete(w, "balance")
 	w["stage"], w["action"] = "action_required", action
 	f.out[0] = w
@@ -215,8 +212,7 @@ func (f *fakeServer) needsSilently(action object) object {
 // decide ends the newest withdrawal as paid, or as failed for a reason, and tells of it.
 func (f *fakeServer) decide(reason string) {
 	f.mu.Lock()
-	w := object{}
-	maps.Copy(w, f.out[0])
+	w := maps.Clone(f.out[0])
 	delete(w, "balance")
 	delete(w, "action")
 	w["finished_at"] = f.now()

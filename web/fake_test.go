@@ -73,9 +73,8 @@ func (p post) fields() (o object) {
 
 // posted are the requests to a path that change something.
 func (f *fakeServer) posted(path string) []post {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(f.posts), func(p post) bool { return p.path != path })
+	posts := read(f, func() []post { return slices.Clone(f.posts) })
+	return slices.DeleteFunc(posts, func(p post) bool { return p.path != path })
 }
 
 type fakeConn struct {
@@ -117,19 +116,15 @@ func newFake(t *testing.T) *fakeServer {
 	}
 	f.answer["POST /login"] = f.login
 	f.answer["GET /auth/config"] = reply(http.StatusOK, object{}) // operators have tokens only
-	f.answer["GET /lobby"] = reply(http.StatusOK, object{"campaign": "c1", "name": "年会红包雨", "wins_per_user": 3,
-		"guests": true})
-	f.answer["GET /me"] = func(w http.ResponseWriter, r *http.Request) {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		reply(http.StatusOK, object{"user": "guest-7f3a", "balance": f.balance,
-			"payout": f.payout})(w, r)
-	}
-	f.answer["GET /me/claims"] = func(w http.ResponseWriter, r *http.Request) {
-		locked(&f.mu, func() { reply(http.StatusOK, object{"items": append([]object{}, f.claims...)})(w, r) })
-	}
-	f.answer["GET /me/withdrawals"] = func(w http.ResponseWriter, r *http.Request) {
-		locked(&f.mu, func() { reply(http.StatusOK, object{"items": append([]object{}, f.out...)})(w, r) })
+	f.lobby(nil)
+	for path, answer := range map[string]func() object{
+		"":             func() object { return object{"user": "guest-7f3a", "balance": f.balance, "payout": f.payout} },
+		"/claims":      func() object { return object{"items": append([]object{}, f.claims...)} },
+		"/withdrawals": func() object { return object{"items": append([]object{}, f.out...)} },
+	} {
+		f.answer["GET /me"+path] = func(w http.ResponseWriter, r *http.Request) {
+			reply(http.StatusOK, read(f, answer))(w, r)
+		}
 	}
 	f.answer["POST /me/withdrawals"] = f.withdraw
 	mux := http.NewServeMux()
@@ -155,16 +150,10 @@ func newFake(t *testing.T) *fakeServer {
 	mux.HandleFunc("/testdata/forms.js", serveScript(formTests))
 	mux.HandleFunc("/testdata/console.js", serveScript(consoleTests))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		f.mu.Lock()
-		pages := f.pages
-		f.mu.Unlock()
-		pages.ServeHTTP(w, r)
+		read(f, func() http.Handler { return f.pages }).ServeHTTP(w, r)
 	})
 	f.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		f.mu.Lock()
-		down := f.down
-		f.mu.Unlock()
-		if down {
+		if read(f, func() bool { return f.down }) {
 			panic(http.ErrAbortHandler)
 		}
 		mux.ServeHTTP(w, r)
@@ -220,8 +209,7 @@ func (f *fakeServer) handle(c *fakeConn, m object) {
 		if f.full != nil {
 			f.mu.Unlock()
 			c.send(f.full)
-			_ = c.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(4003, ""),
-				time.Now().Add(time.Second))
+			c.close(4003)
 			return
 		}
 		f.hellos++
@@ -278,6 +266,13 @@ func (f *fakeServer) setAnswer(call string, h http.HandlerFunc) {
 	locked(&f.mu, func() { f.answer[call] = h })
 }
 
+// lobby changes what is said of the event that is on.
+func (f *fakeServer) lobby(with object) {
+	about := object{"campaign": "c1", "name": "年会红包雨", "wins_per_user": 3, "guests": true}
+	maps.Copy(about, with)
+	f.setAnswer("GET /lobby", reply(http.StatusOK, about))
+}
+
 // setDown takes the server away, or brings it back.
 func (f *fakeServer) setDown(down bool) {
 	locked(&f.mu, func() { f.down = down })
@@ -286,38 +281,37 @@ func (f *fakeServer) setDown(down bool) {
 	}
 }
 
-// push sends one frame to everybody.
-func (f *fakeServer) push(messages ...object) {
+// each does something with every connection.
+func (f *fakeServer) each(do func(*fakeConn)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for c := range f.conns {
-		c.send(messages...)
+		do(c)
 	}
 }
+
+// push sends one frame to everybody.
+func (f *fakeServer) push(messages ...object) { f.each(func(c *fakeConn) { c.send(messages...) }) }
 
 // cut drops every connection without a word.
-func (f *fakeServer) cut() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for c := range f.conns {
-		_ = c.ws.NetConn().Close()
-	}
-}
+func (f *fakeServer) cut() { f.each(func(c *fakeConn) { _ = c.ws.NetConn().Close() }) }
 
 // hangUp closes every connection with a code.
-func (f *fakeServer) hangUp(code int) {
+func (f *fakeServer) hangUp(code int) { f.each(func(c *fakeConn) { c.close(code) }) }
+
+func (c *fakeConn) close(code int) {
+	_ = c.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, ""), time.Now().Add(time.Second))
+}
+
+// read looks at the fake's state.
+func read[T any](f *fakeServer, get func() T) T {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for c := range f.conns {
-		_ = c.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, ""),
-			time.Now().Add(time.Second))
-	}
+	return get()
 }
 
 func (f *fakeServer) tapped() []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return append([]string{}, f.taps...)
+	return read(f, func() []string { return append([]string{}, f.taps...) })
 }
 
 // setJudge changes what a tap becomes.
@@ -327,22 +321,11 @@ func (f *fakeServer) setJudge(judge func(drop string) object) {
 
 // token is what the newest hello had.
 func (f *fakeServer) token() string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	token, _ := f.hello["token"].(string)
+	token, _ := read(f, func() any { return f.hello["token"] }).(string)
 	return token
 }
 
 // watches tells whether the newest hello was of somebody who looks on.
-func (f *fakeServer) watches() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	on, is := f.hello["watch"].(bool)
-	return is && on
-}
+func (f *fakeServer) watches() bool { return read(f, func() bool { return f.hello["watch"] == true }) }
 
-func (f *fakeServer) greeted() int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.hellos
-}
+func (f *fakeServer) greeted() int { return read(f, func() int { return f.hellos }) }

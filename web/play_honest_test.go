@@ -52,8 +52,7 @@ func TestNothingToPlay(t *testing.T) {
 	browserFrom(t, testenv.Nightly)
 	f := newFake(t)
 	on := f.answer["GET /lobby"]
-	f.answer["GET /lobby"] = reply(http.StatusOK,
-		object{"campaign": "", "name": "", "wins_per_user": 0, "guests": true})
+	f.lobby(object{"campaign": "", "name": "", "wins_per_user": 0})
 	p := openPage(t, f, "/", 390, 844)
 	p.shows("stage-title", "No event right now")
 	if !p.hidden("play") || !p.hidden("have-token") || !p.hidden("retry") {
@@ -265,8 +264,7 @@ func TestFollowsOut(t *testing.T) {
 	f := newFake(t)
 	p := enter(t, f, "/")
 	p.mode("waiting")
-	f.setAnswer("GET /lobby", reply(http.StatusOK, object{"campaign": "c2", "name": "Next", "wins_per_user": 1,
-		"guests": true}))
+	f.lobby(object{"campaign": "c2", "name": "Next", "wins_per_user": 1})
 	f.hangUp(4502)
 	p.mode("problem")
 	p.shows("stage-title", "We can’t find this event")

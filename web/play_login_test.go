@@ -71,10 +71,7 @@ func (p *tab) address(path string) {
 
 // usedUp tells whether a code was exchanged.
 func (f *fakeServer) usedUp(code string) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	_, there := f.codes[code]
-	return !there
+	return read(f, func() bool { return f.codes[code] == nil })
 }
 
 // TestNobodyBecomesSomebodyElse: who plays in this browser is asked before a link changes that, and both answers are

@@ -24,10 +24,7 @@ func TestPlayLooks(t *testing.T) {
 		t.Run(language, func(t *testing.T) {
 			testenv.ParallelBrowser(t, testenv.Heavy)
 			v := &visit{language: language, accept: accept, devices: devices}
-			v.open(t, func(f *fakeServer) {
-				f.setAnswer("GET /lobby", reply(http.StatusOK, object{"campaign": "c1", "name": "年会红包雨",
-					"wins_per_user": 3, "guests": true, "starts_in_ms": 3_600_000}))
-			})
+			v.open(t, func(f *fakeServer) { f.lobby(object{"starts_in_ms": 3_600_000}) })
 			v.before()
 			v.rain()
 			v.after()
@@ -36,8 +33,7 @@ func TestPlayLooks(t *testing.T) {
 			v.open(t, func(f *fakeServer) {
 				f.setAnswer("POST /guests", reply(http.StatusForbidden,
 					object{"status": 403, "code": "guests_off", "title": "Forbidden"}))
-				f.setAnswer("GET /lobby", reply(http.StatusOK,
-					object{"campaign": "c1", "name": "年会红包雨", "wins_per_user": 3, "guests": false}))
+				f.lobby(object{"guests": false})
 			})
 			v.look("invited", `!document.getElementById("have-token").hidden`)
 			v.Press("#have-token")
@@ -45,10 +41,7 @@ func TestPlayLooks(t *testing.T) {
 			if !v.hidden("play") {
 				t.Error("guests are off, and Play is offered")
 			}
-			v.open(t, func(f *fakeServer) {
-				f.setAnswer("GET /lobby", reply(http.StatusOK,
-					object{"campaign": "", "name": "", "wins_per_user": 0, "guests": true}))
-			})
+			v.open(t, func(f *fakeServer) { f.lobby(object{"campaign": "", "name": "", "wins_per_user": 0}) })
 			v.look("no-campaign", `document.body.dataset.mode === "problem"`)
 			v.honest(t)
 		})

@@ -65,8 +65,7 @@ func (p *tab) hints(pattern string) {
 func TestSpread(t *testing.T) {
 	browserFrom(t, testenv.All)
 	f := newFake(t)
-	f.setAnswer("GET /lobby", reply(http.StatusOK, object{"campaign": "c1", "name": "年会红包雨", "wins_per_user": 3,
-		"guests": true, "starts_in_ms": 3_600_000}))
+	f.lobby(object{"starts_in_ms": 3_600_000})
 	p := openPage(t, f, "/?campaign=c1", 390, 844)
 	p.Until("the landing", `!document.getElementById("play").hidden`)
 	// The moment is the last of three seconds. The page is looked at as soon as it is clear that it waits.

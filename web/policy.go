@@ -31,18 +31,17 @@ func (o *Options) policy(path, host string, f *file) *policy {
 		p.images = append(p.images, o.Images...)
 	}
 	if path == "/" {
-		o.allowWidget(p)
-		o.WeChat.allow(p)
+		p.scripts = append(p.scripts, o.Widget...)
+		p.connect = append(p.connect, o.Widget...)
+		p.frames = append(p.frames, o.Widget...) // the widget's script makes frames and styles
+		p.styles = append(p.styles, o.Widget...)
+		if o.WeChat.Sign != "" { // its script may not report the page's address, which it would do by a picture
+			p.scripts = append(p.scripts, origins(o.WeChat.SDK)...)
+			p.connect = append(p.connect, origins(o.WeChat.Sign)...)
+			p.frames = append(p.frames, bridge...)
+		}
 	}
 	return p
-}
-
-// allowWidget lets a page load the widget's script, which makes frames and styles of its own.
-func (o *Options) allowWidget(p *policy) {
-	p.scripts = append(p.scripts, o.Widget...)
-	p.connect = append(p.connect, o.Widget...)
-	p.frames = append(p.frames, o.Widget...)
-	p.styles = append(p.styles, o.Widget...)
 }
 
 func (p *policy) String() string {
@@ -96,14 +95,3 @@ type WeChat struct {
 
 // bridge is by which frames older versions of WeChat hear what a page asks of them. They lead nowhere else.
 var bridge = []string{"weixin:", "weixinping:"}
-
-// allow lets a page load the script, ask who signs, and speak with WeChat. What the script would report to WeChat (the
-// address of the page, by a picture) is not let out.
-func (w WeChat) allow(p *policy) {
-	if w.Sign == "" {
-		return
-	}
-	p.scripts = append(p.scripts, origins(w.SDK)...)
-	p.connect = append(p.connect, origins(w.Sign)...)
-	p.frames = append(p.frames, bridge...)
-}

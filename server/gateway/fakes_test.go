@@ -218,7 +218,9 @@ func openDoor(t *testing.T, n *neighbours, change func(*Options)) *door {
 			http.Error(w, code+": "+detail, status)
 		},
 		TapRate: 20, MaxConnections: 100, Recoverer: recoverer, Log: log, Registerer: d.metrics,
-		Clock: func() int64 { return time.Now().UnixMilli() },
+		Clock:   func() int64 { return time.Now().UnixMilli() },
+		Banned:  func(string) bool { return false },
+		MayPlay: func(context.Context, *rain.Campaign, string, string) error { return nil },
 	}
 	if change != nil {
 		change(&o)

@@ -18,7 +18,6 @@ import (
 	"redrain/internal/auth"
 	"redrain/internal/wire"
 	"redrain/internal/ws"
-	"redrain/rain"
 	"redrain/room"
 	"redrain/server/clientip"
 )
@@ -41,12 +40,6 @@ type Gateway struct {
 
 // New returns a gateway without connections. Drain ends it.
 func New(o Options) *Gateway {
-	if o.Banned == nil {
-		o.Banned = func(string) bool { return false }
-	}
-	if o.MayPlay == nil {
-		o.MayPlay = func(context.Context, *rain.Campaign, string, string) error { return nil }
-	}
 	if o.Face == nil {
 		o.Face = func(auth.Grant) wire.Face { return wire.Face{} }
 	}

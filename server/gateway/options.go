@@ -84,9 +84,9 @@ type Options struct {
 	Claims    Claims
 	Amounts   *rain.AmountsCache // ranks a win among all packets; nil: results have no rank
 	Limits    Limits
-	Banned    func(user string) bool // nil: no player is
+	Banned    func(user string) bool
 	// MayPlay returns an error unless a player may take part in a campaign: standing.ErrNotInvited,
-	// standing.ErrDenied, or the reason for which the check failed. Nil: every player may.
+	// standing.ErrDenied, or the reason for which the check failed.
 	MayPlay func(ctx context.Context, c *rain.Campaign, user, address string) error
 	// Ask asks the operator's own risk system about a player who says hello and whom all other checks have admitted.
 	// It returns standing.ErrDenied, risk.ErrNoAnswer, or the error of storing the answer. Nil: no check.

@@ -81,13 +81,9 @@ func (s *seats) take() bool {
 
 func (s *seats) give() { s.taken.Add(-1) }
 
-// nearlyFull reports whether at most a twentieth of the seats is left: those are for players who are connecting
-// already.
-func (s *seats) nearlyFull() bool { return s.taken.Load() >= s.all-s.all/20 }
-
-// Full reports whether the node should get no new connections. It does so shortly before the node refuses them, so
-// that a load balancer has the time to send players elsewhere.
-func (g *Gateway) Full() bool { return g.seats.nearlyFull() }
+// Full reports whether the node should get no new connections. It does so from 95 % on, so that a load balancer has
+// the time to send players elsewhere.
+func (g *Gateway) Full() bool { return g.seats.taken.Load() >= g.seats.all-g.seats.all/20 }
 
 // refuse refuses a connection without a seat, before the upgrade. A load balancer understands that and can try
 // another node. A browser sees a lost connection and reconnects by itself. The waits are spread, so that not all come

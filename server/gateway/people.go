@@ -146,7 +146,7 @@ func (g *Gateway) Settled(campaign string, n cluster.Settled) {
 		for of < len(rest) && rest[of].User == user {
 			of++
 		}
-		if len(g.people.connections(user)) > 0 { // a later one reads the settlement in the ledger
+		if _, isHere := g.Face(user); isHere { // a player who comes later reads the settlement in the ledger
 			g.settledOf(gate, user, rest[:of])
 		}
 		rest = rest[of:]

@@ -73,7 +73,7 @@ func (s *session) take(kind int, message io.Reader) error {
 		return err
 	}
 	if kind != websocket.TextMessage {
-		s.markAlive()
+		s.member.Pong()
 		if !s.ended {
 			s.end(websocket.CloseUnsupportedData, "text frames only")
 		}
@@ -117,12 +117,9 @@ func (s *session) Ping(data []byte) { _ = s.conn.PingHandler()(string(data)) }
 
 // Pong takes the answer to one of our pings.
 func (s *session) Pong([]byte) {
-	s.markAlive()
+	s.member.Pong()
 	s.affords()
 }
-
-// markAlive: any message proves that the client is connected.
-func (s *session) markAlive() { s.member.Pong() }
 
 // buffers hold messages while they are read. One is taken when a message has begun, so that a silent connection holds
 // none. It has one byte more than the longest message, so that the end is seen without another buffer.
