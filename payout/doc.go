@@ -49,7 +49,7 @@
 //
 // Money leaves through a withdraw.Provider. Withdrawals.Withdraw debits the player's account at once. The
 // withdraw.Payer then uses the table of withdrawals as its queue: see ledger.WithdrawalState. All tries of a withdrawal
-// have one idempotency key, and the first binds it to its receiver. No other receiver is ever asked to pay it.
+// have one idempotency key. The first try binds it to its receiver; no other is ever asked to pay it.
 //
 // reconcile.Reconciler proves, for one campaign or all, that every cent is in exactly one place.
 package payout

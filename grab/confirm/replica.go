@@ -136,7 +136,7 @@ func (r *replicas) acknowledged(ctx context.Context, k store.Keys, master string
 }
 
 // candidates returns those of the shard's master; nil if a win needs no replica: in mode Stream, if there is none.
-// Their absence is not cached, and the values of look are read together with it, from the same server: a replica that
+// Their absence is not cached. The values of look are read together with it, from the same server, so a replica that
 // joins later copies them.
 func (r *replicas) candidates(ctx context.Context, k store.Keys, look func(redis.Pipeliner)) (master string,
 	h *candidates, err error) {

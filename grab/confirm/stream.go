@@ -29,8 +29,8 @@ type Publisher interface {
 	Publish(ctx context.Context, e rain.Entry) error
 }
 
-// confirm publishes the entries that outlive their master: a replica that takes over without an entry gives its packet
-// again, and the winner who is published first is paid. When the entries are acknowledged, confirm checks whether Redis
+// confirm publishes the entries that outlive their master. A replica that takes over without an entry gives its packet
+// again; then the winner who is published first is paid. When the entries are acknowledged, confirm checks whether Redis
 // still has their wins.
 //
 // The check comes last because Redis may be rebuilt from the ledger and the stream while this node hangs (ADR 17). A

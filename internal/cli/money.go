@@ -45,7 +45,7 @@ func (c *payoutRetryCmd) check() (faults faultList) {
 	return faults
 }
 
-// Run retries one dead payout or all of them. One that stays dead is an error; of all, they are counted.
+// Run retries one dead payout or all of them. A single payout that stays dead is an error; of all, they are counted.
 func (c *payoutRetryCmd) Run(app *App) error {
 	if c.All {
 		return ask(&c.remote, app, func(ctx context.Context, api *client.Client) (allRetried, error) {

@@ -40,7 +40,7 @@ func numbers(err error) (server uint16, lite int) {
 	return 0, 0
 }
 
-// IsBusy reports whether a statement waited in vain for what others use. A retry may succeed in a moment.
+// IsBusy reports whether a statement waited in vain for a lock or a connection. A retry may succeed in a moment.
 func IsBusy(err error) bool {
 	server, lite := numbers(err)
 	return server == mysqlLockTimeout || lite == sqlite3.SQLITE_BUSY || errors.Is(err, errNoConnection)

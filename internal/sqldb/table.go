@@ -100,7 +100,7 @@ func (t *Table[T]) Get(ctx context.Context, q Querier, unknown error, end string
 	return row, err
 }
 
-// Where is the condition of a query: all of its parts hold. The zero value holds for every row.
+// A Where is the condition of a query: all of its parts hold. The zero value holds for every row.
 type Where struct {
 	parts []string
 	args  []any

@@ -17,7 +17,7 @@ import (
 )
 
 // people holds the connections of this node's players, from hello to the end. It closes the gap between a welcome and
-// the room: a settlement may come after the welcome has read the ledger and before the player sits in the lobby. The
+// the room. A settlement may come after the welcome has read the ledger, before the player sits in the lobby. The
 // lock puts each settlement either before that moment or after it, so it is delivered once.
 type people struct {
 	several prometheus.Gauge // players who are on other nodes too
