@@ -143,7 +143,7 @@ func (r *Report) Judge(l Ledger) {
 	r.problem(l.Wrong > 0, "%s told otherwise than the ledger has it", were(int64(l.Wrong), "win"))
 	r.problem(l.Twice > 0, "%s in the ledger more than once", count(l.Twice, "win"))
 	// Each of them may hide a win that was not reported to its player.
-	unsure := r.Lost + r.Unanswered + sum(r.Errors) + r.Outcomes["unavailable"]
+	unsure := r.Lost + r.Unanswered + Sum(r.Errors) + r.Outcomes["unavailable"]
 	r.problem(int64(l.Untold) > unsure, "%s in the ledger and never told, and only %s without a result",
 		were(int64(l.Untold), "win"), were(unsure, "tap"))
 }

@@ -144,8 +144,8 @@ func (r *Report) check() {
 	waiting := r.Waiting.Waited - r.Waiting.Admitted
 	r.problem(r.Joined+waiting < r.Players, "%d of %d players could not join", r.Players-r.Joined-waiting, r.Players)
 	r.problem(r.Away > 0, "%s had lost the connection and not got it back in the end", count(r.Away, "player"))
-	r.problem(sum(r.Faults) > 0, "%s broke the protocol", count(int(sum(r.Faults)), "message"))
-	r.problem(sum(r.Errors) > 0, "the server answered with %s", count(int(sum(r.Errors)), "error"))
+	r.problem(Sum(r.Faults) > 0, "%s broke the protocol", count(int(Sum(r.Faults)), "message"))
+	r.problem(Sum(r.Errors) > 0, "the server answered with %s", count(int(Sum(r.Errors)), "error"))
 	r.problem(r.Unanswered > 0, "%s never answered", were(r.Unanswered, "tap"))
 	for code, n := range r.Closes {
 		r.problem(code >= "4500" && code <= "4599", "the server closed %s for good, with code %s",

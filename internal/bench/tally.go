@@ -112,12 +112,13 @@ func (c *Crowd) Progress() Progress {
 	c.mu.Unlock()
 	c.tally.count(func(t *counts) {
 		g.Connected, g.Taps, g.Answered, g.Won = int(t.connected), t.Taps, t.Answered, t.Outcomes[won]
-		g.Settled, g.Pending, g.Reconnects, g.Faults = t.Settled, t.pending, t.Reconnects, sum(t.Faults)
+		g.Settled, g.Pending, g.Reconnects, g.Faults = t.Settled, t.pending, t.Reconnects, Sum(t.Faults)
 	})
 	return g
 }
 
-func sum(counts map[string]int64) (total int64) {
+// Sum returns the sum of counts.
+func Sum(counts map[string]int64) (total int64) {
 	for _, n := range counts {
 		total += n
 	}

@@ -86,9 +86,6 @@ func (t *benchPlayers) users() map[string]bool {
 	return users
 }
 
-// benchTTL is the lifetime of a minted token: longer than any run.
-const benchTTL = 24 * time.Hour
-
 // token returns a player's token, and creates it at the first call.
 func (t *benchPlayers) token(ctx context.Context, player int) (string, error) {
 	known := t.of(player)
@@ -109,7 +106,7 @@ func (t *benchPlayers) token(ctx context.Context, player int) (string, error) {
 func (t *benchPlayers) make(ctx context.Context, player int) (made identity, err error) {
 	if t.minter != nil {
 		made.user = t.name + "-" + strconv.Itoa(player)
-		made.token, _, err = t.minter.Mint(auth.Persona{User: made.user}, benchTTL)
+		made.token, _, err = t.minter.Mint(auth.Persona{User: made.user}, 24*time.Hour) // longer than any run
 		return made, err
 	}
 	api, err := t.client(player, "")
@@ -120,12 +117,10 @@ func (t *benchPlayers) make(ctx context.Context, player int) (made identity, err
 	return identity{user: guest.User, token: guest.Token}, err
 }
 
-// shortWait is the longest single wait of a rival for a guest's name.
-const shortWait = 10 * time.Second
-
 // makeGuests creates the guests of a side, with the proof of work that the server requires. If the server refuses more
 // guests of an address for long, the existing ones play.
 func (t *benchPlayers) makeGuests(ctx context.Context, say func(format string, args ...any)) error {
+	const shortWait = 10 * time.Second // for one guest
 	began := time.Now()
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(8)

@@ -28,9 +28,9 @@ func (b benchReport) show(t *table) {
 			micros(w.SpreadMax)))
 	}
 	t.row("reconnects", fmt.Sprintf("%d; %d connections broke, %d were closed by the server%s", b.Reconnects, b.Broken,
-		sum(b.Closes), tallied(b.Closes)))
-	t.row("errors", fmt.Sprintf("%d from the server%s, %d messages that break the protocol%s", sum(b.Errors),
-		tallied(b.Errors), sum(b.Faults), tallied(b.Faults)))
+		bench.Sum(b.Closes), tallied(b.Closes)))
+	t.row("errors", fmt.Sprintf("%d from the server%s, %d messages that break the protocol%s", bench.Sum(b.Errors),
+		tallied(b.Errors), bench.Sum(b.Faults), tallied(b.Faults)))
 	t.row("bench itself", fmt.Sprintf("%s of processor time, %.1f µs a tap",
 		millis(b.ProcessorMS).Round(10*time.Millisecond), b.ProcessorPerTap))
 	t.benchLedger(b.Ledger)
@@ -119,13 +119,6 @@ func (t *table) benchLedger(l bench.Ledger) {
 	if l.Untold > 0 {
 		t.row("", fmt.Sprintf("%d more of the players' are there, whose results got lost on their way", l.Untold))
 	}
-}
-
-func sum(counts map[string]int64) (total int64) {
-	for _, n := range counts {
-		total += n
-	}
-	return total
 }
 
 // benchScreen shows the progress of a run on standard error: in one line of a terminal, elsewhere in many.

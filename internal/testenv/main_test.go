@@ -72,8 +72,9 @@ func TestMissingProgramSkipsButFailsInCI(t *testing.T) {
 }
 
 func TestNothingOutlivesAKilledTestBinary(t *testing.T) {
-	requireRedis(t)
-	if !childrenDie() {
+	require(t, redisServer.needs...)
+	var child exec.Cmd
+	if dieWithParent(&child); child.SysProcAttr == nil {
 		t.Skip("only Linux ends a child with its parent")
 	}
 	cmd := again("serve")
@@ -119,16 +120,4 @@ func serving(t *testing.T, out *os.File) (addr, dir string) {
 	}
 	t.Fatal("the other test binary did not say where it serves")
 	return "", ""
-}
-
-// childrenDie tells whether this system ends a child with its parent.
-func childrenDie() bool {
-	var cmd exec.Cmd
-	dieWithParent(&cmd)
-	return cmd.SysProcAttr != nil
-}
-
-func requireRedis(t *testing.T) {
-	t.Helper()
-	require(t, redisServer.needs...)
 }

@@ -46,17 +46,14 @@ func table(has func(*kong.Flag) bool) string {
 	for _, f := range new(Config).flags() {
 		if has(f) {
 			help := strings.ReplaceAll(Help(f.Value), "|", `\|`)
-			fmt.Fprintf(&b, "| `--%s` | %s | %s |\n", f.Name, code(f.Default), help)
+			value := f.Default
+			if value != "" {
+				value = "`" + value + "`"
+			}
+			fmt.Fprintf(&b, "| `--%s` | %s | %s |\n", f.Name, value, help)
 		}
 	}
 	return b.String()
-}
-
-func code(text string) string {
-	if text == "" {
-		return ""
-	}
-	return "`" + text + "`"
 }
 
 // Sample returns a file for --config with every setting commented out. It stays valid without the # before a setting.
