@@ -71,12 +71,6 @@ func (d *hotEdit) posted(e rain.Entry) bool {
 	return count > 0
 }
 
-func (d *hotEdit) lent(edit func(l *rain.Lent)) {
-	if d.Snapshot.Lent = slices.Clone(d.Snapshot.Lent); len(d.Snapshot.Lent) > 0 {
-		edit(&d.Snapshot.Lent[d.pick(len(d.Snapshot.Lent))])
-	}
-}
-
 func (d *hotEdit) change(edit func(w *rain.WinRecord)) {
 	if w := d.win(); w != nil {
 		edit(w)

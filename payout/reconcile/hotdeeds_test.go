@@ -49,7 +49,10 @@ var hotEdits = map[string]func(d *hotEdit){
 		}
 	},
 	"what is lent, less of it": func(d *hotEdit) {
-		d.lent(func(l *rain.Lent) { l.Numbers = remove(l.Numbers, l.Numbers[0].First) })
+		if d.Snapshot.Lent = slices.Clone(d.Snapshot.Lent); len(d.Snapshot.Lent) > 0 {
+			l := &d.Snapshot.Lent[d.pick(len(d.Snapshot.Lent))]
+			l.Numbers = remove(l.Numbers, l.Numbers[0].First)
+		}
 	},
 	"what was never lent": func(d *hotEdit) {
 		d.Snapshot.Lent = append(d.Snapshot.Lent, rain.Lent{Move: "new", To: 0, Number: 1,

@@ -124,38 +124,33 @@ func (w *world) keep() (restore func()) {
 // bookEdits are edits of one row of the ledger.
 var bookEdits = makeBookEdits()
 
+// makeBookEdits makes a statement of each new value; "" deletes the row.
 func makeBookEdits() (all []string) {
-	add := func(table, key, where string, edits ...string) {
-		for _, edit := range edits {
-			all = append(all, edit+" WHERE "+key+" = (SELECT "+key+" FROM "+table+" WHERE campaign_id = ? "+where+" "+
-				"ORDER "+
-				"BY "+key+
-				" LIMIT 1)")
+	add := func(table, key, where string, values ...string) {
+		for _, set := range values {
+			edit := "UPDATE " + table + " SET " + set
+			if set == "" {
+				edit = "DELETE FROM " + table
+			}
+			all = append(all, edit+" WHERE "+key+" = (SELECT "+key+" FROM "+table+" WHERE campaign_id = ? "+where+
+				" ORDER BY "+key+" LIMIT 1)")
 		}
 	}
-	add("payout", "claim", "", "DELETE FROM payout", "UPDATE payout SET user_id = 'x'", "UPDATE payout SET drop_id = "+
-		"'999.9'",
-		"UPDATE payout SET shard = shard + 1", "UPDATE payout SET won_at = won_at - 1",
-		"UPDATE payout SET entry_seq = entry_seq + 1", "UPDATE payout SET packet = packet + 1000",
-		"UPDATE payout SET amount = amount + 1")
-	add("move", "id", "", "UPDATE move SET numbers = '0-0', packets = 1", "UPDATE move SET packets = packets + 1",
-		"UPDATE move SET from_shard = to_shard, to_shard = from_shard", "UPDATE move SET to_shard = 99",
-		"UPDATE move SET from_number = 0", "UPDATE move SET from_number = from_number + 1000000000000000")
+	add("payout", "claim", "", "", "user_id = 'x'", "drop_id = '999.9'", "shard = shard + 1", "won_at = won_at - 1",
+		"entry_seq = entry_seq + 1", "packet = packet + 1000", "amount = amount + 1")
+	add("move", "id", "", "numbers = '0-0', packets = 1", "packets = packets + 1",
+		"from_shard = to_shard, to_shard = from_shard", "to_shard = 99", "from_number = 0",
+		"from_number = from_number + 1000000000000000")
 	// Without its row, a move that was only lent looks like one whose row comes later.
-	add("move", "id", "AND done_at > 0", "DELETE FROM move")
+	add("move", "id", "AND done_at > 0", "")
 	add("move", "id", "AND done_at > 0 AND to_number > 0 AND NOT EXISTS (SELECT 1 FROM shard_epoch e WHERE "+
-		"e.campaign_id = move.campaign_id AND e.shard = move.to_shard AND e.barrier_ms > 0)", "UPDATE move SET "+
-		"to_number = to_number + 1000000000000000", "UPDATE move SET done_at = 0")
-	add("reclaim", "entry_seq || closed_at || shard || campaign_id", "", "DELETE FROM reclaim",
-		"UPDATE reclaim SET packets = packets + 1", "UPDATE reclaim SET amount = amount + 1", "UPDATE reclaim SET "+
-			"numbers "+
-			"= '0-0'",
-		"UPDATE reclaim SET shard = shard + 1", "UPDATE reclaim SET numbers = 'x'")
-	add("dead_letter", "id", "AND resolved_at = 0", "DELETE FROM dead_letter", "UPDATE dead_letter SET resolved_at = 1",
-		"UPDATE dead_letter SET shard = 99")
+		"e.campaign_id = move.campaign_id AND e.shard = move.to_shard AND e.barrier_ms > 0)",
+		"to_number = to_number + 1000000000000000", "done_at = 0")
+	add("reclaim", "entry_seq || closed_at || shard || campaign_id", "", "", "packets = packets + 1",
+		"amount = amount + 1", "numbers = '0-0'", "shard = shard + 1", "numbers = 'x'")
+	add("dead_letter", "id", "AND resolved_at = 0", "", "resolved_at = 1", "shard = 99")
 	add("dead_letter", "id", "AND resolved_at = 0 AND kind = 'pay' AND NOT EXISTS (SELECT 1 FROM payout p WHERE "+
 		"p.campaign_id = dead_letter.campaign_id AND p.packet = dead_letter.packet)",
-		"UPDATE dead_letter SET packet = (packet + 1) % 60", "UPDATE dead_letter SET user_id = 'x'",
-		"UPDATE dead_letter SET amount = amount + 1", "UPDATE dead_letter SET kind = 'forged'")
+		"packet = (packet + 1) % 60", "user_id = 'x'", "amount = amount + 1", "kind = 'forged'")
 	return all
 }
