@@ -52,14 +52,14 @@ func TestMigratingIsAStepOfItsOwn(t *testing.T) {
 	}
 	testenv.WantErr(t, start(), nil, "a server whose tables are there")
 	admin, err := sql.Open("mysql", dsn)
-	paytest.Must(t, err)
+	testenv.Must(t, err)
 	defer func() { _ = admin.Close() }()
 	if _, err := admin.ExecContext(context.Background(),
 		"DELETE FROM goose_db_version WHERE version_id = ?", len(all)); err != nil {
 		t.Fatal(err)
 	}
 	// What the newest one makes; where it is there, nothing is left that a server may not do.
-	paytest.Must(t, testenv.Err(admin.ExecContext(context.Background(), "DROP TABLE list_member")))
+	testenv.Must(t, testenv.Err(admin.ExecContext(context.Background(), "DROP TABLE list_member")))
 	done, err = migrate(dsn, true)
 	want("one that is missing", done, err, all[len(all)-1])
 	if err := start(); !errors.Is(err, sqldb.ErrMayNotMigrate) ||

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/paytest"
 )
@@ -27,7 +28,7 @@ func TestAnotherProviderIsTold(t *testing.T) {
 	look := func(p *providerStart, want string) {
 		t.Helper()
 		alarms = nil
-		paytest.Must(t, p.look(t.Context()))
+		testenv.Must(t, p.look(t.Context()))
 		if got := strings.Join(alarms, "\n"); want == "" && got != "" || !strings.Contains(got, want) {
 			t.Errorf("alarms: %q, want %q", got, want)
 		}
@@ -43,12 +44,12 @@ func TestAnotherProviderIsTold(t *testing.T) {
 		t.Errorf("the old order: %+v", other)
 	}
 	_, err := b.Approvals.Reject(t.Context(), other.order, ledger.Person{Name: "ann"})
-	paytest.Must(t, err)
+	testenv.Must(t, err)
 	look(other, "")
 	restarted := node("b", true)
 	look(restarted, "redrain approval confirm a")
 	_, _, err = b.Approvals.Confirm(t.Context(), restarted.order, ledger.Person{Name: "ann"})
-	paytest.Must(t, err)
+	testenv.Must(t, err)
 	look(restarted, "")
 	if !first.done || !restarted.done || other.done {
 		t.Error("which nodes are done:", first.done, restarted.done, other.done)
@@ -57,5 +58,5 @@ func TestAnotherProviderIsTold(t *testing.T) {
 	look(node("c", true), "")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	paytest.Must(t, node("d", true).run(ctx))
+	testenv.Must(t, node("d", true).run(ctx))
 }

@@ -11,6 +11,7 @@ import (
 
 	"redrain/internal/cli"
 	"redrain/internal/openapi"
+	"redrain/internal/testenv"
 	"redrain/payout/export"
 	"redrain/payout/paytest"
 	"redrain/rain"
@@ -128,12 +129,12 @@ func exportOfC1(t *testing.T) []byte {
 	b.CloseCampaign(t, "c1")
 	b.MustPost(t, paytest.ReclaimEntry(0, 2, paytest.Packets(1, 3)...))
 	_, err := b.Update(t.Context(), "c1", func(c *rain.Campaign) error { c.Drained = true; return nil })
-	paytest.Must(t, err)
+	testenv.Must(t, err)
 	var file bytes.Buffer
 	packed := gzip.NewWriter(&file)
 	_, err = export.New(b.DB, func() int64 { return theDay }).Write(t.Context(), "c1", "ann", nil, packed)
-	paytest.Must(t, err)
-	paytest.Must(t, packed.Close())
+	testenv.Must(t, err)
+	testenv.Must(t, packed.Close())
 	return file.Bytes()
 }
 
@@ -167,7 +168,7 @@ func TestExportThatIsNotWhole(t *testing.T) {
 		t.Errorf("exit %d, %s; %v", got.code, got.stderr, err)
 	}
 	for _, bytes := range [][]byte{f.export, []byte("{}")} { // cut off, and none
-		paytest.Must(t, os.WriteFile(file, bytes, 0o600))
+		testenv.Must(t, os.WriteFile(file, bytes, 0o600))
 		got = run(t, nil, "campaign", "verify", file)
 		got.exitsSaying(t, cli.ExitFailure, "no whole export")
 	}

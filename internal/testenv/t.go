@@ -83,6 +83,9 @@ type Result[V any] struct {
 // Got is the result of a call: testenv.Got(f()).Must(t) is its value.
 func Got[V any](value V, err error) Result[V] { return Result[V]{value, err} }
 
+// Got3 is Got for calls with two values, of which the first counts.
+func Got3[V, W any](value V, _ W, err error) Result[V] { return Result[V]{value, err} }
+
 // Must is the value. The test ends if there is an error instead.
 func (r Result[V]) Must(t fataler) V {
 	t.Helper()
@@ -95,6 +98,14 @@ func (r Result[V]) Want(t asserter, want V, what string, args ...any) {
 	t.Helper()
 	if WantErr(t, r.err, nil, fmt.Sprintf(what, args...)); r.err == nil {
 		Equal(t, r.value, want, what, args...)
+	}
+}
+
+// Len is Want for the length of a list.
+func (r Result[V]) Len(t asserter, want int, what string, args ...any) {
+	t.Helper()
+	if n := reflect.ValueOf(r.value).Len(); r.err != nil || n != want {
+		t.Errorf("%s: %d of them, %+v, %v, want %d", fmt.Sprintf(what, args...), n, r.value, r.err, want)
 	}
 }
 

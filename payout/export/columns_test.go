@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"redrain/internal/sqldb"
+	"redrain/internal/testenv"
 	"redrain/payout/export"
 	"redrain/payout/paytest"
 )
@@ -33,7 +34,7 @@ func TestEveryColumnIsExported(t *testing.T) {
 			columns = "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = DATABASE()"
 		}
 		tables := map[string][]string{}
-		paytest.Must(t, paytest.Fresh(t, dialect).Each(t.Context(), func(scan sqldb.Scan) error {
+		testenv.Must(t, paytest.Fresh(t, dialect).Each(t.Context(), func(scan sqldb.Scan) error {
 			var table, column string
 			err := scan(&table, &column)
 			tables[table] = append(tables[table], column)
@@ -60,9 +61,9 @@ func TestValuesComeBack(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "null", "新年 🧧", "a\x00b", "\xff\xfe", `{"hex":"ff"}`, "<&>\u2028",
 		strings.Repeat("x", 1e5)} {
-		written := paytest.Got(json.Marshal(export.Value{String: text, Valid: true})).Must(t)
+		written := testenv.Got(json.Marshal(export.Value{String: text, Valid: true})).Must(t)
 		var read export.Value
-		paytest.Must(t, json.Unmarshal(written, &read))
+		testenv.Must(t, json.Unmarshal(written, &read))
 		if !read.Valid || read.String != text {
 			t.Errorf("%.20q became %.40s and then %.20q", text, written, read.String)
 		}
@@ -72,6 +73,6 @@ func TestValuesComeBack(t *testing.T) {
 		t.Errorf("%+v, %v", read, err)
 	}
 	for _, bad := range []string{`{"hex":"f"}`, `{"hex":7}`, `7`, `true`, `[]`} {
-		paytest.WantFail(t, json.Unmarshal([]byte(bad), &read), fmt.Sprintf("%s is read as %+v", bad, read))
+		testenv.WantFail(t, json.Unmarshal([]byte(bad), &read), fmt.Sprintf("%s is read as %+v", bad, read))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/payout/export"
 	"redrain/payout/paytest"
 	"redrain/rain"
@@ -40,7 +41,7 @@ func changed(t testing.TB, file, table, column, value string, instead map[string
 			r.cells[slices.Index(r.columns, name)] = is
 		}
 		text, err := json.Marshal(r.cells)
-		paytest.Must(t, err)
+		testenv.Must(t, err)
 		lines[r.number] = string(text)
 	}
 	if !found {

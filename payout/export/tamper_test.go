@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/payout/export"
 	"redrain/payout/ledger"
 	"redrain/payout/paytest"
@@ -68,10 +69,10 @@ func parsed(t testing.TB, file string) (lines []string, rows []line) {
 	for n, text := range lines {
 		switch {
 		case strings.HasPrefix(text, `{"table"`):
-			paytest.Must(t, json.Unmarshal([]byte(text), &at))
+			testenv.Must(t, json.Unmarshal([]byte(text), &at))
 		case strings.HasPrefix(text, "["):
 			r := line{number: n, table: at.Table, columns: slices.Clone(at.Columns)}
-			paytest.Must(t, json.Unmarshal([]byte(text), &r.cells))
+			testenv.Must(t, json.Unmarshal([]byte(text), &r.cells))
 			rows = append(rows, r)
 		}
 	}
@@ -100,7 +101,7 @@ func forgeries(t *testing.T, file string, try func(table, what, forged string)) 
 				changed := slices.Clone(r.cells)
 				changed[i] = other
 				text, err := json.Marshal(changed)
-				paytest.Must(t, err)
+				testenv.Must(t, err)
 				with(column, string(text))
 			}
 		}
@@ -166,7 +167,7 @@ func TestTheEscrowTellsOfATransactionThatIsMissing(t *testing.T) {
 		}
 	}
 	left = slices.DeleteFunc(left, func(line string) bool { return line == "" })
-	v := paytest.Got(export.Verify(strings.NewReader(forge(left)))).Must(t)
+	v := testenv.Got(export.Verify(strings.NewReader(forge(left)))).Must(t)
 	want := []string{fmt.Sprintf("the transactions leave %d in the campaign's escrow", -v.Budget)}
 	if v.Proved || fund == nil || v.Budget == 0 || !slices.Equal(v.Findings, want) {
 		t.Errorf("%v: %q, want %q", fund, v.Findings, want)

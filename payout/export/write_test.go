@@ -32,25 +32,25 @@ func lived(t testing.TB, b *paytest.Books) *paytest.FakeRedis {
 	f.Win("c1", 1, "v")
 	b.SettleAll(t, f, 1)
 	lent := f.Lend("c1", 0, 1, "a move", 2)
-	paytest.Must(t, b.Moves.Write(ctx, "c1", 0, *lent))
-	paytest.Must(t, b.Moves.Done(ctx, "a move", f.Borrow("c1", *lent)))
+	testenv.Must(t, b.Moves.Write(ctx, "c1", 0, *lent))
+	testenv.Must(t, b.Moves.Done(ctx, "a move", f.Borrow("c1", *lent)))
 	f.Done("c1", 0, "a move")
 	// A win that was refused too often, and is paid after a retry; and one of another player's packet.
 	f.Win("c1", 1, "w")
 	refused := f.Entries(paytest.FakeKey{Campaign: "c1", Shard: 1})[0]
-	paytest.Want(t, paytest.Got(b.Attempt(ctx, refused, errors.New("refused"), 1)).Must(t).GivenUp, true, "given up")
-	paytest.Must(t, f.Remove(ctx, []rain.EntryRef{refused.Ref}))
-	paytest.Must(t, testenv.Err(b.RetryAll(ctx, "c1", func([]posting.Settlement) {})))
+	testenv.Equal(t, testenv.Got(b.Attempt(ctx, refused, errors.New("refused"), 1)).Must(t).GivenUp, true, "given up")
+	testenv.Must(t, f.Remove(ctx, []rain.EntryRef{refused.Ref}))
+	testenv.Must(t, testenv.Err(b.RetryAll(ctx, "c1", func([]posting.Settlement) {})))
 	b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("x", 0, 0)))
-	paytest.Must(t, testenv.Err(b.Dismiss(paytest.As(t, "payout.dismiss"), "c1-0", 0, "nobody's")))
+	testenv.Must(t, testenv.Err(b.Dismiss(paytest.As(t, "payout.dismiss"), "c1-0", 0, "nobody's")))
 	closed := paytest.As(t, "campaign.close")
-	paytest.Must(t, testenv.Err(b.Update(closed, "c1", func(c *rain.Campaign) error { return c.Close(b.Clock.Now()) })))
+	testenv.Must(t, testenv.Err(b.Update(closed, "c1", func(c *rain.Campaign) error { return c.Close(b.Clock.Now()) })))
 	for shard := range 2 {
 		f.Close("c1", shard)
 		b.SettleAll(t, f, shard)
 	}
-	paytest.Must(t, testenv.Err(b.Update(closed, "c1", func(c *rain.Campaign) error { c.Drained = true; return nil })))
-	paytest.Must(t, b.Audit(ctx, ledger.AuditRecord{Actor: "ann", Action: "of another", Target: "claim:c1-2-0"}))
+	testenv.Must(t, testenv.Err(b.Update(closed, "c1", func(c *rain.Campaign) error { c.Drained = true; return nil })))
+	testenv.Must(t, b.Audit(ctx, ledger.AuditRecord{Actor: "ann", Action: "of another", Target: "claim:c1-2-0"}))
 	return f
 }
 
@@ -62,7 +62,7 @@ func cut(t testing.TB, b *paytest.Books) {
 	b.CloseCampaign(t, "cut")
 	back := paytest.Seal(rain.Entry{Ref: rain.EntryRef{Campaign: "cut", ID: "9-0"},
 		Reclaim: &rain.Reclaim{Numbers: paytest.Packets(1, 3)}})
-	paytest.Want(t, len(b.MustPost(t, back).Cut), 1, "cuts")
+	testenv.Equal(t, len(b.MustPost(t, back).Cut), 1, "cuts")
 	b.Drain(t, "cut")
 }
 
@@ -78,23 +78,23 @@ func dismissed(t testing.TB, b *paytest.Books, f *paytest.FakeRedis, id string, 
 	again := won.Wins[0]
 	again.Packet = 9 // the guests', if they have a lane
 	b.MustPost(t, won)
-	paytest.Want(t, len(b.MustPost(t, paytest.Entry(id, int(b.Clock.Now()), again)).Dead), 1, "dead")
-	paytest.Must(t, f.Remove(t.Context(), []rain.EntryRef{won.Ref}))
+	testenv.Equal(t, len(b.MustPost(t, paytest.Entry(id, int(b.Clock.Now()), again)).Dead), 1, "dead")
+	testenv.Must(t, f.Remove(t.Context(), []rain.EntryRef{won.Ref}))
 	b.CloseCampaign(t, id)
 	for shard := range c.Shards {
 		f.Close(id, shard)
 		b.MustPost(t, f.Entries(paytest.FakeKey{Campaign: id, Shard: shard})...)
 	}
 	b.Drain(t, id)
-	paytest.Want(t, paytest.Got(b.Dismiss(paytest.As(t, "payout.dismiss"), id+"-9", 0, "nobody's")).Must(t).Reclaimed,
+	testenv.Equal(t, testenv.Got(b.Dismiss(paytest.As(t, "payout.dismiss"), id+"-9", 0, "nobody's")).Must(t).Reclaimed,
 		10, "given back")
 }
 
 // givenUp makes a campaign that was abandoned before it was stocked.
 func givenUp(t testing.TB, b *paytest.Books) {
 	t.Helper()
-	paytest.Must(t, b.CreateCampaign(t.Context(), b.LoadingCampaign(t, "given-up")))
-	paytest.Must(t, testenv.Err(b.Abandon(t.Context(), "given-up")))
+	testenv.Must(t, b.CreateCampaign(t.Context(), b.LoadingCampaign(t, "given-up")))
+	testenv.Must(t, testenv.Err(b.Abandon(t.Context(), "given-up")))
 	b.Drain(t, "given-up")
 }
 
@@ -106,7 +106,7 @@ func exported(t testing.TB, b *paytest.Books, campaign string, f *paytest.FakeRe
 		t.Fatalf("%+v, %v", proof, err)
 	}
 	var file bytes.Buffer
-	trailer := paytest.Got(export.New(b.DB, b.Clock.Now).Write(t.Context(), campaign, "ann", proof, &file)).Must(t)
+	trailer := testenv.Got(export.New(b.DB, b.Clock.Now).Write(t.Context(), campaign, "ann", proof, &file)).Must(t)
 	return file.String(), trailer
 }
 
@@ -137,7 +137,7 @@ func TestAnExportIsProved(t *testing.T) {
 		dismissed(t, b, f, "late-lanes", rain.Spec{Shards: 4, GuestsShare: 400_000})
 		for _, campaign := range []string{"cut", "given-up", "late", "late-lanes"} {
 			file, _ := exported(t, b, campaign, f)
-			paytest.Want(t, paytest.Got(export.Verify(strings.NewReader(file))).Must(t).Proved, true, campaign)
+			testenv.Equal(t, testenv.Got(export.Verify(strings.NewReader(file))).Must(t).Proved, true, "%s", campaign)
 		}
 	})
 }

@@ -37,7 +37,7 @@ func TestWhatNeedsTwoPeople(t *testing.T) {
 				d := ledger.Deed{Act: act, Target: string(rune('a' + n)), Reference: "r"}
 				if d.Amount = c.amount; act != ledger.ActDeposit {
 					b.MustWithdraw(t, d.Target, "u1", c.amount)
-					paytest.Must(t, b.RecordDead(t.Context(), b.LeaseOne(t), "silence"))
+					testenv.Must(t, b.RecordDead(t.Context(), b.LeaseOne(t), "silence"))
 				}
 				o, err := b.Approvals.Above(c.limit).Do(t.Context(), d, ann)
 				if err != nil || (o.Pending != nil) != c.waits[act] {
@@ -60,7 +60,7 @@ func TestADepositByTwo(t *testing.T) {
 		ctx := paytest.As(t, "deposit")
 		two := b.Approvals.Above(new(rain.Money(100)))
 		d := ledger.Deed{Act: ledger.ActDeposit, Target: "acme", Amount: 500, Reference: "r1"}
-		o := paytest.Got(two.Do(ctx, d, ann)).Must(t)
+		o := testenv.Got(two.Do(ctx, d, ann)).Must(t)
 		testenv.WantErr(t, testenv.Err(b.SponsorBalance(ctx, "acme")), ledger.ErrUnknownSponsor, "it has moved")
 		id := o.Pending.ID
 		for who, by := range map[string]ledger.Person{
@@ -77,7 +77,7 @@ func TestADepositByTwo(t *testing.T) {
 		paytest.WantOfMany(t, 4, 1, ledger.ErrApprovalOver, func(int) error {
 			_, o, err := two.Confirm(ctx, id, bob)
 			if err == nil {
-				paytest.Want(t, o.Balance, 500, "the balance")
+				testenv.Equal(t, o.Balance, 500, "the balance")
 			}
 			return err
 		})
@@ -88,7 +88,7 @@ func TestADepositByTwo(t *testing.T) {
 		d.Amount = 600
 		testenv.WantErr(t, testenv.Err(two.Do(ctx, d, ann)), ledger.ErrReferenceReused,
 			"its reference for another amount")
-		records := paytest.Got3(b.ListAudit(ctx, "", 10)).Must(t)
+		records := testenv.Got3(b.ListAudit(ctx, "", 10)).Must(t)
 		if len(records) != 2 || records[0].Action != "deposit" || records[1].Action != "deposit.ask" ||
 			!strings.Contains(string(records[0].Detail), `"asked_by":"ann"`) ||
 			!strings.Contains(string(records[0].Detail), `"approval":"`+id) ||
@@ -104,7 +104,7 @@ func TestRejectedAndOld(t *testing.T) {
 		ctx := paytest.As(t, "deposit")
 		two := b.Approvals.Above(new(rain.Money(0)))
 		ask := func(reference string) string {
-			o := paytest.Got(two.Do(ctx, ledger.Deed{Act: ledger.ActDeposit, Target: "acme", Amount: 5,
+			o := testenv.Got(two.Do(ctx, ledger.Deed{Act: ledger.ActDeposit, Target: "acme", Amount: 5,
 				Reference: reference}, ann)).Must(t)
 			return o.Pending.ID
 		}
@@ -135,7 +135,7 @@ func TestRejectedAndOld(t *testing.T) {
 		want(ledger.ApprovalRejected, own, other)
 		want("", own, other, old)
 		testenv.WantErr(t, paytest.Err3(two.Confirm(ctx, old, bob)), ledger.ErrApprovalOver, "confirmed after a day")
-		paytest.Want(t, paytest.Got(two.Approval(ctx, old)).Must(t).State, ledger.ApprovalExpired, "its state")
+		testenv.Equal(t, testenv.Got(two.Approval(ctx, old)).Must(t).State, ledger.ApprovalExpired, "its state")
 		if again := ask("r3"); again == old {
 			t.Error("an order that is too old is given again")
 		}
@@ -152,7 +152,7 @@ func TestLettersByTwo(t *testing.T) {
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u", 0, 20)))
 		forged := func(seq int) posting.DeadLetter { // for two players with a claim to one packet
 			e := paytest.Entry("c1", seq, paytest.Win("v", 0, 20))
-			paytest.Must(t, testenv.Err(b.Attempt(ctx, e, errors.New("no"), 1)))
+			testenv.Must(t, testenv.Err(b.Attempt(ctx, e, errors.New("no"), 1)))
 			letters, _, err := b.ListDeadLetters(ctx, "", 10)
 			if err != nil || len(letters) == 0 {
 				t.Fatalf("%+v, %v", letters, err)

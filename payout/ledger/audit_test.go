@@ -21,7 +21,7 @@ func TestChangesAreAudited(t *testing.T) {
 			return err
 		}
 		for range 3 { // the same request again
-			paytest.Must(t, deposit(500))
+			testenv.Must(t, deposit(500))
 		}
 		testenv.WantErr(t, deposit(501), ledger.ErrReferenceReused)
 		r, before, after, n := b.LastAudit(t)
@@ -75,7 +75,7 @@ func TestChangesAreAudited(t *testing.T) {
 		b.MustPost(t, paytest.Entry("c2", 1, paytest.Win("u1", 0, 10)))
 		testenv.WantErr(t, testenv.Err(b.Retry(paytest.As(t, "payout.retry"), "c2-0")), ledger.ErrStillDead)
 		b.OpenCampaign(t, "c2", rain.Spec{Budget: 100, Packets: 10})
-		paytest.Must(t, testenv.Err(b.Retry(paytest.As(t, "payout.retry"), "c2-0")))
+		testenv.Must(t, testenv.Err(b.Retry(paytest.As(t, "payout.retry"), "c2-0")))
 		r, before, after, n = b.LastAudit(t)
 		if n != 5 || r.Target != "claim:c2-0" || before["state"] != "dead" || after["state"] != "settled" ||
 			after["user"] != "u1" || after["amount"] != 10.0 {
@@ -94,9 +94,9 @@ func TestNothingHappensUnaudited(t *testing.T) {
 				"SET MESSAGE_TEXT = 'the log is full'"
 		}
 		b.Statement(t, trigger)
-		paytest.WantFail(t, testenv.Err(b.Deposit(paytest.As(t, "deposit"), "acme", "more", 500)),
+		testenv.WantFail(t, testenv.Err(b.Deposit(paytest.As(t, "deposit"), "acme", "more", 500)),
 			"a deposit without a record")
-		paytest.WantFail(t, testenv.Err(b.Update(paytest.As(t, "campaign.pause"), "c1", (*rain.Campaign).Pause)),
+		testenv.WantFail(t, testenv.Err(b.Update(paytest.As(t, "campaign.pause"), "c1", (*rain.Campaign).Pause)),
 			"a pause without a record")
 		b.WantBalance(t, booking.SponsorAccount("acme"), 0)
 		if c, err := b.Campaign(t.Context(), "c1"); err != nil || c.Status != rain.Open || c.Revision != 2 {
@@ -109,10 +109,10 @@ func TestIdempotencyKeys(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		begin := func(key, body string) (*ledger.Answer, error) { return b.Begin(ctx, key, []byte(body)) }
-		paytest.Got(begin("k", "body")).Want(t, nil)
+		testenv.Got(begin("k", "body")).Want(t, nil, "stored answer")
 		testenv.WantErr(t, testenv.Err(begin("k", "body")), ledger.ErrIdempotencyBusy)
 		testenv.WantErr(t, testenv.Err(begin("k", "other")), ledger.ErrIdempotencyUnequal)
-		paytest.Must(t, b.Finish(ctx, "k", ledger.Answer{Status: 201, Body: []byte("{\"a\":\x00\xff}")}))
+		testenv.Must(t, b.Finish(ctx, "k", ledger.Answer{Status: 201, Body: []byte("{\"a\":\x00\xff}")}))
 		for range 2 {
 			if a, err := begin("k", "body"); err != nil || a == nil || a.Status != 201 ||
 				string(a.Body) != "{\"a\":\x00\xff}" {
@@ -120,7 +120,7 @@ func TestIdempotencyKeys(t *testing.T) {
 			}
 		}
 		testenv.WantErr(t, testenv.Err(begin("k", "other")), ledger.ErrIdempotencyUnequal)
-		paytest.Must(t, b.Forget(ctx, "k"))
+		testenv.Must(t, b.Forget(ctx, "k"))
 		if a, err := begin("k", "body"); err != nil || a == nil {
 			t.Errorf("a success was forgotten: %v, %v", a, err)
 		}
@@ -138,16 +138,16 @@ func TestIdempotencyKeys(t *testing.T) {
 		// The key of a failed request is free at once, of an aborted one after a minute, of an answered one after a
 		// day.
 		want("failed", "1", false)
-		paytest.Must(t, b.Forget(ctx, "failed"))
+		testenv.Must(t, b.Forget(ctx, "failed"))
 		want("failed", "2", false)
 		b.Clock.Add(ledger.RequestLease)
 		want("failed", "3", false)
 		want("k", "body", true)
 		b.Clock.Add(ledger.AnswerKept)
 		want("k", "another", false)
-		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM idempotency"), 1, "keys are kept")
+		testenv.Equal(t, b.Count(t, "SELECT COUNT(*) FROM idempotency"), 1, "keys are kept")
 		want(strings.Repeat("long ", 1000), "", false)
-		paytest.Must(t, b.Finish(ctx, strings.Repeat("long ", 1000), ledger.Answer{Status: 204}))
+		testenv.Must(t, b.Finish(ctx, strings.Repeat("long ", 1000), ledger.Answer{Status: 204}))
 	})
 }
 
@@ -166,9 +166,9 @@ func TestAudit(t *testing.T) {
 				Actor: "operator", Role: "operator", Action: action, Target: strings.Repeat("红", 100),
 				Detail: []byte(`{"a":"新年"}`),
 			})
-			paytest.Must(t, err)
+			testenv.Must(t, err)
 		}
-		paytest.Must(t, b.Audit(ctx, ledger.AuditRecord{Action: "bare", Actor: "a\xffb"}))
+		testenv.Must(t, b.Audit(ctx, ledger.AuditRecord{Action: "bare", Actor: "a\xffb"}))
 		list, next, err := b.ListAudit(ctx, "", 3)
 		if err != nil || len(list) != 3 || next == "" || list[0].Action != "bare" || string(list[0].Detail) != "null" ||
 			list[0].Actor != `a\xffb` {

@@ -19,7 +19,7 @@ import (
 // SQLite has one writer, so the two meet on MySQL only.
 func TestIdempotencyKeyIsReadUnderItsLock(t *testing.T) {
 	b := paytest.OnMySQL(t)
-	paytest.Must(t, testenv.Err(b.Begin(t.Context(), "k", []byte("body"))))
+	testenv.Must(t, testenv.Err(b.Begin(t.Context(), "k", []byte("body"))))
 	b.Clock.Add(ledger.RequestLease) // the first try was aborted
 	begun := make(chan error, 1)
 	err := b.DB.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
@@ -40,7 +40,7 @@ func TestIdempotencyKeyIsReadUnderItsLock(t *testing.T) {
 		})
 		return nil
 	})
-	paytest.Must(t, err)
+	testenv.Must(t, err)
 	if err := <-begun; !errors.Is(err, ledger.ErrIdempotencyBusy) {
 		t.Errorf("a request that another node works on: %v, want %v", err, ledger.ErrIdempotencyBusy)
 	}
@@ -52,7 +52,7 @@ func TestLetterIsResolvedForItsOwnPlayerOnly(t *testing.T) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("paid", 0, 10), paytest.Win("same", 1, 10)))
 		posted := b.MustPost(t, paytest.Entry("c1", 2, paytest.Win("other", 0, 10), paytest.Win("third", 1, 10)))
-		paytest.Must(t, b.RefreshMetrics(t.Context()))
+		testenv.Must(t, b.RefreshMetrics(t.Context()))
 		if n := b.CountDead(t); n != 2 || len(posted.Dead) != 2 {
 			t.Errorf("%d letters wait of %+v, want both", n, posted.Dead)
 		}
@@ -79,7 +79,7 @@ func TestRetrySaysTheDatabasesError(t *testing.T) {
 		if len(settled) != 1 || !errors.Is(err, context.Canceled) {
 			t.Errorf("settled %+v, error %v, want one settlement and the error", settled, err)
 		}
-		paytest.Got(b.Retry(t.Context(), "c1-0")).Len(t, 1, "the other letter")
+		testenv.Got(b.Retry(t.Context(), "c1-0")).Len(t, 1, "the other letter")
 		b.WantBalance(t, booking.UserAccount("u1"), 10)
 	})
 }
@@ -95,9 +95,9 @@ func TestALetterHoldsTheMoneyOfItsOwnPacket(t *testing.T) {
 			t.Fatalf("%+v, %v", tried, err)
 		}
 		allow()
-		paytest.Got(b.Cleared(t.Context(), c.ID)).Want(t, true,
+		testenv.Got(b.Cleared(t.Context(), c.ID)).Want(t, true,
 			"the escrow holds what the letter waits for, and nothing else")
-		paytest.Got(b.Emptied(t.Context(), c.ID)).Want(t, false, "the escrow is empty")
+		testenv.Got(b.Emptied(t.Context(), c.ID)).Want(t, false, "the escrow is empty")
 	})
 }
 

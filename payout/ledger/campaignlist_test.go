@@ -41,10 +41,10 @@ func TestCampaignsInEachOrder(t *testing.T) {
 			up := listed(t, b, ledger.CampaignQuery{Order: order, Upwards: true}, 10)
 			for limit := 1; limit < 7; limit++ {
 				got := listed(t, b, ledger.CampaignQuery{Order: order, Upwards: true}, limit)
-				paytest.WantList(t, got, up, fmt.Sprintf("by %s, %d at once", order, limit))
+				testenv.Equal(t, got, up, "by %s, %d at once", order, limit)
 				down := listed(t, b, ledger.CampaignQuery{Order: order}, limit)
 				slices.Reverse(down)
-				paytest.WantList(t, down, up, fmt.Sprintf("by %s, downwards, upwards", order))
+				testenv.Equal(t, down, up, "by %s, downwards, upwards", order)
 			}
 		}
 		for order, want := range map[ledger.CampaignOrder]string{
@@ -94,12 +94,12 @@ func TestCampaignsInEachState(t *testing.T) {
 		now := b.Clock.Now()
 		update := func(id string, change func(c *rain.Campaign) error) {
 			t.Helper()
-			paytest.Must(t, testenv.Err(b.Update(ctx, id, change)))
+			testenv.Must(t, testenv.Err(b.Update(ctx, id, change)))
 		}
 		for _, id := range []string{"new", "soon", "stopped", "paused", "closed", "drained"} {
 			b.OpenCampaign(t, id, rain.Spec{Budget: 20, Packets: 2})
 		}
-		paytest.Must(t, b.CreateCampaign(ctx, b.LoadingCampaign(t, "loading")))
+		testenv.Must(t, b.CreateCampaign(ctx, b.LoadingCampaign(t, "loading")))
 		for _, id := range []string{"soon", "stopped", "paused"} {
 			update(id, func(c *rain.Campaign) error {
 				_, err := c.AddRain("r-"+id, rain.DefaultRain(), rain.Seed{1}, now)
@@ -114,7 +114,7 @@ func TestCampaignsInEachState(t *testing.T) {
 		update("closed", func(c *rain.Campaign) error { return c.Close(now) })
 		update("drained", func(c *rain.Campaign) error { c.Drained = true; return c.Close(now) })
 
-		all := paytest.Got3(b.ListCampaigns(ctx, ledger.CampaignQuery{Limit: 100})).Must(t)
+		all := testenv.Got3(b.ListCampaigns(ctx, ledger.CampaignQuery{Limit: 100})).Must(t)
 		seen := map[string]bool{}
 		for _, at := range []int64{now, now + 2999, now + 3000, now + 4999, now + 5000, now + 16_999, now + 17_000} {
 			for _, state := range []string{"loading", "ready", "raining", "paused", "closed"} {
@@ -127,7 +127,7 @@ func TestCampaignsInEachState(t *testing.T) {
 				got := listed(t, b, ledger.CampaignQuery{State: state, Now: at}, 2)
 				slices.SortFunc(want, cmp.Compare)
 				slices.Sort(got)
-				paytest.WantList(t, got, want, fmt.Sprintf("%s after %d ms", state, at-now))
+				testenv.Equal(t, got, want, "%s after %d ms", state, at-now)
 				seen[state] = seen[state] || len(want) > 0
 			}
 		}
@@ -145,7 +145,7 @@ func TestDue(t *testing.T) {
 		for i := range 12 {
 			id := fmt.Sprintf("c%02d", i)
 			b.OpenCampaign(t, id, rain.Spec{Budget: 10, Packets: 1})
-			paytest.Must(t, testenv.Err(b.Update(ctx, id, func(c *rain.Campaign) error {
+			testenv.Must(t, testenv.Err(b.Update(ctx, id, func(c *rain.Campaign) error {
 				c.ExpiresAt = int64(1_000 * (1 + i/2)) // two at a time: 1,000 to 6,000
 				switch i % 3 {
 				case 1:
@@ -161,7 +161,7 @@ func TestDue(t *testing.T) {
 			}
 		}
 		list, err := b.Due(ctx, now)
-		paytest.Must(t, err)
+		testenv.Must(t, err)
 		var got []string
 		for i, c := range list {
 			got = append(got, c.ID)
@@ -170,6 +170,6 @@ func TestDue(t *testing.T) {
 			}
 		}
 		slices.Sort(got)
-		paytest.WantList(t, got, want, "due")
+		testenv.Equal(t, got, want, "due")
 	})
 }

@@ -23,8 +23,8 @@ func TestCampaignComesBackAsItWas(t *testing.T) {
 	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		want := paytest.FullCampaign("c1")
-		paytest.Must(t, testenv.Err(b.Deposit(ctx, "acme", "r", 130)))
-		paytest.Must(t, b.CreateCampaign(ctx, want.Clone()))
+		testenv.Must(t, testenv.Err(b.Deposit(ctx, "acme", "r", 130)))
+		testenv.Must(t, b.CreateCampaign(ctx, want.Clone()))
 		b.WantBalance(t, booking.SponsorAccount("acme"), 30)
 		b.WantBalance(t, booking.EscrowAccount("c1"), 100)
 		var got *rain.Campaign
@@ -36,7 +36,7 @@ func TestCampaignComesBackAsItWas(t *testing.T) {
 				"c1"); err != nil {
 				t.Fatal(err)
 			}
-			paytest.Want(t, cmp.Diff(want, got, cmp.Comparer(func(x, y rain.Seed) bool { return x == y })), "", what)
+			testenv.Equal(t, cmp.Diff(want, got, cmp.Comparer(func(x, y rain.Seed) bool { return x == y })), "", "%s", what)
 		}
 		check("as created")
 
@@ -45,15 +45,15 @@ func TestCampaignComesBackAsItWas(t *testing.T) {
 			_, err := c.AddRain("r1", rain.DefaultRain(), rain.Seed{1}, 10)
 			return err
 		}
-		paytest.Must(t, change(want))
+		testenv.Must(t, change(want))
 		want.Revision = 2
-		paytest.Must(t, testenv.Err(b.Update(ctx, "c1", change)))
+		testenv.Must(t, testenv.Err(b.Update(ctx, "c1", change)))
 		check("with a rain")
 
 		change = func(c *rain.Campaign) error { _, err := c.StopRain("r1", 4000); c.ExpiresAt++; return err }
-		paytest.Must(t, change(want))
+		testenv.Must(t, change(want))
 		want.Revision = 3
-		paytest.Must(t, testenv.Err(b.Update(ctx, "c1", change)))
+		testenv.Must(t, testenv.Err(b.Update(ctx, "c1", change)))
 		check("with the rain stopped")
 	})
 }
@@ -62,7 +62,7 @@ func TestCreateCampaignRefusals(t *testing.T) {
 	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		testenv.WantErr(t, b.CreateCampaign(ctx, paytest.FullCampaign("c1")), ledger.ErrUnknownSponsor)
-		paytest.Must(t, testenv.Err(b.Deposit(ctx, "acme", "r", 99)))
+		testenv.Must(t, testenv.Err(b.Deposit(ctx, "acme", "r", 99)))
 		if err := b.CreateCampaign(ctx, paytest.FullCampaign("c1")); !errors.Is(err, booking.ErrInsufficientFunds) ||
 			errors.Is(err, ledger.ErrUnknownSponsor) {
 			t.Error(err)
@@ -70,17 +70,17 @@ func TestCreateCampaignRefusals(t *testing.T) {
 		testenv.WantErr(t, testenv.Err(b.Campaign(ctx, "c1")), posting.ErrUnknownCampaign,
 			"the refused campaign is there")
 		b.WantBalance(t, booking.SponsorAccount("acme"), 99)
-		paytest.Must(t, testenv.Err(b.Deposit(ctx, "acme", "r2", 200)))
-		paytest.Must(t, b.CreateCampaign(ctx, paytest.FullCampaign("c1")))
+		testenv.Must(t, testenv.Err(b.Deposit(ctx, "acme", "r2", 200)))
+		testenv.Must(t, b.CreateCampaign(ctx, paytest.FullCampaign("c1")))
 		testenv.WantErr(t, b.CreateCampaign(ctx, paytest.FullCampaign("c1")), ledger.ErrCampaignExists)
 		b.WantBalance(t, booking.SponsorAccount("acme"), 199)
 		for _, budget := range []rain.Money{-1, 0} {
 			c := paytest.FullCampaign("c2")
 			c.Budget = budget
-			paytest.WantFail(t, b.CreateCampaign(ctx, c), fmt.Sprintf("a budget of %d", budget))
+			testenv.WantFail(t, b.CreateCampaign(ctx, c), fmt.Sprintf("a budget of %d", budget))
 		}
 		for _, id := range []string{"", "a.b", "a b", "a>", "红", strings.Repeat("x", 65)} {
-			paytest.WantFail(t, b.CreateCampaign(ctx, paytest.FullCampaign(id)), fmt.Sprintf("the id %q is taken", id))
+			testenv.WantFail(t, b.CreateCampaign(ctx, paytest.FullCampaign(id)), fmt.Sprintf("the id %q is taken", id))
 		}
 	})
 }
@@ -88,7 +88,7 @@ func TestCreateCampaignRefusals(t *testing.T) {
 // TestOneBudgetForOneOfMany: concurrent new campaigns cannot spend the same money.
 func TestOneBudgetForOneOfMany(t *testing.T) {
 	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
-		paytest.Must(t, testenv.Err(b.Deposit(t.Context(), "acme", "r", 250)))
+		testenv.Must(t, testenv.Err(b.Deposit(t.Context(), "acme", "r", 250)))
 		paytest.WantOfMany(t, 8, 2, booking.ErrInsufficientFunds, func(i int) error {
 			return b.CreateCampaign(t.Context(), paytest.FullCampaign(fmt.Sprintf("c%d", i)))
 		})
@@ -180,14 +180,14 @@ func TestLive(t *testing.T) {
 		for _, id := range []string{"a", "b", "c", "d"} {
 			b.OpenCampaign(t, id, rain.Spec{Budget: 2, Packets: 2, Split: rain.List, Amounts: []rain.Money{1, 1}})
 		}
-		paytest.Must(t, testenv.Err(b.Update(ctx, "c",
+		testenv.Must(t, testenv.Err(b.Update(ctx, "c",
 			func(c *rain.Campaign) error { c.Drained = true; return c.Close(1) })))
 		live, err := b.Live(ctx)
 		if err != nil || !slices.Equal(idsOf(live), []string{"a", "b", "d"}) || b.AmountsKept() != 3 {
 			t.Error(idsOf(live), b.AmountsKept(), err)
 		}
 		for _, c := range live {
-			paytest.WantList(t, c.Amounts, []rain.Money{1, 1}, fmt.Sprintf("%s has the amounts", c.ID))
+			testenv.Equal(t, c.Amounts, []rain.Money{1, 1}, "%s has the amounts", c.ID)
 		}
 	})
 }
@@ -199,8 +199,8 @@ func idsOf(list []*rain.Campaign) []string {
 func TestAbandon(t *testing.T) {
 	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
-		paytest.Must(t, testenv.Err(b.Deposit(ctx, "acme", "r", 100)))
-		paytest.Must(t, b.CreateCampaign(ctx, paytest.FullCampaign("c1")))
+		testenv.Must(t, testenv.Err(b.Deposit(ctx, "acme", "r", 100)))
+		testenv.Must(t, b.CreateCampaign(ctx, paytest.FullCampaign("c1")))
 		for range 2 {
 			c, err := b.Abandon(ctx, "c1")
 			if err != nil || c.Status != rain.Closed || c.Drained || c.Revision != 2 {
@@ -208,8 +208,8 @@ func TestAbandon(t *testing.T) {
 			}
 			b.WantBalance(t, booking.SponsorAccount("acme"), 100)
 			b.WantBalance(t, booking.EscrowAccount("c1"), 0)
-			paytest.Got(b.Cleared(ctx, "c1")).Want(t, true, "cleared")
-			paytest.Got(b.Totals(ctx, "c1")).Want(t, posting.Totals{Reclaimed: int64(c.Packets),
+			testenv.Got(b.Cleared(ctx, "c1")).Want(t, true, "cleared")
+			testenv.Got(b.Totals(ctx, "c1")).Want(t, posting.Totals{Reclaimed: int64(c.Packets),
 				AmountReclaimed: c.Budget}, "went back")
 		}
 		// The stocked part is closed in Redis, too; the money was returned before.

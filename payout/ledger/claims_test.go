@@ -80,7 +80,7 @@ func TestClaims(t *testing.T) {
 			{ledger.ClaimQuery{Campaign: "c1", Limit: 1, Only: ledger.ClaimFilter{Packet: new(6)}}, ""},
 		} {
 			got := paytest.Map(pages(t, b, tc.q), func(page []string) string { return strings.Join(page, " ") })
-			paytest.Want(t, strings.Join(got, " | "), tc.want, fmt.Sprintf("%+v", tc.q))
+			testenv.Equal(t, strings.Join(got, " | "), tc.want, "%+v", tc.q)
 		}
 		list, _, err := b.ListClaims(ctx, ledger.ClaimQuery{Campaign: "c1", Limit: 1})
 		want := ledger.Claim{Claim: "c1-3", Campaign: "c1", User: "a", Packet: 3, Amount: 1, WonAt: 10,
@@ -93,7 +93,7 @@ func TestClaims(t *testing.T) {
 			{User: "a", After: "5-x"}, {User: "a", After: "x-c1-5"}} {
 			testenv.WantErr(t, paytest.Err3(b.ListClaims(ctx, q)), ledger.ErrBadCursor, fmt.Sprintf("%+v", q))
 		}
-		paytest.Got(b.ClaimsOn(ctx, "c1", []int{3, 5, 6})).Len(t, 4, "on three packets")
+		testenv.Got(b.ClaimsOn(ctx, "c1", []int{3, 5, 6})).Len(t, 4, "on three packets")
 		states, err := b.ClaimStates(ctx, "a", []string{"c1-5", "c1-8", "c2-4", "nonsense"})
 		if err != nil || len(states) != 4 || states["c1-5"] != ledger.StateSettled ||
 			states["c1-8"] != ledger.StateGranted ||
@@ -173,10 +173,10 @@ func TestDeadLetterPages(t *testing.T) {
 			b.MustPost(t, paytest.Entry("nix", i, paytest.Win("u", i, 1)))
 		}
 		for range 2 {
-			paytest.Must(t, testenv.Err(b.BuryMessage(ctx, posting.Message{Name: "message-1", Payload: []byte{0xff, 0},
+			testenv.Must(t, testenv.Err(b.BuryMessage(ctx, posting.Message{Name: "message-1", Payload: []byte{0xff, 0},
 				Reason: "no JSON"})))
 		}
-		paytest.Must(t, testenv.Err(b.BuryMessage(ctx, posting.Message{Name: "message-2", Reason: "empty"})))
+		testenv.Must(t, testenv.Err(b.BuryMessage(ctx, posting.Message{Name: "message-2", Reason: "empty"})))
 		var got []string
 		pages := paytest.Pages(t, func(cursor string) ([]posting.DeadLetter, string, error) {
 			return b.ListDeadLetters(ctx, cursor, 3)
@@ -190,7 +190,7 @@ func TestDeadLetterPages(t *testing.T) {
 		}
 		testenv.WantErr(t, paytest.Err3(b.ListDeadLetters(ctx, "x", 3)), ledger.ErrBadCursor)
 		testenv.WantErr(t, testenv.Err(b.Retry(ctx, "message-1")), ledger.ErrStillDead)
-		paytest.Want(t, b.CountDead(t), 7)
+		testenv.Equal(t, b.CountDead(t), 7, "dead letters")
 	})
 }
 
@@ -235,6 +235,6 @@ func TestPagesAreStable(t *testing.T) {
 			}
 		}
 		settling.Wait()
-		paytest.Want(t, len(pages(t, b, ledger.ClaimQuery{Campaign: "c1", Limit: 500})), packets/500)
+		testenv.Equal(t, len(pages(t, b, ledger.ClaimQuery{Campaign: "c1", Limit: 500})), packets/500, "pages")
 	})
 }

@@ -24,7 +24,7 @@ func keeps(t *testing.T, b *paytest.Books, claim, why string) {
 	if !errors.Is(err, ledger.ErrNotDismissed) || !strings.Contains(err.Error(), why) || d.Letters != 0 {
 		t.Errorf("%s: %+v, %v, want %q", claim, d, err, why)
 	}
-	paytest.Want(t, b.CountDead(t), before, claim, "letters wait, before")
+	testenv.Equal(t, b.CountDead(t), before, "%s letters wait, before", claim)
 }
 
 // ends fails the test unless a claim's dead letter is dismissed, and returns no money.
@@ -50,18 +50,18 @@ func TestWhatIsSomebodysIsNotDismissed(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
-		paytest.Must(t, testenv.Err(b.Attempt(ctx, paytest.Entry("c1", 1, paytest.Win("promised", 0, 10)),
+		testenv.Must(t, testenv.Err(b.Attempt(ctx, paytest.Entry("c1", 1, paytest.Win("promised", 0, 10)),
 			errors.New("refused"), 1)))
 		keeps(t, b, "c1-0", "retry it")
 		b.MustPost(t, paytest.ReclaimEntry(0, 2, rain.Range{First: 5, Last: 9}))
 		keeps(t, b, "c1.0.2-0", "until campaign c1 is over")
 		b.CloseCampaign(t, "c1")
 		keeps(t, b, "c1.0.2-0", "retry it")
-		paytest.Want(t, paytest.Got(b.RetryAll(ctx, "", func([]posting.Settlement) {})).Must(t).Settled, 2, "settled")
+		testenv.Equal(t, testenv.Got(b.RetryAll(ctx, "", func([]posting.Settlement) {})).Must(t).Settled, 2, "settled")
 		b.MustWithdraw(t, "w1", "promised", 10)
-		paytest.Must(t, b.RecordDead(ctx, b.LeaseOne(t), "no answer"))
+		testenv.Must(t, b.RecordDead(ctx, b.LeaseOne(t), "no answer"))
 		keeps(t, b, "w1", "withdrawal")
-		paytest.Must(t, b.WriteLetter(posting.DeadLetter{Claim: "c", Kind: "riddle", Payload: []byte{}}))
+		testenv.Must(t, b.WriteLetter(posting.DeadLetter{Claim: "c", Kind: "riddle", Payload: []byte{}}))
 		keeps(t, b, "c", "entry is invalid")
 		testenv.WantErr(t, testenv.Err(b.Retry(ctx, "c")), ledger.ErrStillDead)
 		testenv.WantErr(t, testenv.Err(b.Dismiss(ctx, "nothing", 0, "nobody's")), ledger.ErrUnknownClaim)
@@ -84,7 +84,7 @@ func TestALetterOfAnUnreadableCampaign(t *testing.T) {
 		keeps(t, b, "c1-0", posting.Unreadable)
 		keeps(t, b, "c1.0.2-0", posting.Unreadable)
 		b.Statement(t, "UPDATE campaign SET revision = revision + 1, split_seed = (SELECT seed FROM kept)")
-		paytest.Must(t, testenv.Err(b.Retry(t.Context(), "c1-0")))
+		testenv.Must(t, testenv.Err(b.Retry(t.Context(), "c1-0")))
 	})
 }
 
@@ -104,10 +104,10 @@ func TestWhatKeepsNothingIsDismissedAtOnce(t *testing.T) {
 		post := func() posting.Posted {
 			return b.MustPost(t, append(forged, paytest.Entry("c1", 5, paytest.Win("winner", 7, 0)), another)...)
 		}
-		paytest.Want(t, len(post().Dead), 5, "dead")
-		paytest.Must(t, testenv.Err(b.BuryMessage(t.Context(), posting.Message{Name: "message-1", Campaign: "c1",
+		testenv.Equal(t, len(post().Dead), 5, "dead")
+		testenv.Must(t, testenv.Err(b.BuryMessage(t.Context(), posting.Message{Name: "message-1", Campaign: "c1",
 			Payload: []byte("{"), Reason: "noise"})))
-		paytest.Want(t, len(b.Prove(t, c, paytest.NewFakeRedis(b.Clock.Now, c)).Letters), 6, "named are")
+		testenv.Equal(t, len(b.Prove(t, c, paytest.NewFakeRedis(b.Clock.Now, c)).Letters), 6, "named are")
 		ends(t, b, "c1-3")
 		ends(t, b, "c1.0.4-0")
 		ends(t, b, "message-1")
@@ -117,7 +117,7 @@ func TestWhatKeepsNothingIsDismissedAtOnce(t *testing.T) {
 			t.Fatalf("%+v, %v", letters, err)
 		}
 		ctx := ledger.WithAudit(t.Context(), ledger.AuditRecord{Actor: "op", Action: "payout.dismiss"})
-		paytest.Want(t, paytest.Got(b.Dismiss(ctx, "c1-4", letters[1].ID, "made up")).Must(t).Letters, 1, "one of two")
+		testenv.Equal(t, testenv.Got(b.Dismiss(ctx, "c1-4", letters[1].ID, "made up")).Must(t).Letters, 1, "one of two")
 		ends(t, b, "c1-4")
 		if r, before, after, n := b.LastAudit(t); n != 1 || r.Target != "claim:c1-4" || before["state"] != "dead" ||
 			after["state"] != "dismissed" {
@@ -174,7 +174,7 @@ func TestWhatALetterKeepsGoesBack(t *testing.T) {
 				if r := b.Prove(t, c, nil); !r.Balanced || r.Reclaimed != 90 || len(r.Letters) != 0 {
 					t.Errorf("%+v", r)
 				}
-				paytest.Want(t, b.MustPost(t, paytest.Entry("c1", 7, paytest.Win("late", 5, 10))).New, 0,
+				testenv.Equal(t, b.MustPost(t, paytest.Entry("c1", 7, paytest.Win("late", 5, 10))).New, 0,
 					"what went back is paid")
 				b.CheckBooks(t)
 			})

@@ -106,8 +106,8 @@ func busyBooks(t *testing.T, dsn string) *paytest.Books {
 	b.MustPost(t, paytest.Entry("c1", 2, paytest.Win("v", 2, 1)))
 	b.MustWithdraw(t, "under way", "u1", 1)
 	b.MustWithdraw(t, "due", "u1", 1)
-	paytest.Must(t, testenv.Err(paced(b).LeaseDue(t.Context(), paytest.Bank, 1, time.Minute)))
-	paytest.Must(t, testenv.Err(b.Lease(t.Context(), "job", "x", time.Minute)))
+	testenv.Must(t, testenv.Err(paced(b).LeaseDue(t.Context(), paytest.Bank, 1, time.Minute)))
+	testenv.Must(t, testenv.Err(b.Lease(t.Context(), "job", "x", time.Minute)))
 	return b
 }
 

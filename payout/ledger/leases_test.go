@@ -38,7 +38,7 @@ func TestLease(t *testing.T) {
 		lease("job", "b", true) // expired
 		lease("job", "a", false)
 		for _, holder := range []string{"a", "b"} {
-			paytest.Must(t, b.ReleaseLease(t.Context(), "job", holder))
+			testenv.Must(t, b.ReleaseLease(t.Context(), "job", holder))
 			lease("job", "c", holder == "b") // who does not hold it cannot give it away
 		}
 	})
@@ -58,14 +58,14 @@ func TestALeaseOfTheFuture(t *testing.T) {
 			{now + 61_001, true},
 			{1<<63 - 1, true},
 		} {
-			paytest.Must(t, testenv.Err(b.Lease(t.Context(), "job", "a", time.Minute)))
+			testenv.Must(t, testenv.Err(b.Lease(t.Context(), "job", "a", time.Minute)))
 			b.Statement(t, "UPDATE lease SET expires_at = "+strconv.FormatInt(c.ends, 10))
 			is, err := b.Lease(t.Context(), "job", "b", time.Minute)
 			if is.Held() != c.taken || (is.Stray == "a") != c.taken || err != nil {
 				t.Errorf("one that ends in %d ms: %+v, %v", c.ends-now, is, err)
 			}
 			for _, holder := range []string{"a", "b"} {
-				paytest.Must(t, b.ReleaseLease(t.Context(), "job", holder))
+				testenv.Must(t, b.ReleaseLease(t.Context(), "job", holder))
 			}
 		}
 	})
@@ -88,16 +88,16 @@ func TestAFrozenHolderWakesUp(t *testing.T) {
 			return err
 		}
 		frozen := take("a")
-		paytest.Must(t, writes(frozen))
+		testenv.Must(t, writes(frozen))
 		b.Clock.Add(time.Minute.Milliseconds())
 		other := take("b")
 		testenv.WantErr(t, writes(frozen), ledger.ErrLeaseTaken, "after another has taken over")
-		paytest.Must(t, b.ReleaseLease(ctx, "job", "b"))
+		testenv.Must(t, b.ReleaseLease(ctx, "job", "b"))
 		again := take("a")
 		for who, work := range map[string]context.Context{"the frozen one": frozen, "one that was released": other} {
 			testenv.WantErr(t, writes(work), ledger.ErrLeaseTaken, who, "while the first has it again")
 		}
-		paytest.Must(t, writes(again))
+		testenv.Must(t, writes(again))
 		b.Statement(t, "DELETE FROM lease")
 		testenv.WantErr(t, writes(again), ledger.ErrLeaseTaken, "under a lease that is gone")
 	})
@@ -115,13 +115,13 @@ func TestOneHolderAtATime(t *testing.T) {
 			for round := range 30 {
 				holder := fmt.Sprintf("node-%d-%d", i, round)
 				got, err := b.Lease(t.Context(), "job", holder, time.Minute)
-				paytest.Check(t, err)
+				testenv.WantErr(t, err, nil)
 				if !got.Held() {
 					continue
 				}
 				held.Add(1)
-				paytest.Want(t, inside.Add(1), 1, "holders at one time")
-				paytest.Got(b.Lease(t.Context(), "job", holder, time.Minute)).Want(t, got, "it cannot be renewed")
+				testenv.Equal(t, inside.Add(1), 1, "holders at one time")
+				testenv.Got(b.Lease(t.Context(), "job", holder, time.Minute)).Want(t, got, "it cannot be renewed")
 				inside.Add(-1)
 				if round%2 == 0 {
 					died.Add(1)
@@ -129,7 +129,7 @@ func TestOneHolderAtATime(t *testing.T) {
 					now.Add(time.Minute.Milliseconds())
 					continue
 				}
-				paytest.Check(t, b.ReleaseLease(t.Context(), "job", holder))
+				testenv.WantErr(t, b.ReleaseLease(t.Context(), "job", holder), nil)
 			}
 		})
 		if held.Load() < 2 || died.Load() == 0 {
@@ -154,7 +154,7 @@ func TestWhoFreezesBeforeItLooks(t *testing.T) {
 	frozen := ledger.New(b.DB, freezes, rain.NewAmountsCache())
 	must := func(err error) {
 		t.Helper()
-		paytest.Must(t, err)
+		testenv.Must(t, err)
 	}
 	_, err := others.Leases.Lease(t.Context(), "job", "a", time.Minute)
 	must(err)

@@ -18,9 +18,9 @@ import (
 
 func makeList(t testing.TB, l *ledger.Lists, name string, purpose standing.ListPurpose, who ...string) {
 	t.Helper()
-	paytest.Must(t, testenv.Err(l.Create(t.Context(), name, standing.KindPlayers, purpose)))
+	testenv.Must(t, testenv.Err(l.Create(t.Context(), name, standing.KindPlayers, purpose)))
 	if len(who) > 0 {
-		paytest.Must(t, testenv.Err(l.Add(t.Context(), name, who)))
+		testenv.Must(t, testenv.Err(l.Add(t.Context(), name, who)))
 	}
 }
 
@@ -41,7 +41,7 @@ func TestOnlyTheInvitedArePaid(t *testing.T) {
 		}
 		before := win("c", 0, "out")
 		b.Clock.Add(1)
-		paytest.Must(t, testenv.Err(lists.Remove(paytest.As(t, "list.remove"), "vip", []string{"out", "back",
+		testenv.Must(t, testenv.Err(lists.Remove(paytest.As(t, "list.remove"), "vip", []string{"out", "back",
 			"nobody"})))
 		posted := b.MustPost(t, before, win("c", 1, "out"), win("c", 2, "in"), win("c", 3, "stranger"),
 			win("open", 0, "stranger"))
@@ -51,10 +51,10 @@ func TestOnlyTheInvitedArePaid(t *testing.T) {
 			posted.New != 3 {
 			t.Errorf("%d are paid; dead: %s", posted.New, reasons(dead))
 		}
-		paytest.Must(t, testenv.Err(lists.Add(t.Context(), "vip", []string{"back"})))
-		paytest.Want(t, b.MustPost(t, win("c", 4, "back")).New, 1, "who is on it again")
-		paytest.Got(b.Retry(t.Context(), rain.ClaimID("c", 3))).Len(t, 1, "a person pays it")
-		paytest.Want(t, paytest.Got(lists.List(t.Context(), "vip")).Must(t).Members, 2, "members")
+		testenv.Must(t, testenv.Err(lists.Add(t.Context(), "vip", []string{"back"})))
+		testenv.Equal(t, b.MustPost(t, win("c", 4, "back")).New, 1, "who is on it again")
+		testenv.Got(b.Retry(t.Context(), rain.ClaimID("c", 3))).Len(t, 1, "a person pays it")
+		testenv.Equal(t, testenv.Got(lists.List(t.Context(), "vip")).Must(t).Members, 2, "members")
 	})
 }
 
@@ -69,9 +69,9 @@ func TestDeniedPlayersAreNotPaid(t *testing.T) {
 		}
 		before := win(0, "u")
 		b.Clock.Add(1)
-		paytest.Must(t, testenv.Err(lists.Add(t.Context(), "barred", []string{"u"})))
+		testenv.Must(t, testenv.Err(lists.Add(t.Context(), "barred", []string{"u"})))
 		between := win(1, "u")
-		paytest.Must(t, testenv.Err(lists.Add(t.Context(), "barred", []string{"u"}))) // keeps the first time
+		testenv.Must(t, testenv.Err(lists.Add(t.Context(), "barred", []string{"u"}))) // keeps the first time
 		posted := b.MustPost(t, before, between, win(2, "v"))
 		if len(posted.Dead) != 1 || posted.Dead[0].Reason != standing.WasDenied || posted.New != 2 {
 			t.Errorf("%+v", posted)
@@ -80,11 +80,11 @@ func TestDeniedPlayersAreNotPaid(t *testing.T) {
 			"a denied player withdraws")
 		late := win(3, "u")
 		b.Clock.Add(1)
-		paytest.Must(t, testenv.Err(lists.Remove(t.Context(), "barred", []string{"u"})))
+		testenv.Must(t, testenv.Err(lists.Remove(t.Context(), "barred", []string{"u"})))
 		if posted := b.MustPost(t, late, win(4, "u")); posted.New != 1 || len(posted.Dead) != 1 {
 			t.Errorf("won before and after the pardon: %+v", posted)
 		}
-		paytest.Must(t, paytest.Err3(b.Withdraw(t.Context(), "w1", "u", 5)))
+		testenv.Must(t, paytest.Err3(b.Withdraw(t.Context(), "w1", "u", 5)))
 	})
 }
 
@@ -101,17 +101,17 @@ func TestCampaignsAndTheirLists(t *testing.T) {
 		for _, name := range []string{"barred", "none"} {
 			c := paytest.FullCampaign("x")
 			c.Players = &rain.Players{List: name}
-			paytest.Must(t, testenv.Err(b.Deposit(ctx, c.Sponsor, name, c.Budget)))
+			testenv.Must(t, testenv.Err(b.Deposit(ctx, c.Sponsor, name, c.Budget)))
 			if err := b.CreateCampaign(ctx, c); !errors.As(err, &rain.Invalid{}) {
 				t.Errorf("a campaign with the list %s: %v", name, err)
 			}
 		}
 		b.OpenCampaign(t, "c", rain.Spec{Budget: 10, Packets: 10, Players: &rain.Players{List: "vip"}})
-		paytest.Want(t, paytest.Got(b.Campaign(ctx, "c")).Must(t).Invited(), "vip", "its list")
+		testenv.Equal(t, testenv.Got(b.Campaign(ctx, "c")).Must(t).Invited(), "vip", "its list")
 		testenv.WantErr(t, lists.Delete(ctx, "vip"), ledger.ErrListInUse, "deleted while a campaign needs it")
-		paytest.Must(t, lists.Delete(ctx, "barred"))
+		testenv.Must(t, lists.Delete(ctx, "barred"))
 		makeList(t, lists, "barred", standing.PurposeDeny)
-		paytest.Got3(lists.Members(ctx, "barred", "", 10)).Len(t, 0, "made anew it has")
+		testenv.Got3(lists.Members(ctx, "barred", "", 10)).Len(t, 0, "made anew it has")
 		testenv.WantErr(t, lists.Delete(ctx, "none"), ledger.ErrUnknownList)
 		testenv.WantErr(t, testenv.Err(lists.Add(ctx, "none", []string{"u"})), ledger.ErrUnknownList)
 	})
@@ -153,7 +153,7 @@ func TestImports(t *testing.T) {
 			t.Fatalf("%v; busy for %d of 3", err, busy)
 		}
 		size(4500)
-		paytest.Got(lists.Among(ctx, "l", []string{"old", "u1", "u4499"})).Len(t, 2)
+		testenv.Got(lists.Among(ctx, "l", []string{"old", "u1", "u4499"})).Len(t, 2, "members")
 
 		stopped := func() (stopped bool) { // as at the end of the process
 			defer func() { stopped = recover() != nil }()
@@ -170,11 +170,11 @@ func TestImports(t *testing.T) {
 		testenv.WantErr(t, testenv.Err(lists.Add(ctx, "l", []string{"x"})), ledger.ErrListBusy,
 			"after an import that may still go on")
 		b.Clock.Add(60_001)
-		paytest.Must(t, testenv.Err(lists.Import(ctx, "l", true, slices.Values([][]string{chunk(5005, 5015)}))))
+		testenv.Must(t, testenv.Err(lists.Import(ctx, "l", true, slices.Values([][]string{chunk(5005, 5015)}))))
 		size(10)
-		paytest.Must(t, testenv.Err(lists.Remove(ctx, "l", chunk(0, 5010))))
+		testenv.Must(t, testenv.Err(lists.Remove(ctx, "l", chunk(0, 5010))))
 		size(5)
-		paytest.Must(t, lists.Delete(ctx, "l")) // pages with few remaining members
+		testenv.Must(t, lists.Delete(ctx, "l")) // pages with few remaining members
 		left, err := sqldb.Column[string](ctx, b.DB, "SELECT who FROM list_member WHERE list_name = 'l'")
 		if _, is := lists.List(ctx, "l"); !errors.Is(is, ledger.ErrUnknownList) || err != nil || len(left) > 0 {
 			t.Errorf("after its removal: %v, %v, %d members", is, err, len(left))
@@ -193,5 +193,5 @@ func TestCanonicalMembers(t *testing.T) {
 			t.Errorf("%q: %q, %v", given, got, err)
 		}
 	}
-	paytest.WantFail(t, testenv.Err(standing.KindPlayers.Canonical("a\nb")), "a player of two lines")
+	testenv.WantFail(t, testenv.Err(standing.KindPlayers.Canonical("a\nb")), "a player of two lines")
 }

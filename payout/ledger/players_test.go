@@ -22,9 +22,9 @@ func TestPlayersAreFound(t *testing.T) {
 		b.MustPost(t, paytest.Entry("c", 1, paytest.Win("ua", 0, 10), paytest.Win("张三", 1, 10),
 			paytest.Win("u%", 2, 10), paytest.Win("UA", 3, 10)))
 		for _, user := range []string{"ub", "ua", "张四"} {
-			paytest.Must(t, testenv.Err(node.Sanctions.Give(ctx, user, standing.Ban, warden)))
+			testenv.Must(t, testenv.Err(node.Sanctions.Give(ctx, user, standing.Ban, warden)))
 		}
-		paytest.Must(t, testenv.Err(node.Sanctions.Give(ctx, "张四", standing.Unban, warden)))
+		testenv.Must(t, testenv.Err(node.Sanctions.Give(ctx, "张四", standing.Unban, warden)))
 		suspect(t, node, "uc")
 		for prefix, want := range map[string][]string{
 			"\U0010FFFF": nil, "\uD7FF": nil,
@@ -42,7 +42,7 @@ func TestPlayersAreFound(t *testing.T) {
 						t.Errorf("%+v", p)
 					}
 				}
-				paytest.WantList(t, got, want, fmt.Sprintf("%q, %d at once", prefix, limit))
+				testenv.Equal(t, got, want, "%q, %d at once", prefix, limit)
 			}
 		}
 		verdicts, err := node.Risk.VerdictsOf(ctx, "uc")
@@ -64,7 +64,7 @@ func TestBansThatHold(t *testing.T) {
 			{"a", standing.Ban}, {"b", standing.Ban}, {"c", standing.Disconnect}, {"b", standing.Unban},
 			{"d", standing.Ban}, {"a", standing.Ban}, {"d", standing.Disconnect}, {"e", standing.Unban},
 		} {
-			paytest.Must(t, testenv.Err(s.Give(ctx, g.user, g.act, warden)))
+			testenv.Must(t, testenv.Err(s.Give(ctx, g.user, g.act, warden)))
 		}
 		for limit := 1; limit < 4; limit++ {
 			var got []string
@@ -77,7 +77,7 @@ func TestBansThatHold(t *testing.T) {
 					t.Errorf("%+v", one)
 				}
 			}
-			paytest.WantList(t, got, []string{"a", "d"}, fmt.Sprintf("%d at once", limit))
+			testenv.Equal(t, got, []string{"a", "d"}, "%d at once", limit)
 		}
 	})
 }
@@ -87,7 +87,7 @@ func TestTheLogAboutOne(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		s := paytest.Node(t, b).Sanctions
 		for _, user := range []string{"a", "ab", "a"} {
-			paytest.Must(t, testenv.Err(s.Give(paytest.As(t, "user.ban"), user, standing.Ban, warden)))
+			testenv.Must(t, testenv.Err(s.Give(paytest.As(t, "user.ban"), user, standing.Ban, warden)))
 		}
 		list, next, err := b.ListAuditOf(t.Context(), "user:a", "", 1)
 		if err != nil || len(list) != 1 || next == "" {
@@ -115,7 +115,7 @@ func TestABannedPlayerIsNotPaid(t *testing.T) {
 		b.MustPost(t, win(0, "u"))
 		give := func(act standing.SanctionAct) {
 			t.Helper()
-			paytest.Must(t, testenv.Err(node.Sanctions.Give(paytest.As(t, "user."+string(act)), "u", act, warden)))
+			testenv.Must(t, testenv.Err(node.Sanctions.Give(paytest.As(t, "user."+string(act)), "u", act, warden)))
 		}
 		give(standing.Ban)
 		posted := b.MustPost(t, win(1, "u"), win(2, "v"))
@@ -127,15 +127,15 @@ func TestABannedPlayerIsNotPaid(t *testing.T) {
 		give(standing.Disconnect)
 		testenv.WantErr(t, paytest.Err3(b.Withdraw(ctx, "w2", "u", 5)), ledger.ErrBanned,
 			"a banned player who was disconnected since withdraws")
-		paytest.Must(t, paytest.Err3(b.Withdraw(ctx, "w3", "v", 5)))
+		testenv.Must(t, paytest.Err3(b.Withdraw(ctx, "w3", "v", 5)))
 		b.Clock.Add(1)
 		give(standing.Unban)
-		paytest.Must(t, paytest.Err3(b.Withdraw(ctx, "w1", "u", 5)))
+		testenv.Must(t, paytest.Err3(b.Withdraw(ctx, "w1", "u", 5)))
 		of, err := node.Sanctions.Of(ctx, "u")
 		if err != nil || len(of) != 3 || of[0].Act != standing.Unban || of[2].By != "ann" || of[2].Reason != "a bot" {
 			t.Errorf("the acts: %+v, %v", of, err)
 		}
-		paytest.Got(b.Retry(ctx, rain.ClaimID("c", 1))).Len(t, 1, "a person pays it")
+		testenv.Got(b.Retry(ctx, rain.ClaimID("c", 1))).Len(t, 1, "a person pays it")
 	})
 }
 
@@ -145,8 +145,8 @@ func TestSanctionsAtOnce(t *testing.T) {
 		const all = 12
 		nodes := []*ledger.Ledger{paytest.Node(t, b), paytest.Node(t, b)}
 		paytest.Together(all, func(i int) {
-			paytest.Check(t, testenv.Err(nodes[i%2].Sanctions.Give(t.Context(), fmt.Sprint("u", i), standing.Ban,
-				warden)))
+			testenv.WantErr(t, testenv.Err(nodes[i%2].Sanctions.Give(t.Context(), fmt.Sprint("u", i), standing.Ban,
+				warden)), nil)
 		})
 		list := standing.NewSanctions()
 		fresh, err := nodes[0].Sanctions.Refresh(t.Context(), list)
@@ -161,7 +161,7 @@ func TestSanctionsAtOnce(t *testing.T) {
 		if fresh, err = nodes[1].Sanctions.Refresh(t.Context(), list); err != nil || len(fresh) != 0 {
 			t.Errorf("again %d: %v", len(fresh), err)
 		}
-		paytest.Must(t, testenv.Err(b.DB.Exec(t.Context(), "DELETE FROM sanction WHERE number > 3")))
+		testenv.Must(t, testenv.Err(b.DB.Exec(t.Context(), "DELETE FROM sanction WHERE number > 3")))
 		if fresh, err = nodes[1].Sanctions.Refresh(t.Context(), list); err != nil || len(fresh) != 0 {
 			t.Errorf("a ledger that went back: %d, %v", len(fresh), err)
 		}

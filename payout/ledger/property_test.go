@@ -159,7 +159,7 @@ func anyOrder(t *testing.T, b *paytest.Books) {
 				if len(posted) > 0 {
 					batch = append(batch, rapid.SliceOfN(rapid.SampledFrom(posted), 0, 3).Draw(rt, "again")...)
 				}
-				got := paytest.Got(b.Post(ctx, paytest.Copies(batch))).Must(rt)
+				got := testenv.Got(b.Post(ctx, paytest.Copies(batch))).Must(rt)
 				m.post(rt, b, batch, got)
 				posted = append(posted, paytest.Copies(batch)...)
 			},
@@ -181,7 +181,7 @@ func anyOrder(t *testing.T, b *paytest.Books) {
 
 // change changes a campaign.
 func change(rt *rapid.T, b *paytest.Books, id string, how func(*rain.Campaign) error) {
-	paytest.Must(rt, testenv.Err(b.Update(rt.Context(), id, how)))
+	testenv.Must(rt, testenv.Err(b.Update(rt.Context(), id, how)))
 }
 
 // mostHopeless is the limit of unpayable dead letters of one tap.
@@ -274,7 +274,7 @@ func (m *model) followReclaims(rt *rapid.T, b *paytest.Books, batch []rain.Entry
 		var packets int
 		var amount rain.Money
 		var sponsor string
-		found := paytest.Got(b.DB.First(rt.Context(), []any{&packets, (*int64)(&amount), &sponsor},
+		found := testenv.Got(b.DB.First(rt.Context(), []any{&packets, (*int64)(&amount), &sponsor},
 			"SELECT r.packets, r.amount, c.sponsor FROM reclaim r JOIN campaign c ON c.id = r.campaign_id "+
 				"WHERE r.campaign_id = ? AND r.shard = ? AND r.closed_at = ?", id, e.Ref.Shard, seqOf(rt,
 				e.Ref))).Must(rt)
@@ -313,6 +313,6 @@ func (m *model) followReclaims(rt *rapid.T, b *paytest.Books, batch []rain.Entry
 }
 
 func seqOf(rt *rapid.T, ref rain.EntryRef) int64 {
-	ms := paytest.Got3(ref.Position()).Must(rt)
+	ms := testenv.Got3(ref.Position()).Must(rt)
 	return ms
 }

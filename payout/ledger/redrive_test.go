@@ -22,14 +22,14 @@ func TestRetryAll(t *testing.T) {
 			b.MustPost(t, paytest.Entry("c1", i, paytest.Win(fmt.Sprintf("u%d", i), i, 1)))
 		}
 		b.MustPost(t, paytest.Entry("c2", 1, paytest.Win("u", 1, 1)))
-		paytest.Must(t, testenv.Err(b.BuryMessage(ctx, posting.Message{Name: "message-1", Payload: []byte("{"),
+		testenv.Must(t, testenv.Err(b.BuryMessage(ctx, posting.Message{Name: "message-1", Payload: []byte("{"),
 			Reason: "no JSON"})))
 		var told []posting.Settlement
 		tell := func(s []posting.Settlement) { told = append(told, s...) }
 		want := func(campaign string, r ledger.Redriven, all int, what string) {
 			t.Helper()
-			paytest.Got(b.RetryAll(ctx, campaign, tell)).Want(t, r, what)
-			paytest.Want(t, len(told), all, what, "told")
+			testenv.Got(b.RetryAll(ctx, campaign, tell)).Want(t, r, "%s", what)
+			testenv.Equal(t, len(told), all, "%s told", what)
 		}
 		want("", ledger.Redriven{Retried: n + 2, StillDead: n + 2}, 0, "nothing has changed")
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: n, Packets: n})
@@ -60,7 +60,7 @@ func TestManyRetryTheSame(t *testing.T) {
 					told[s.Claim]++
 				}
 			})
-			paytest.Check(t, err)
+			testenv.WantErr(t, err, nil)
 		})
 		for claim, times := range told {
 			if times != 1 {
@@ -84,7 +84,7 @@ func TestAReclaimLeavesWhatLettersWaitFor(t *testing.T) {
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win(home("u1", 0), 0, 10)))
 		allow := b.Refuse(t, home("poison", 1))
 		bad := paytest.ShardEntry("c1", 1, 2, paytest.Win(home("poison", 1), 5, 10))
-		paytest.Must(t, testenv.Err(b.Attempt(ctx, bad, errors.New("refused"), 1)))
+		testenv.Must(t, testenv.Err(b.Attempt(ctx, bad, errors.New("refused"), 1)))
 		c = b.CloseCampaign(t, c.ID)
 		// Both shards have forgotten their wins. The win in the same batch comes before the reclaim.
 		for try := range 3 {
@@ -97,16 +97,16 @@ func TestAReclaimLeavesWhatLettersWaitFor(t *testing.T) {
 			b.WantBalance(t, booking.SponsorAccount("acme"), 30+40)
 			b.WantBalance(t, booking.EscrowAccount("c1"), 10)
 		}
-		paytest.Want(t, b.Count(t,
+		testenv.Equal(t, b.Count(t,
 			"SELECT COUNT(*) FROM reclaim_cut WHERE asked = 50 AND (given = 30 AND shard = 0 "+
 				"OR given = 40 AND shard = 1) AND reason <> ''"), 2, "of 2 are on record")
-		paytest.Got(b.Cleared(ctx, "c1")).Want(t, true, "cleared")
+		testenv.Got(b.Cleared(ctx, "c1")).Want(t, true, "cleared")
 		b.Drain(t, c.ID)
 		if got := b.Prove(t, c, nil); got.Difference != 0 || got.Dead != 10 || got.Reclaimed != 70 {
 			t.Errorf("%+v", got)
 		}
 		allow()
-		paytest.Got(b.Retry(ctx, "c1-5")).Len(t, 1, "the held money is not there")
+		testenv.Got(b.Retry(ctx, "c1-5")).Len(t, 1, "the held money is not there")
 		b.WantBalance(t, booking.EscrowAccount("c1"), 0)
 	})
 }

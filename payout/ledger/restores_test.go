@@ -26,22 +26,22 @@ func TestARestoreHoldsWithdrawals(t *testing.T) {
 		b.LeaseOne(t)
 		b.MustWithdraw(t, "asked", "u", 10)
 		testenv.WantErr(t, restores.End(ctx, "ann", "nothing"), ledger.ErrNoRestore, "the end of no restore")
-		paytest.Must(t, restores.Begin(ctx, "ann", "of last night"))
+		testenv.Must(t, restores.Begin(ctx, "ann", "of last night"))
 		is, err := restores.Newest(ctx)
 		if err != nil || !is.Open || is.At == 0 {
 			t.Fatalf("%+v, %v", is, err)
 		}
 		testenv.WantErr(t, paytest.Err3(b.Withdraw(ctx, "new", "u", 10)), ledger.ErrWithdrawalsHeld,
 			"a withdrawal meanwhile")
-		paytest.Must(t, paytest.Err3(b.Withdraw(ctx, "asked", "u", 10)))
+		testenv.Must(t, paytest.Err3(b.Withdraw(ctx, "asked", "u", 10)))
 		b.Clock.Add(time.Hour.Milliseconds())
 		if due, err := b.LeaseDue(ctx, paytest.Bank, 10, time.Minute); err != nil || len(due) > 0 {
 			t.Errorf("sent meanwhile: %+v, %v", due, err)
 		}
 		for range 2 {
 			for _, id := range []string{"sent", "asked", "unknown"} {
-				paytest.Check(t, testenv.Err(restores.Enter(ctx, ledger.Payment{Withdrawal: id, User: "u", Amount: 10,
-					Receiver: paytest.Bank, Reference: "r " + id})), id)
+				testenv.WantErr(t, testenv.Err(restores.Enter(ctx, ledger.Payment{Withdrawal: id, User: "u", Amount: 10,
+					Receiver: paytest.Bank, Reference: "r " + id})), nil, id)
 			}
 		}
 		for why, p := range map[string]ledger.Payment{
@@ -52,18 +52,18 @@ func TestARestoreHoldsWithdrawals(t *testing.T) {
 			"more than there is":   {Withdrawal: "unknown 2", User: "u", Amount: 1000, Receiver: paytest.Bank},
 			"of an unknown player": {Withdrawal: "unknown 2", User: "nobody", Amount: 1, Receiver: paytest.Bank},
 		} {
-			paytest.WantFail(t, testenv.Err(restores.Enter(ctx, p)), fmt.Sprintf("a payment that is %s was entered",
+			testenv.WantFail(t, testenv.Err(restores.Enter(ctx, p)), fmt.Sprintf("a payment that is %s was entered",
 				why))
 		}
 		b.WantBalance(t, booking.UserAccount("u"), 70)
 		b.WantBalance(t, booking.ClearingAccount("u"), 0)
-		paytest.Must(t, restores.End(ctx, "ann", "entered"))
+		testenv.Must(t, restores.End(ctx, "ann", "entered"))
 		if is, err := restores.Newest(ctx); err != nil || is.Open || is.At == 0 {
 			t.Errorf("%+v, %v", is, err)
 		}
 		b.MustWithdraw(t, "new", "u", 70)
-		paytest.Got(b.LeaseDue(ctx, paytest.Bank, 10, time.Minute)).Len(t, 1, "sent afterwards")
-		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM audit WHERE action LIKE 'restore.%' AND actor = 'ann'"), 2,
+		testenv.Got(b.LeaseDue(ctx, paytest.Bank, 10, time.Minute)).Len(t, 1, "sent afterwards")
+		testenv.Equal(t, b.Count(t, "SELECT COUNT(*) FROM audit WHERE action LIKE 'restore.%' AND actor = 'ann'"), 2,
 			"lines of the audit")
 	})
 }
@@ -74,9 +74,9 @@ func TestWhatWasRefusedIsNotEntered(t *testing.T) {
 		ctx := t.Context()
 		b.Rich(t, "u", 100)
 		b.MustWithdraw(t, "w", "u", 10)
-		paytest.Must(t, b.RecordRefused(ctx, b.LeaseOne(t), "no"))
+		testenv.Must(t, b.RecordRefused(ctx, b.LeaseOne(t), "no"))
 		restores := paytest.Node(t, b).Restores
-		paytest.Must(t, restores.Begin(ctx, "ann", "again"))
+		testenv.Must(t, restores.Begin(ctx, "ann", "again"))
 		_, err := restores.Enter(ctx, ledger.Payment{Withdrawal: "w", User: "u", Amount: 10, Receiver: paytest.Bank})
 		if !errors.Is(err, ledger.ErrPaidTwice) {
 			t.Errorf("%v", err)
@@ -94,8 +94,8 @@ func TestPendingProofs(t *testing.T) {
 		f.Open(b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10}))
 		prove := func(depth reconcile.Depth, want ...string) {
 			t.Helper()
-			r := paytest.Got(b.Proof.ReconcileWith(ctx, "c1", f, depth)).Must(t)
-			paytest.Must(t, proofs.NoteProofs(ctx, []ledger.Proof{{Campaign: "c1", ProvedAt: 1, Final: r.Final}}))
+			r := testenv.Got(b.Proof.ReconcileWith(ctx, "c1", f, depth)).Must(t)
+			testenv.Must(t, proofs.NoteProofs(ctx, []ledger.Proof{{Campaign: "c1", ProvedAt: 1, Final: r.Final}}))
 			if is, err := proofs.Pending(ctx); err != nil || !slices.Equal(is, want) {
 				t.Errorf("pending are %q, %v, want %q", is, err, want)
 			}
@@ -122,8 +122,8 @@ func TestAnOperatorIsFasterThanAnEntry(t *testing.T) {
 	b.Rich(t, "u", 100)
 	b.MustWithdraw(t, "w", "u", 10)
 	restores := paytest.Node(t, b).Restores
-	paytest.Must(t, restores.Begin(ctx, "ann", "of last night"))
-	meanwhile(b, "UPDATE withdrawal SET state = ?, attempts = ?", 1, func() { paytest.Must(t, b.Hold(ctx, "w", ann)) })
+	testenv.Must(t, restores.Begin(ctx, "ann", "of last night"))
+	meanwhile(b, "UPDATE withdrawal SET state = ?, attempts = ?", 1, func() { testenv.Must(t, b.Hold(ctx, "w", ann)) })
 	_, err := restores.Enter(ctx, ledger.Payment{Withdrawal: "w", User: "u", Amount: 10, Receiver: paytest.Bank})
 	testenv.WantErr(t, err, ledger.ErrLeaseLost)
 	b.WantWithdrawal(t, "w", ledger.WithdrawalHeld, 0)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"redrain/internal/sqldb"
+	"redrain/internal/testenv"
 	"redrain/payout/paytest"
 )
 
@@ -40,7 +41,7 @@ func TestTheServersUserCanOnlyAppend(t *testing.T) {
 	t.Parallel()
 	user, owner := paytest.OnRights(t)
 	columns := map[string][]string{}
-	paytest.Must(t, owner.DB.Each(t.Context(), func(scan sqldb.Scan) error {
+	testenv.Must(t, owner.DB.Each(t.Context(), func(scan sqldb.Scan) error {
 		var table, column string
 		err := scan(&table, &column)
 		columns[table] = append(columns[table], column)

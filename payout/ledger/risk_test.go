@@ -18,7 +18,7 @@ var looker = ledger.Person{Name: "ann", ID: "token:ann", Reason: "looked at it"}
 // suspect gives a player a verdict of the rules.
 func suspect(t *testing.T, l *ledger.Ledger, user string) {
 	t.Helper()
-	paytest.Must(t, testenv.Err(l.Risk.Give(t.Context(), ledger.ByRules, standing.Verdict{User: user,
+	testenv.Must(t, testenv.Err(l.Risk.Give(t.Context(), ledger.ByRules, standing.Verdict{User: user,
 		Act: standing.Hold, Score: 70, Reasons: standing.EncodeReasons([]standing.Reason{{Rule: "fast_hands", Score: 70,
 			Sentence: "12 of 12 taps"}})})))
 }
@@ -32,7 +32,7 @@ func heldBooks(b *paytest.Books) (l *ledger.Ledger, entries []rain.Entry) {
 	win := func(number int, user string) rain.Entry {
 		return paytest.Entry("c", int(b.Clock.Now()), paytest.Win(user, number, 10))
 	}
-	paytest.Want(t, paytest.Got(l.Poster.Post(t.Context(), []rain.Entry{win(0, "bot")})).Must(t).Held, 0, "held")
+	testenv.Equal(t, testenv.Got(l.Poster.Post(t.Context(), []rain.Entry{win(0, "bot")})).Must(t).Held, 0, "held")
 	suspect(t, l, "bot")
 	return l, []rain.Entry{win(1, "bot"), win(2, "bot"), win(3, "person"), win(4, "bot")}
 }
@@ -88,7 +88,7 @@ func TestWinsAreHeldReleasedAndConfirmed(t *testing.T) {
 			{User: "bot"}: 3, {User: "person"}: 0, {Campaign: "c"}: 3, {Campaign: "d"}: 0,
 		} {
 			q.State, q.Limit = ledger.HeldOpen, 10
-			paytest.Got3(l.Risk.ListHeld(ctx, q)).Len(t, want, "held of")
+			testenv.Got3(l.Risk.ListHeld(ctx, q)).Len(t, want, "held of")
 		}
 		shown, _, err := b.ListClaims(ctx, ledger.ClaimQuery{Campaign: "c", Limit: 10})
 		if err != nil || len(shown) != 5 || shown[0].Held || shown[1].State != ledger.StateGranted || !shown[1].Held {
@@ -107,7 +107,7 @@ func TestWinsAreHeldReleasedAndConfirmed(t *testing.T) {
 			}
 			botsMoney(t, b, 20, 0, sponsor+20)
 		}
-		paytest.Want(t, len(paytest.Got(l.Risk.Release(ctx, claims(1, 2), looker)).Must(t).Released), 0,
+		testenv.Equal(t, len(testenv.Got(l.Risk.Release(ctx, claims(1, 2), looker)).Must(t).Released), 0,
 			"released again")
 		botsMoney(t, b, 20, 0, sponsor+20)
 		// The rules do not hold a player whom an operator has released.
@@ -130,7 +130,7 @@ func TestWinsAreHeldReleasedAndConfirmed(t *testing.T) {
 func TestDecisionsAtOnce(t *testing.T) {
 	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		l, entries := heldBooks(b)
-		paytest.Must(t, testenv.Err(l.Poster.Post(t.Context(), entries)))
+		testenv.Must(t, testenv.Err(l.Poster.Post(t.Context(), entries)))
 		paytest.Together(6, func(i int) {
 			decide, some := l.Risk.Release, claims(1, 2)
 			if i%2 == 1 {
@@ -140,7 +140,7 @@ func TestDecisionsAtOnce(t *testing.T) {
 				t.Error(done, err)
 			}
 		})
-		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM held WHERE state = 'held'"), 0, "wins are still held")
+		testenv.Equal(t, b.Count(t, "SELECT COUNT(*) FROM held WHERE state = 'held'"), 0, "wins are still held")
 	})
 }
 
@@ -149,10 +149,10 @@ func TestHoldingIsAllOrNothing(t *testing.T) {
 	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		l, entries := heldBooks(b)
 		b.Statement(t, "ALTER TABLE held RENAME TO elsewhere")
-		paytest.WantFail(t, testenv.Err(l.Poster.Post(t.Context(), entries)), "posted without the table of held wins")
+		testenv.WantFail(t, testenv.Err(l.Poster.Post(t.Context(), entries)), "posted without the table of held wins")
 		b.Statement(t, "ALTER TABLE elsewhere RENAME TO held")
 		botsMoney(t, b, 10, 0, sponsorsMoney(b))
-		paytest.Want(t, paytest.Got(l.Poster.Post(t.Context(), entries)).Must(t).Held, 3, "held")
+		testenv.Equal(t, testenv.Got(l.Poster.Post(t.Context(), entries)).Must(t).Held, 3, "held")
 	})
 }
 
@@ -173,17 +173,17 @@ func TestVerdictsAtOnce(t *testing.T) {
 		paytest.Together(all, func(i int) { suspect(t, paytest.Node(t, b), fmt.Sprint("u", i)) })
 		l := paytest.Node(t, b)
 		suspect(t, l, "u1")
-		paytest.Check(t, testenv.Err(l.Risk.Give(t.Context(), ledger.ByRules, standing.Verdict{User: "n",
-			Act: standing.Allow})))
+		testenv.WantErr(t, testenv.Err(l.Risk.Give(t.Context(), ledger.ByRules, standing.Verdict{User: "n",
+			Act: standing.Allow})), nil)
 		list := standing.NewVerdicts()
 		for _, want := range []int{all, 0} {
-			paytest.Got(l.Risk.Refresh(t.Context(), list)).Len(t, want, "are new")
+			testenv.Got(l.Risk.Refresh(t.Context(), list)).Len(t, want, "are new")
 			for i := range all {
 				if v, found := list.Of(fmt.Sprint("u", i)); !found || !v.Held() {
 					t.Errorf("u%d: %+v", i, v)
 				}
 			}
 		}
-		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM verdict"), all, "verdicts")
+		testenv.Equal(t, b.Count(t, "SELECT COUNT(*) FROM verdict"), all, "verdicts")
 	})
 }

@@ -66,7 +66,7 @@ func TestPlayersAreHeldToLimits(t *testing.T) {
 		if w, _, err := strict.Withdraw(t.Context(), "w3", "u1", 10); err != nil || w.ID != "w3" {
 			t.Errorf("what was made is refused: %+v, %v", w, err)
 		}
-		paytest.Must(t, paytest.Err3(b.Withdraw(t.Context(), "free", guest, 1)))
+		testenv.Must(t, paytest.Err3(b.Withdraw(t.Context(), "free", guest, 1)))
 		b.WantBalance(t, booking.UserAccount("u1"), 1000-110)
 	})
 }
@@ -76,9 +76,9 @@ func TestWhatCameBackIsNotTheDays(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.Rich(t, "u1", 1000)
 		strict := b.Within(ledger.PlayerLimits{PerDay: 100})
-		paytest.Must(t, paytest.Err3(strict.Withdraw(t.Context(), "w1", "u1", 100)))
-		paytest.Must(t, b.RecordRefused(t.Context(), b.LeaseOne(t), "no"))
-		paytest.Must(t, paytest.Err3(strict.Withdraw(t.Context(), "w2", "u1", 100)))
+		testenv.Must(t, paytest.Err3(strict.Withdraw(t.Context(), "w1", "u1", 100)))
+		testenv.Must(t, b.RecordRefused(t.Context(), b.LeaseOne(t), "no"))
+		testenv.Must(t, paytest.Err3(strict.Withdraw(t.Context(), "w2", "u1", 100)))
 	})
 }
 
@@ -128,7 +128,7 @@ func TestWithdrawHeld(t *testing.T) {
 				t.Fatalf("%+v, %d, %v", w, balance, err)
 			}
 		}
-		paytest.Got(b.LeaseDue(ctx, paytest.Bank, 10, time.Minute)).Len(t, 0, "a held one is sent")
+		testenv.Got(b.LeaseDue(ctx, paytest.Bank, 10, time.Minute)).Len(t, 0, "a held one is sent")
 		b.WantBalance(t, booking.ClearingAccount("u1"), 60)
 		history, err := b.WithdrawalHistory(t.Context(), "w1")
 		if err != nil || len(history) != 2 || history[0].State != ledger.WithdrawalRequested ||
@@ -137,13 +137,13 @@ func TestWithdrawHeld(t *testing.T) {
 			t.Errorf("%+v, %v", history, err)
 		}
 		b.CheckBooks(t)
-		paytest.Must(t, b.Release(ctx, "w1", ann))
+		testenv.Must(t, b.Release(ctx, "w1", ann))
 		w := b.LeaseOne(t)
 		if again, _, err := b.WithdrawHeld(ctx, "w1", "u1", 60, "a mule"); err != nil ||
 			again.State == ledger.WithdrawalHeld {
 			t.Errorf("held after it was sent: %+v, %v", again, err)
 		}
-		paytest.Must(t, b.RecordPaid(ctx, w, "x"))
+		testenv.Must(t, b.RecordPaid(ctx, w, "x"))
 	})
 }
 
@@ -162,7 +162,7 @@ func TestWhoseVerdictCounts(t *testing.T) {
 		{ledger.ByRules, standing.Hold, standing.Hold}, {ledger.ByService, standing.Hold, standing.Hold},
 		{"operator:ann", standing.Allow, standing.Allow}, {ledger.ByService, standing.Deny, standing.Allow},
 	} {
-		paytest.Must(t, testenv.Err(l.Risk.Give(t.Context(), c.by, standing.Verdict{User: "u", Act: c.act,
+		testenv.Must(t, testenv.Err(l.Risk.Give(t.Context(), c.by, standing.Verdict{User: "u", Act: c.act,
 			Score: 10 * i, Reasons: "[]"})))
 		if v, _, err := l.Risk.Verdict(t.Context(), "u"); err != nil || v.Act != c.after {
 			t.Errorf("after %s said %s: %+v, %v", c.by, c.act, v, err)

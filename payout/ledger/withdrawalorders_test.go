@@ -27,17 +27,17 @@ func TestHeldWithdrawalsAreNotPaid(t *testing.T) {
 		b.Rich(t, "u1", 100)
 		b.MustWithdraw(t, "w1", "u1", 60)
 		for range 2 {
-			paytest.Must(t, b.Hold(ctx, "w1", ann))
+			testenv.Must(t, b.Hold(ctx, "w1", ann))
 		}
 		b.WantWithdrawal(t, "w1", ledger.WithdrawalHeld, 0)
-		paytest.Got(b.LeaseDue(ctx, paytest.Bank, 10, time.Minute)).Len(t, 0, "a held one is sent")
+		testenv.Got(b.LeaseDue(ctx, paytest.Bank, 10, time.Minute)).Len(t, 0, "a held one is sent")
 		b.WantBalance(t, booking.ClearingAccount("u1"), 60)
 		b.CheckBooks(t)
-		paytest.Must(t, b.Release(ctx, "w1", bob))
+		testenv.Must(t, b.Release(ctx, "w1", bob))
 		testenv.WantErr(t, b.Release(ctx, "w1", bob), ledger.ErrNotHeld, "released twice")
 		w := b.LeaseOne(t)
 		testenv.WantErr(t, b.Hold(ctx, "w1", ann), ledger.ErrAlreadySent, "held after it was sent")
-		paytest.Must(t, b.RecordPaid(ctx, w, "x"))
+		testenv.Must(t, b.RecordPaid(ctx, w, "x"))
 		testenv.WantErr(t, b.Hold(ctx, "w0", ann), ledger.ErrUnknownWithdrawal)
 	})
 }
@@ -67,18 +67,18 @@ func TestTwoPeopleEndALetter(t *testing.T) {
 		ask("open", ledger.ActBack, ledger.ErrNotWaiting)
 		w := b.LeaseOne(t)
 		ask("open", ledger.ActPaid, ledger.ErrNotWaiting)
-		paytest.Must(t, b.RecordDead(ctx, w, "silence"))
+		testenv.Must(t, b.RecordDead(ctx, w, "silence"))
 		paid := ask("open", ledger.ActPaid, nil)
-		paytest.Want(t, ask("open", ledger.ActPaid, nil), paid, "asked for twice: and")
+		testenv.Equal(t, ask("open", ledger.ActPaid, nil), paid, "asked for twice: and")
 		confirm(paid, ann, ledger.ErrSamePerson)
 		confirm(paid, ledger.Person{Name: " ANN ", ID: "other"}, ledger.ErrSamePerson)
 		ask("open", ledger.ActBack, nil) // another order
 		b.Clock.Add(25 * time.Hour.Milliseconds())
 		confirm(paid, bob, ledger.ErrApprovalOver)
 		paid = ask("open", ledger.ActPaid, nil)
-		paytest.Must(t, testenv.Err(b.Retry(ctx, "open")))
+		testenv.Must(t, testenv.Err(b.Retry(ctx, "open")))
 		confirm(paid, bob, ledger.ErrChangedMeanwhile) // it is being tried
-		paytest.Must(t, b.RecordDead(ctx, b.LeaseOne(t), "silence"))
+		testenv.Must(t, b.RecordDead(ctx, b.LeaseOne(t), "silence"))
 		confirm(paid, bob, ledger.ErrChangedMeanwhile) // it was requested before the retry
 		b.WantBalance(t, booking.ClearingAccount("u1"), 10)
 		paid = ask("open", ledger.ActPaid, nil)
@@ -97,18 +97,18 @@ func TestTwoPeopleEndALetter(t *testing.T) {
 		ask("open", ledger.ActPaid, ledger.ErrNotWaiting)
 
 		late := b.MustSend(t, "back", "u1", 10)
-		paytest.Must(t, b.RecordDead(ctx, late, "silence"))
+		testenv.Must(t, b.RecordDead(ctx, late, "silence"))
 		confirm(ask("back", ledger.ActBack, nil), bob, nil)
 		b.WantWithdrawal(t, "back", ledger.WithdrawalReturned, 1)
 		testenv.WantErr(t, b.RecordPaid(ctx, late, "x"), ledger.ErrPaidTwice, "its receiver says that it has paid")
 
 		b.MustWithdraw(t, "held", "u1", 10)
-		paytest.Must(t, b.Hold(ctx, "held", ann))
+		testenv.Must(t, b.Hold(ctx, "held", ann))
 		ask("held", ledger.ActPaid, ledger.ErrNotWaiting)
 		confirm(ask("held", ledger.ActBack, nil), bob, nil)
 		b.WantBalance(t, booking.UserAccount("u1"), 90)
 		b.WantBalance(t, booking.ClearingAccount("u1"), 0)
-		paytest.Want(t, b.CountDead(t), 0, "letters wait")
+		testenv.Equal(t, b.CountDead(t), 0, "letters wait")
 	})
 }
 
@@ -123,7 +123,7 @@ func TestPendingOrders(t *testing.T) {
 			for i, w := range all {
 				all[i], _ = b.Withdrawal(ctx, w.ID)
 			}
-			got := paytest.Got(b.PendingOrders(ctx, all...)).Must(t)
+			got := testenv.Got(b.PendingOrders(ctx, all...)).Must(t)
 			if len(got) != len(asked) {
 				t.Errorf("pending are %+v, want %v", got, asked)
 			}
@@ -138,15 +138,15 @@ func TestPendingOrders(t *testing.T) {
 			b.MustWithdraw(t, id, "u1", 10)
 			all = append(all, ledger.Withdrawal{ID: id})
 		}
-		paytest.Must(t, b.Hold(ctx, "held", ann))
-		due := paytest.Got(b.LeaseDue(ctx, paytest.Bank, 1, time.Minute)).Must(t)
-		paytest.Must(t, b.RecordDead(ctx, due[0], "silence"))
+		testenv.Must(t, b.Hold(ctx, "held", ann))
+		due := testenv.Got(b.LeaseDue(ctx, paytest.Bank, 1, time.Minute)).Must(t)
+		testenv.Must(t, b.RecordDead(ctx, due[0], "silence"))
 		want(map[string]ledger.Act{})
 		for id, what := range map[string]ledger.Act{"held": ledger.ActBack, due[0].ID: ledger.ActPaid} {
-			paytest.Must(t, testenv.Err(b.Approvals.Do(ctx, ledger.Deed{Act: what, Target: id}, ann)))
+			testenv.Must(t, testenv.Err(b.Approvals.Do(ctx, ledger.Deed{Act: what, Target: id}, ann)))
 		}
 		want(map[string]ledger.Act{"held": ledger.ActBack, due[0].ID: ledger.ActPaid})
-		paytest.Must(t, testenv.Err(b.Retry(ctx, due[0].ID)))
+		testenv.Must(t, testenv.Err(b.Retry(ctx, due[0].ID)))
 		want(map[string]ledger.Act{"held": ledger.ActBack}) // something else has happened to the other
 		b.Clock.Add(25 * time.Hour.Milliseconds())
 		want(map[string]ledger.Act{})
@@ -162,9 +162,9 @@ func TestOrdersAndAnswersAtOnce(t *testing.T) {
 		for i := range count {
 			id := fmt.Sprintf("w%d", i)
 			w := b.MustSend(t, id, "u1", 10)
-			paytest.Must(t, b.RecordDead(t.Context(), w, "silence"))
+			testenv.Must(t, b.RecordDead(t.Context(), w, "silence"))
 			order := func(what ledger.Act) string {
-				o := paytest.Got(b.Approvals.Do(t.Context(), ledger.Deed{Act: what, Target: id}, ann)).Must(t)
+				o := testenv.Got(b.Approvals.Do(t.Context(), ledger.Deed{Act: what, Target: id}, ann)).Must(t)
 				return o.Pending.ID
 			}
 			back, paid := order(ledger.ActBack), order(ledger.ActPaid)
@@ -186,13 +186,13 @@ func TestOrdersAndAnswersAtOnce(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			is := paytest.Got(b.Withdrawal(t.Context(), id)).Must(t)
+			is := testenv.Got(b.Withdrawal(t.Context(), id)).Must(t)
 			ended := is.State == ledger.WithdrawalPaid || is.State == ledger.WithdrawalReturned
 			if retried := !is.Dead && is.Attempts == 0 && is.State == ledger.WithdrawalSent; !ended && !retried {
 				t.Errorf("%+v", is) // after an earlier retry the orders are void
 			}
 			if !ended {
-				paytest.Must(t, b.RecordPaid(t.Context(), b.LeaseOne(t), "now"))
+				testenv.Must(t, b.RecordPaid(t.Context(), b.LeaseOne(t), "now"))
 			}
 		}
 		b.WantBalance(t, booking.ClearingAccount("u1"), 0)

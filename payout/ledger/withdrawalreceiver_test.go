@@ -25,20 +25,20 @@ func TestAnotherReceiverIsNeverAsked(t *testing.T) {
 		if first.AskedBefore || first.Receiver != paytest.Bank {
 			t.Errorf("%+v", first)
 		}
-		paytest.Must(t, b.RecordRetry(ctx, first, 0, "no answer"))
+		testenv.Must(t, b.RecordRetry(ctx, first, 0, "no answer"))
 		for range 2 { // and again when an operator retries it
-			paytest.Got(b.LeaseDue(ctx, "wallet", 10, time.Minute)).Len(t, 0, "another receiver is asked")
-			paytest.Got(b.BuryStrays(ctx, "wallet", 10)).Len(t, 0, "while the first may still be asked")
+			testenv.Got(b.LeaseDue(ctx, "wallet", 10, time.Minute)).Len(t, 0, "another receiver is asked")
+			testenv.Got(b.BuryStrays(ctx, "wallet", 10)).Len(t, 0, "while the first may still be asked")
 			b.Clock.Add(time.Minute.Milliseconds())
-			paytest.Got(b.BuryStrays(ctx, paytest.Bank, 10)).Len(t, 0, "its own receiver gives it up")
-			paytest.Got(b.BuryStrays(ctx, "wallet", 10)).Len(t, 1)
-			w := paytest.Got(b.Withdrawal(ctx, "w1")).Must(t)
+			testenv.Got(b.BuryStrays(ctx, paytest.Bank, 10)).Len(t, 0, "its own receiver gives it up")
+			testenv.Got(b.BuryStrays(ctx, "wallet", 10)).Len(t, 1, "strays")
+			w := testenv.Got(b.Withdrawal(ctx, "w1")).Must(t)
 			if w.State != ledger.WithdrawalSent || !w.Dead || w.LastError != "was sent to bank; this server uses wallet" || b.CountDead(t) != 1 {
 				t.Errorf("%+v, %d letters", w, b.CountDead(t))
 			}
-			paytest.Got(b.BuryStrays(ctx, "wallet", 10)).Len(t, 0, "a letter is written twice")
+			testenv.Got(b.BuryStrays(ctx, "wallet", 10)).Len(t, 0, "a letter is written twice")
 			b.CheckBooks(t)
-			paytest.Must(t, testenv.Err(b.Retry(ctx, "w1")))
+			testenv.Must(t, testenv.Err(b.Retry(ctx, "w1")))
 		}
 		again := b.LeaseOne(t)
 		if !again.AskedBefore || again.SentAt != first.SentAt {
@@ -48,7 +48,7 @@ func TestAnotherReceiverIsNeverAsked(t *testing.T) {
 		stranger.Receiver = "wallet"
 		testenv.WantErr(t, b.RecordPaid(ctx, stranger, "x"), ledger.ErrNotAsked, "paid by one who was not asked")
 		b.WantBalance(t, booking.ClearingAccount("u1"), 60)
-		paytest.Must(t, b.RecordPaid(ctx, again, "theirs"))
+		testenv.Must(t, b.RecordPaid(ctx, again, "theirs"))
 		b.WantBalance(t, booking.ClearingAccount("u1"), 0)
 	})
 }
@@ -97,7 +97,7 @@ func TestAWithdrawalHasAHistory(t *testing.T) {
 		w := b.MustSend(t, "w1", "u1", 60)
 		do := ledger.Action{URL: "https://pay.example/c", Data: "d", Until: 7}
 		for range 2 { // the second adds nothing
-			paytest.Must(t, b.RecordWaiting(ctx, w, ledger.Waiting{State: ledger.WithdrawalAction, Action: do,
+			testenv.Must(t, b.RecordWaiting(ctx, w, ledger.Waiting{State: ledger.WithdrawalAction, Action: do,
 				Reference: "theirs", Reason: "confirm it", After: time.Second}))
 			b.Clock.Add(1000)
 			w = b.LeaseOne(t)
@@ -107,19 +107,19 @@ func TestAWithdrawalHasAHistory(t *testing.T) {
 			}
 		}
 		since := w.WaitsSince
-		paytest.Must(t, b.RecordWaiting(ctx, w, ledger.Waiting{State: ledger.WithdrawalSent, Reason: "confirmed"}))
+		testenv.Must(t, b.RecordWaiting(ctx, w, ledger.Waiting{State: ledger.WithdrawalSent, Reason: "confirmed"}))
 		w = b.LeaseOne(t)
 		if w.Action != (ledger.Action{}) || w.WaitsSince != since || w.Reference != "theirs" {
 			t.Errorf("%+v", w)
 		}
-		paytest.Must(t, b.RecordDead(ctx, w, "silence"))
-		paytest.Must(t, testenv.Err(b.Retry(paytest.As(t, "payout.retry"), "w1")))
+		testenv.Must(t, b.RecordDead(ctx, w, "silence"))
+		testenv.Must(t, testenv.Err(b.Retry(paytest.As(t, "payout.retry"), "w1")))
 		w = b.LeaseOne(t)
 		if w.WaitsSince != 0 {
 			t.Errorf("%+v", w)
 		}
-		paytest.Must(t, b.RecordPaid(ctx, w, "theirs"))
-		history := paytest.Got(b.WithdrawalHistory(ctx, "w1")).Must(t)
+		testenv.Must(t, b.RecordPaid(ctx, w, "theirs"))
+		history := testenv.Got(b.WithdrawalHistory(ctx, "w1")).Must(t)
 		got := paytest.Map(history,
 			func(e ledger.WithdrawalEvent) string { return string(e.State) + " | " + e.Actor + " | " + e.Reason })
 		want := []string{
@@ -136,11 +136,11 @@ func TestAWithdrawalHasAHistory(t *testing.T) {
 // wantLeased holds what a receiver is given to what it should be.
 func wantLeased(t *testing.T, b *paytest.Books, receiver string, ids ...string) {
 	t.Helper()
-	due := paytest.Got(b.LeaseDue(t.Context(), receiver, 10, time.Minute)).Must(t)
+	due := testenv.Got(b.LeaseDue(t.Context(), receiver, 10, time.Minute)).Must(t)
 	var got []string
 	for _, w := range due {
 		got = append(got, w.ID)
-		paytest.Must(t, b.RecordRetry(t.Context(), w, 0, "no answer"))
+		testenv.Must(t, b.RecordRetry(t.Context(), w, 0, "no answer"))
 	}
 	if strings.Join(got, " ") != strings.Join(ids, " ") {
 		t.Errorf("%.40s is asked for %v, want %v", receiver, got, ids)
@@ -156,7 +156,7 @@ func TestAnotherReceiverIsConfirmedFirst(t *testing.T) {
 		b.Rich(t, "u1", 100)
 		for range 2 { // and a restart
 			p, err := b.Approvals.StartProvider(ctx, first, true)
-			if paytest.Must(t, err); p.Before != "" || p.Pending != nil {
+			if testenv.Must(t, err); p.Before != "" || p.Pending != nil {
 				t.Errorf("the first: %+v", p)
 			}
 		}
@@ -188,7 +188,7 @@ func TestAnotherReceiverIsConfirmedFirst(t *testing.T) {
 		shared := ledger.Person{Name: "operator", Nameless: true}
 		testenv.WantErr(t, paytest.Err3(b.Approvals.Confirm(ctx, order, shared)), ledger.ErrNeedsName,
 			"confirmed by nobody")
-		paytest.Must(t, paytest.Err3(b.Approvals.Confirm(paytest.As(t, "approval.confirm"), order, bob)))
+		testenv.Must(t, paytest.Err3(b.Approvals.Confirm(paytest.As(t, "approval.confirm"), order, bob)))
 		if _, _, err := b.Approvals.Confirm(ctx, order, ann); !errors.Is(err, ledger.ErrApprovalOver) {
 			t.Errorf("confirmed twice: %v", err)
 		}
@@ -198,7 +198,7 @@ func TestAnotherReceiverIsConfirmedFirst(t *testing.T) {
 		if p, err := b.Approvals.StartProvider(ctx, other, true); err != nil || p.Before != "" || p.Pending != nil {
 			t.Errorf("a restart: %+v, %v", p, err)
 		}
-		records := paytest.Got3(b.ListAudit(ctx, "", 10)).Must(t)
+		records := testenv.Got3(b.ListAudit(ctx, "", 10)).Must(t)
 		if len(records) != 3 || records[0].Action != "provider" || records[1].Action != "provider.ask" ||
 			records[1].Actor != "redrain" || records[2].Action != "provider" || records[2].Target != first ||
 			!strings.Contains(string(records[0].Detail), `"asked_by":"redrain"`) ||
@@ -216,19 +216,19 @@ func TestARejectedReceiver(t *testing.T) {
 		b.Rich(t, "u1", 100)
 		orders := map[string]string{}
 		for _, receiver := range []string{"a", "b", "c", "d"} {
-			p := paytest.Got(b.Approvals.StartProvider(ctx, receiver, true)).Must(t)
+			p := testenv.Got(b.Approvals.StartProvider(ctx, receiver, true)).Must(t)
 			if p.Pending != nil {
 				orders[receiver] = p.Pending.ID
 			}
 		}
 		b.MustWithdraw(t, "w1", "u1", 10)
-		paytest.Must(t, testenv.Err(b.Approvals.Reject(ctx, orders["b"], bob)))
+		testenv.Must(t, testenv.Err(b.Approvals.Reject(ctx, orders["b"], bob)))
 		wantLeased(t, b, "b")
 		testenv.WantErr(t, paytest.Err3(b.Approvals.Confirm(ctx, orders["b"], bob)), ledger.ErrApprovalOver)
-		paytest.Must(t, paytest.Err3(b.Approvals.Confirm(ctx, orders["c"], bob)))
+		testenv.Must(t, paytest.Err3(b.Approvals.Confirm(ctx, orders["c"], bob)))
 		testenv.WantErr(t, paytest.Err3(b.Approvals.Confirm(ctx, orders["d"], bob)), ledger.ErrChangedMeanwhile,
 			"an order that did not know of c")
-		p := paytest.Got(b.Approvals.StartProvider(ctx, "e", true)).Must(t)
+		p := testenv.Got(b.Approvals.StartProvider(ctx, "e", true)).Must(t)
 		b.Clock.Add((24 * time.Hour).Milliseconds())
 		testenv.WantErr(t, paytest.Err3(b.Approvals.Confirm(ctx, p.Pending.ID, bob)), ledger.ErrApprovalOver,
 			"an old order")
@@ -245,16 +245,16 @@ func TestNobodyToConfirmAReceiver(t *testing.T) {
 	b := paytest.OnSQLite(t)
 	b.Rich(t, "u1", 100)
 	for _, receiver := range []string{"a", "b", "a"} {
-		paytest.Must(t, testenv.Err(b.Approvals.StartProvider(t.Context(), receiver, false)))
+		testenv.Must(t, testenv.Err(b.Approvals.StartProvider(t.Context(), receiver, false)))
 	}
 	p, err := b.Approvals.StartProvider(t.Context(), "b", false)
-	if paytest.Must(t, err); p.Before != "a" || p.Pending != nil {
+	if testenv.Must(t, err); p.Before != "a" || p.Pending != nil {
 		t.Errorf("%+v", p)
 	}
 	b.MustWithdraw(t, "w1", "u1", 10)
 	wantLeased(t, b, "a")
 	wantLeased(t, b, "b", "w1")
-	records := paytest.Got3(b.ListAudit(t.Context(), "", 10)).Must(t)
+	records := testenv.Got3(b.ListAudit(t.Context(), "", 10)).Must(t)
 	if len(records) != 4 || records[0].Action != "provider" || records[0].Actor != "redrain" ||
 		records[0].Target != "b" ||
 		!strings.Contains(string(records[0].Detail), `"before":{"provider":"a"}`) {

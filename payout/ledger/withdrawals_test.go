@@ -30,7 +30,7 @@ func TestWithdraw(t *testing.T) {
 			if err != nil || balance != 40 || again.ID != "w1" || again.CreatedAt != w.CreatedAt {
 				t.Errorf("again: %+v, %d, %v", again, balance, err)
 			}
-			paytest.Must(t, b.RecordPaid(ctx, sent, "bank-1"))
+			testenv.Must(t, b.RecordPaid(ctx, sent, "bank-1"))
 		}
 		if again, _, err := b.Withdraw(ctx, "w1", "u1", 60); err != nil || again.State != ledger.WithdrawalPaid ||
 			again.Reference != "bank-1" {
@@ -54,7 +54,7 @@ func TestWithdraw(t *testing.T) {
 				t.Errorf("%s: a refused request has left something: %v", what, err)
 			}
 		}
-		paytest.WantFail(t, paytest.Err3(b.Withdraw(ctx, "w7", "a\nb", 1)), "a user id that is none is taken")
+		testenv.WantFail(t, paytest.Err3(b.Withdraw(ctx, "w7", "a\nb", 1)), "a user id that is none is taken")
 		// All that is left can be taken; then the account is empty.
 		b.MustWithdraw(t, "w8", "u1", 40)
 		b.WantBalance(t, booking.UserAccount("u1"), 0)
@@ -96,7 +96,7 @@ func TestWithdrawalsNeverOverdraw(t *testing.T) {
 		for p := range players {
 			b.WantBalance(t, booking.UserAccount(fmt.Sprintf("u%d", p)), 5)
 		}
-		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM withdrawal"), players*10, "rows")
+		testenv.Equal(t, b.Count(t, "SELECT COUNT(*) FROM withdrawal"), players*10, "rows")
 	})
 }
 
@@ -125,15 +125,15 @@ func TestWithdrawalPages(t *testing.T) {
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%v, want %v", got, want)
 		}
-		sent := paytest.Got(b.LeaseDue(ctx, paytest.Bank, 100, time.Minute)).Must(t)
+		sent := testenv.Got(b.LeaseDue(ctx, paytest.Bank, 100, time.Minute)).Must(t)
 		for _, w := range sent {
 			switch w.ID {
 			case "a3", "b2":
-				paytest.Must(t, b.RecordPaid(ctx, w, ""))
+				testenv.Must(t, b.RecordPaid(ctx, w, ""))
 			case "a5":
-				paytest.Must(t, b.RecordRefused(ctx, w, "no"))
+				testenv.Must(t, b.RecordRefused(ctx, w, "no"))
 			case "b4", "a6":
-				paytest.Must(t, b.RecordDead(ctx, w, "no answer"))
+				testenv.Must(t, b.RecordDead(ctx, w, "no answer"))
 			}
 		}
 		for q, want := range map[ledger.WithdrawalQuery]int{
@@ -153,6 +153,6 @@ func TestWithdrawalPages(t *testing.T) {
 		}
 		testenv.WantErr(t, paytest.Err3(b.ListWithdrawals(ctx, ledger.WithdrawalQuery{After: "x", Limit: 1})),
 			ledger.ErrBadCursor)
-		paytest.Got(b.CountPending(ctx)).Want(t, 14, "pending")
+		testenv.Got(b.CountPending(ctx)).Want(t, 14, "pending")
 	})
 }

@@ -21,14 +21,14 @@ func TestRefusedGivesBackOnce(t *testing.T) {
 	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		b.Rich(t, "u1", 100)
 		w := b.MustSend(t, "w1", "u1", 70)
-		paytest.Together(8, func(int) { paytest.Must(t, b.RecordRefused(t.Context(), w, "the account is closed")) })
+		paytest.Together(8, func(int) { testenv.Must(t, b.RecordRefused(t.Context(), w, "the account is closed")) })
 		b.WantBalance(t, booking.UserAccount("u1"), 100)
-		paytest.Want(t, b.WantWithdrawal(t, "w1", ledger.WithdrawalRefused, 1).LastError, "the account is closed",
+		testenv.Equal(t, b.WantWithdrawal(t, "w1", ledger.WithdrawalRefused, 1).LastError, "the account is closed",
 			"its last error")
 		testenv.WantErr(t, b.RecordPaid(t.Context(), w, "x"), ledger.ErrPaidTwice, "paid after all")
 		b.WantWithdrawal(t, "w1", ledger.WithdrawalRefused, 1)
-		paytest.Must(t, b.RecordRetry(t.Context(), w, 0, "x"))
-		paytest.Got(b.LeaseDue(t.Context(), paytest.Bank, 10, time.Minute)).Len(t, 0, "a failed one is tried")
+		testenv.Must(t, b.RecordRetry(t.Context(), w, 0, "x"))
+		testenv.Got(b.LeaseDue(t.Context(), paytest.Bank, 10, time.Minute)).Len(t, 0, "a failed one is tried")
 		if again, balance, err := b.Withdraw(t.Context(), "w1", "u1", 70); err != nil || balance != 100 ||
 			again.State != ledger.WithdrawalRefused {
 			t.Errorf("the request again: %+v, %d, %v", again, balance, err)
@@ -50,7 +50,7 @@ func TestALeaseIsForOne(t *testing.T) {
 		paytest.Together(6, func(int) {
 			for {
 				taken, err := b.LeaseDue(t.Context(), paytest.Bank, 1+random.IntN(5), time.Hour)
-				paytest.Check(t, err)
+				testenv.WantErr(t, err, nil)
 				if len(taken) == 0 {
 					return
 				}
@@ -88,15 +88,15 @@ func TestWhoHasLostTheLeaseGivesNothingBack(t *testing.T) {
 		second := b.LeaseOne(t)
 		testenv.WantErr(t, b.RecordRefused(ctx, first, "no"), ledger.ErrLeaseLost, "refused")
 		testenv.WantErr(t, b.RecordDead(ctx, first, "no"), ledger.ErrLeaseLost, "dead-letter")
-		paytest.Must(t, b.RecordRetry(ctx, first, 0, "no"))
+		testenv.Must(t, b.RecordRetry(ctx, first, 0, "no"))
 		b.WantBalance(t, booking.UserAccount("u1"), 30)
 		if w := b.WantWithdrawal(t, "w1", ledger.WithdrawalSent, 2); w.NextAt != second.NextAt || w.Dead ||
 			w.LastError != "" {
 			t.Errorf("%+v", w)
 		}
-		paytest.Must(t, b.RecordPaid(ctx, first, "bank"))
+		testenv.Must(t, b.RecordPaid(ctx, first, "bank"))
 		testenv.WantErr(t, b.RecordRefused(ctx, second, "no"), ledger.ErrLeaseLost, "refused after it was paid")
-		paytest.Must(t, b.RecordRetry(ctx, second, 0, "no"))
+		testenv.Must(t, b.RecordRetry(ctx, second, 0, "no"))
 		if w := b.WantWithdrawal(t, "w1", ledger.WithdrawalPaid, 2); w.LastError != "" || w.NextAt != second.NextAt {
 			t.Errorf("%+v", w)
 		}
@@ -118,12 +118,12 @@ func TestDeadWithdrawal(t *testing.T) {
 				t.Errorf("round %d: %d tries", round, w.Attempts)
 			}
 			reason := fmt.Sprintf("round %d %s", round, strings.Repeat("红", 300))
-			paytest.Must(t, b.RecordDead(ctx, w, reason))
-			paytest.Must(t, b.RecordDead(ctx, w, reason)) // the answer of the first was lost
+			testenv.Must(t, b.RecordDead(ctx, w, reason))
+			testenv.Must(t, b.RecordDead(ctx, w, reason)) // the answer of the first was lost
 			testenv.WantErr(t, b.RecordRefused(ctx, w, "late"), ledger.ErrLeaseLost, "a dead one is refused")
 			b.Clock.Add(time.Hour.Milliseconds())
-			paytest.Got(b.LeaseDue(ctx, paytest.Bank, 10, time.Minute)).Len(t, 0, "a dead one is tried")
-			paytest.Want(t, b.WantWithdrawal(t, "w1", ledger.WithdrawalSent, 1).Dead, true, "dead")
+			testenv.Got(b.LeaseDue(ctx, paytest.Bank, 10, time.Minute)).Len(t, 0, "a dead one is tried")
+			testenv.Equal(t, b.WantWithdrawal(t, "w1", ledger.WithdrawalSent, 1).Dead, true, "dead")
 			b.WantBalance(t, booking.UserAccount("u1"), 30)
 			letters, _, err := b.ListDeadLetters(ctx, "", 10)
 			if err != nil || len(letters) != 1 {
@@ -135,34 +135,34 @@ func TestDeadWithdrawal(t *testing.T) {
 				!strings.HasPrefix(d.Reason, fmt.Sprintf("round %d 红", round)) {
 				t.Errorf("%+v", d)
 			}
-			paytest.Want(t, b.CountDead(t), 1, "dead")
+			testenv.Equal(t, b.CountDead(t), 1, "dead")
 			if round == 2 {
 				break
 			}
-			paytest.Got(b.Retry(paytest.As(t, "payout.retry"), "w1")).Len(t, 0, "retried")
+			testenv.Got(b.Retry(paytest.As(t, "payout.retry"), "w1")).Len(t, 0, "retried")
 			if r, before, after, _ := b.LastAudit(t); r.Target != "claim:w1" || before["state"] != "dead" ||
 				after["state"] != "failed" {
 				t.Errorf("%s: %s", r.Target, r.Detail)
 			}
-			paytest.Want(t, b.WantWithdrawal(t, "w1", ledger.WithdrawalSent, 0).Dead, false, "dead")
+			testenv.Equal(t, b.WantWithdrawal(t, "w1", ledger.WithdrawalSent, 0).Dead, false, "dead")
 		}
-		c := paytest.Got(b.Campaign(ctx, "for-u1")).Must(t)
+		c := testenv.Got(b.Campaign(ctx, "for-u1")).Must(t)
 		redis := paytest.NewFakeRedis(b.Clock.Now, c)
 		redis.Settled(paytest.Entry("for-u1", 1, paytest.Win("u1", 0, 100)))
 		if got := b.Prove(t, c, redis); !got.Balanced || got.Paid != 100 || got.Dead != 0 {
 			t.Errorf("the campaign's books: %+v", got)
 		}
-		paytest.Got(b.Cleared(ctx, "for-u1")).Want(t, true, "cleared")
+		testenv.Got(b.Cleared(ctx, "for-u1")).Want(t, true, "cleared")
 		if claims, _, err := b.ListClaims(ctx, ledger.ClaimQuery{User: "u1", Limit: 10}); err != nil ||
 			len(claims) != 1 ||
 			claims[0].State != ledger.StateSettled {
 			t.Errorf("the player's claims: %+v, %v", claims, err)
 		}
 		// The provider's answer comes at last: paid, and nothing waits any more.
-		late := paytest.Got(b.Withdrawal(ctx, "w1")).Must(t)
-		paytest.Must(t, b.RecordPaid(ctx, late, "bank"))
-		paytest.Want(t, b.WantWithdrawal(t, "w1", ledger.WithdrawalPaid, 1).Dead, false, "dead")
-		paytest.Want(t, b.CountDead(t), 0, "dead")
+		late := testenv.Got(b.Withdrawal(ctx, "w1")).Must(t)
+		testenv.Must(t, b.RecordPaid(ctx, late, "bank"))
+		testenv.Equal(t, b.WantWithdrawal(t, "w1", ledger.WithdrawalPaid, 1).Dead, false, "dead")
+		testenv.Equal(t, b.CountDead(t), 0, "dead")
 		testenv.WantErr(t, testenv.Err(b.Retry(ctx, "w1")), ledger.ErrUnknownClaim, "a retry of what is paid")
 	})
 }
@@ -183,12 +183,12 @@ func TestAWithdrawalOfTheFuture(t *testing.T) {
 					t.Errorf("%s, due in %s: %+v, %v", state, ahead, taken, err)
 				}
 				if len(taken) == 1 {
-					paytest.Must(t, b.RecordRetry(ctx, taken[0], 10_000*time.Hour, "the provider says: next year"))
+					testenv.Must(t, b.RecordRetry(ctx, taken[0], 10_000*time.Hour, "the provider says: next year"))
 				}
 			}
 			b.Clock.Add(ledger.LongestWait.Milliseconds())
 			w := b.LeaseOne(t)
-			paytest.Must(t, b.RecordWaiting(ctx, w,
+			testenv.Must(t, b.RecordWaiting(ctx, w,
 				ledger.Waiting{State: ledger.WithdrawalSent, After: 10_000 * time.Hour}))
 			b.Clock.Add(ledger.LongestWait.Milliseconds())
 			b.LeaseOne(t)
@@ -221,7 +221,7 @@ func TestAFrozenTryWakesUp(t *testing.T) {
 		}
 		second := lease(began + time.Minute.Milliseconds())
 		now.Store(began)
-		paytest.Must(t, node.RecordWaiting(ctx, second, ledger.Waiting{State: ledger.WithdrawalSent}))
+		testenv.Must(t, node.RecordWaiting(ctx, second, ledger.Waiting{State: ledger.WithdrawalSent}))
 		third := lease(began)
 		if third.Attempts != frozen.Attempts || third.NextAt != frozen.NextAt || third.State != frozen.State {
 			t.Fatalf("%+v, %+v: the test tests nothing", third, frozen)
@@ -234,12 +234,12 @@ func TestAFrozenTryWakesUp(t *testing.T) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
-		paytest.Must(t, node.RecordRetry(ctx, frozen, time.Hour, "later"))
-		paytest.Must(t, node.RecordWaiting(ctx, frozen, ledger.Waiting{State: ledger.WithdrawalSent, After: time.Hour}))
+		testenv.Must(t, node.RecordRetry(ctx, frozen, time.Hour, "later"))
+		testenv.Must(t, node.RecordWaiting(ctx, frozen, ledger.Waiting{State: ledger.WithdrawalSent, After: time.Hour}))
 		if is, err := node.Withdrawal(ctx, "w"); err != nil || is.NextAt != third.NextAt || is.LastError != "" {
 			t.Errorf("%+v, %v", is, err)
 		}
-		paytest.Must(t, node.RecordRefused(ctx, third, "no such account"))
+		testenv.Must(t, node.RecordRefused(ctx, third, "no such account"))
 		b.WantBalance(t, booking.UserAccount("u"), 10)
 	})
 }

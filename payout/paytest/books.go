@@ -74,7 +74,7 @@ func booksOn(t testing.TB, db *sqldb.DB) *Books {
 	t.Helper()
 	clock := newTick()
 	l := ledger.New(db, clock.Now, rain.NewAmountsCache())
-	Must(t, l.Seals.Load(context.Background()))
+	testenv.Must(t, l.Seals.Load(context.Background()))
 	return &Books{Poster: l.Poster, Rebuilds: l.Rebuilds, DeadLetters: l.DeadLetters, Approvals: l.Approvals,
 		Campaigns: l.Campaigns,
 		Sponsors:  l.Sponsors, Claims: l.Claims, Withdrawals: l.Withdrawals, AuditLog: l.Audit, Leases: l.Leases,
@@ -87,7 +87,7 @@ func booksOn(t testing.TB, db *sqldb.DB) *Books {
 func Node(t testing.TB, b *Books) *ledger.Ledger {
 	t.Helper()
 	l := ledger.New(b.DB, b.Clock.Now, rain.NewAmountsCache())
-	Must(t, l.Seals.Load(context.Background()))
+	testenv.Must(t, l.Seals.Load(context.Background()))
 	return l
 }
 
@@ -106,17 +106,17 @@ func (b *Books) OpenCampaign(t testing.TB, id string, spec rain.Spec) *rain.Camp
 	spec.Shards = cmp.Or(spec.Shards, 1)
 	spec.WinsPerUser = cmp.Or(spec.WinsPerUser, spec.Packets)
 	spec.ExpiresInMS = cmp.Or(spec.ExpiresInMS, rain.DefaultSpec().ExpiresInMS)
-	Must(t, testenv.Err(b.Deposit(ctx, spec.Sponsor, "for "+id, spec.Budget)))
+	testenv.Must(t, testenv.Err(b.Deposit(ctx, spec.Sponsor, "for "+id, spec.Budget)))
 	c := &rain.Campaign{ID: id, Spec: spec, Status: rain.Loading, CreatedAt: b.Clock.Now(),
 		ExpiresAt: b.Clock.Now() + spec.ExpiresInMS, Revision: 1,
 		SplitSeed: splitSeed}
-	Must(t, b.CreateCampaign(ctx, c))
+	testenv.Must(t, b.CreateCampaign(ctx, c))
 	c, err := b.Update(ctx, id, func(c *rain.Campaign) error {
 		c.Stocked()
 		c.Rains = append(c.Rains, Rain(id))
 		return nil
 	})
-	Must(t, err)
+	testenv.Must(t, err)
 	return c
 }
 
@@ -131,14 +131,14 @@ func (b *Books) Stocked(t testing.TB, id string, spec rain.Spec) (*FakeRedis, *r
 func migrated(t testing.TB, open func() (*sqldb.DB, error)) *sqldb.DB {
 	t.Helper()
 	db, err := open()
-	Must(t, err)
+	testenv.Must(t, err)
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	db.Log = Quiet
-	Must(t, db.Migrate(context.Background()))
+	testenv.Must(t, db.Migrate(context.Background()))
 	return db
 }
 
@@ -146,14 +146,14 @@ func migrated(t testing.TB, open func() (*sqldb.DB, error)) *sqldb.DB {
 func (b *Books) CloseCampaign(t testing.TB, id string) *rain.Campaign {
 	t.Helper()
 	c, err := b.Update(context.Background(), id, func(c *rain.Campaign) error { return c.Close(b.Clock.Now()) })
-	Must(t, err)
+	testenv.Must(t, err)
 	return c
 }
 
 // Drain marks a closed campaign as drained.
 func (b *Books) Drain(t testing.TB, id string) *rain.Campaign {
 	t.Helper()
-	return Got(b.Update(context.Background(), id,
+	return testenv.Got(b.Update(context.Background(), id,
 		func(c *rain.Campaign) error { c.Drained = true; return nil })).Must(t)
 }
 
@@ -161,7 +161,7 @@ func (b *Books) Drain(t testing.TB, id string) *rain.Campaign {
 func (b *Books) MustPost(t testing.TB, entries ...rain.Entry) posting.Posted {
 	t.Helper()
 	posted, err := b.Post(context.Background(), entries)
-	Must(t, err)
+	testenv.Must(t, err)
 	return posted
 }
 
@@ -175,30 +175,30 @@ func (b *Books) WriteLetter(d posting.DeadLetter) error {
 // Statement runs one statement in its own transaction, and fails the test on an error.
 func (b *Books) Statement(t testing.TB, statement string) {
 	t.Helper()
-	Must(t, testenv.Err(b.DB.Exec(context.Background(), statement)))
+	testenv.Must(t, testenv.Err(b.DB.Exec(context.Background(), statement)))
 }
 
 // MustFence begins a rebuild of a shard of c1 and fences it.
 func (b *Books) MustFence(t testing.TB, shard int) (barrier rain.EntryRef) {
 	t.Helper()
 	attempt, err := b.BeginRebuild(t.Context(), "c1", shard)
-	Must(t, err)
+	testenv.Must(t, err)
 	id, err := b.Fence(t.Context(), "c1", shard, attempt)
-	Must(t, err)
+	testenv.Must(t, err)
 	return rain.EntryRef{Campaign: "c1", Shard: shard, ID: id.Entry}
 }
 
 // GiveEscrow adds money to a campaign's escrow, as only an operator could.
 func (b *Books) GiveEscrow(t testing.TB, campaign string, amount rain.Money) {
 	t.Helper()
-	Must(t, b.InTx(t, []booking.Txn{booking.Move(booking.KindDeposit, "by hand", booking.World,
+	testenv.Must(t, b.InTx(t, []booking.Txn{booking.Move(booking.KindDeposit, "by hand", booking.World,
 		booking.EscrowAccount(campaign), amount)}))
 }
 
 // LoadingCampaign is a campaign that a sponsor with enough money may create.
 func (b *Books) LoadingCampaign(t testing.TB, id string) *rain.Campaign {
 	t.Helper()
-	Must(t, testenv.Err(b.Deposit(t.Context(), "acme", "for "+id, 100)))
+	testenv.Must(t, testenv.Err(b.Deposit(t.Context(), "acme", "for "+id, 100)))
 	return FullCampaign(id)
 }
 
@@ -229,7 +229,7 @@ func (b *Books) Rich(t testing.TB, user string, amount rain.Money) {
 func (b *Books) MustWithdraw(t testing.TB, id, user string, amount rain.Money) ledger.Withdrawal {
 	t.Helper()
 	w, _, err := b.Withdraw(t.Context(), id, user, amount)
-	Must(t, err)
+	testenv.Must(t, err)
 	return w
 }
 

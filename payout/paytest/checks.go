@@ -22,7 +22,7 @@ import (
 func (b *Books) WantBalance(t testing.TB, a booking.Account, want rain.Money) {
 	t.Helper()
 	got, _, err := booking.BalanceOf(context.Background(), b.DB, a)
-	Must(t, err)
+	testenv.Must(t, err)
 	if got != want {
 		t.Errorf("%s holds %d, want %d", a.ID(), got, want)
 	}
@@ -122,7 +122,7 @@ func (b *Books) CheckBooks(t testing.TB) {
 		}
 		return nil
 	})
-	Must(t, err)
+	testenv.Must(t, err)
 	b.CheckHashes(t)
 }
 
@@ -132,13 +132,13 @@ func (b *Books) CheckHashes(t testing.TB) {
 	_, err := chain.NewRoots(b.DB, b.Clock.Now).Verify(context.Background(), chain.VerifyOptions{
 		Found: func(what string) { t.Error(what) },
 	})
-	Must(t, err)
+	testenv.Must(t, err)
 }
 
 // Count returns the result of a query for one number.
 func (b *Books) Count(t testingT, query string, args ...any) (n int) {
 	t.Helper()
-	Must(t, testenv.Err(b.DB.First(context.Background(), []any{&n}, query, args...)))
+	testenv.Must(t, testenv.Err(b.DB.First(context.Background(), []any{&n}, query, args...)))
 	return n
 }
 
@@ -146,7 +146,7 @@ func (b *Books) Count(t testingT, query string, args ...any) (n int) {
 func (b *Books) ClaimState(t testing.TB, user, claim string) ledger.ClaimState {
 	t.Helper()
 	states, err := b.ClaimStates(context.Background(), user, []string{claim})
-	Must(t, err)
+	testenv.Must(t, err)
 	return states[claim]
 }
 
@@ -158,7 +158,7 @@ func (b *Books) Prove(t testing.TB, c *rain.Campaign, hot reconcile.Hot) reconci
 		hot = NewFakeRedis(b.Clock.Now)
 	}
 	r, err := b.Proof.ReconcileWith(t.Context(), c.ID, hot, reconcile.Rows)
-	Must(t, err)
+	testenv.Must(t, err)
 	if r.Funded != r.Paid+r.Reclaimed+r.Stock+r.Unsettled+r.Dead+r.Difference {
 		t.Errorf("the sum does not hold: %+v", r)
 	}
@@ -169,7 +169,7 @@ func (b *Books) Prove(t testing.TB, c *rain.Campaign, hot reconcile.Hot) reconci
 func (b *Books) WantWithdrawal(t testing.TB, id string, state ledger.WithdrawalState, attempts int) ledger.Withdrawal {
 	t.Helper()
 	w, err := b.Withdrawal(t.Context(), id)
-	Must(t, err)
+	testenv.Must(t, err)
 	if w.State != state || w.Attempts != attempts || (w.FinishedAt == 0) != state.Open() {
 		t.Errorf("%s is %+v, want %s after %d tries", id, w, state, attempts)
 	}
@@ -186,7 +186,7 @@ func (b *Books) CountDead(t testingT) int {
 func (b *Books) LastAudit(t testing.TB) (last ledger.AuditRecord, before, after map[string]any, n int) {
 	t.Helper()
 	list, _, err := b.ListAudit(context.Background(), "", 1)
-	Must(t, err)
+	testenv.Must(t, err)
 	if len(list) == 0 {
 		return last, nil, nil, 0
 	}
@@ -194,7 +194,7 @@ func (b *Books) LastAudit(t testing.TB) (last ledger.AuditRecord, before, after 
 		Before map[string]any `json:"before"`
 		After  map[string]any `json:"after"`
 	}
-	Must(t, json.Unmarshal(list[0].Detail, &detail))
+	testenv.Must(t, json.Unmarshal(list[0].Detail, &detail))
 	return list[0], detail.Before, detail.After, b.Count(t, "SELECT COUNT(*) FROM audit")
 }
 
@@ -222,7 +222,7 @@ func HashAll(t testing.TB, db *sqldb.DB) {
 	t.Helper()
 	r := chain.NewRootRounds(chain.NewRoots(db, nil), "", nil, nil)
 	for _, at := range []int64{0, 60} {
-		Must(t, r.Hash(context.Background(), time.Unix(at, 0)))
+		testenv.Must(t, r.Hash(context.Background(), time.Unix(at, 0)))
 	}
 }
 

@@ -66,10 +66,10 @@ func Freeze(t testing.TB, dsn, query string) *Frozen {
 	node.Env = append(os.Environ(), holds+"="+dsn+" "+query)
 	node.Stderr = os.Stderr
 	in, err := node.StdinPipe()
-	Must(t, err)
+	testenv.Must(t, err)
 	out, err := node.StdoutPipe()
-	Must(t, err)
-	Must(t, node.Start())
+	testenv.Must(t, err)
+	testenv.Must(t, node.Start())
 	t.Cleanup(func() {
 		_ = node.Process.Kill()
 		_ = node.Wait() // it was killed
@@ -78,7 +78,7 @@ func Freeze(t testing.TB, dsn, query string) *Frozen {
 	if line, err := f.out.ReadString('\n'); line != "held\n" {
 		t.Fatalf("the other node says %q, %v", line, err)
 	}
-	Must(t, node.Process.Signal(syscall.SIGSTOP))
+	testenv.Must(t, node.Process.Signal(syscall.SIGSTOP))
 	return f
 }
 
@@ -86,10 +86,10 @@ func Freeze(t testing.TB, dsn, query string) *Frozen {
 // text, "<nil>" for none.
 func (f *Frozen) Revive(t testing.TB, statement string) (said string) {
 	t.Helper()
-	Must(t, f.node.Process.Signal(syscall.SIGCONT))
+	testenv.Must(t, f.node.Process.Signal(syscall.SIGCONT))
 	_, err := fmt.Fprintln(f.in, statement)
-	Must(t, err)
+	testenv.Must(t, err)
 	said, err = f.out.ReadString('\n')
-	Must(t, err)
+	testenv.Must(t, err)
 	return strings.TrimSuffix(said, "\n")
 }

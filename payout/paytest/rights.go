@@ -56,9 +56,9 @@ func OnRights(t testing.TB) (user, owner *Books) {
 func GrantRights(t testing.TB, dsn string) (userDSN string) {
 	t.Helper()
 	cfg, err := mysql.ParseDSN(dsn)
-	Must(t, err)
+	testenv.Must(t, err)
 	admin, err := sql.Open("mysql", dsn)
-	Must(t, err)
+	testenv.Must(t, err)
 	name := "'" + cfg.DBName + "'@'%'"
 	run := func(statement string) {
 		t.Helper()
@@ -69,7 +69,7 @@ func GrantRights(t testing.TB, dsn string) (userDSN string) {
 	run("CREATE USER " + name + " IDENTIFIED BY 'secret'")
 	t.Cleanup(func() {
 		run("DROP USER " + name)
-		Must(t, admin.Close())
+		testenv.Must(t, admin.Close())
 	})
 	rights := strings.NewReplacer("'redrain'@'%'", name, " redrain.", " "+cfg.DBName+".").Replace(docs.Rights)
 	for statement := range strings.SplitSeq(withoutComments(rights), ";") {

@@ -28,7 +28,7 @@ func (p *pipeline) messages(t testing.TB) uint64 {
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return 0
 	}
-	paytest.Must(t, err)
+	testenv.Must(t, err)
 	return s.CachedInfo().State.Msgs
 }
 
@@ -43,25 +43,25 @@ func TestPublishAndCatchUp(t *testing.T) {
 			void := 0
 			relay, settler := p.idle(t, SettlerOptions{BatchWins: 50,
 				Alarms: Alarms{OnVoid: func(l []posting.DeadLetter) { void += len(l) }}})
-			paytest.Must(t, settler.CatchUp(t.Context(), "c1", 0))
+			testenv.Must(t, settler.CatchUp(t.Context(), "c1", 0))
 			const entries = 700
 			for i := range entries {
 				u1, u2 := paytest.Home("u1", i%2, 2), paytest.Home("u2", i%2, 2)
 				e := paytest.ShardEntry("c1", i%2, i+1, paytest.Win(u1, i, 1), paytest.Win(u2, 1000+i, 1))
-				paytest.Must(t, relay.publisher.Publish(t.Context(), e))
+				testenv.Must(t, relay.publisher.Publish(t.Context(), e))
 				if i%100 == 0 {
 					p.publishRaw(t, []byte("nonsense"))
 				}
 			}
-			paytest.Must(t, relay.publisher.Publish(t.Context(), paytest.Entry("c1", 1, paytest.Win(paytest.Home("u1",
+			testenv.Must(t, relay.publisher.Publish(t.Context(), paytest.Entry("c1", 1, paytest.Win(paytest.Home("u1",
 				0, 2), 0, 1), paytest.Win(paytest.Home("u2", 0, 2), 1000, 1))))
-			paytest.Want(t, p.messages(t), entries+7, "messages")
+			testenv.Equal(t, p.messages(t), entries+7, "messages")
 			for range 2 {
-				paytest.Must(t, settler.CatchUp(t.Context(), "c1", 0))
+				testenv.Must(t, settler.CatchUp(t.Context(), "c1", 0))
 				p.WantBalance(t, booking.UserAccount(paytest.Home("u1", 0, 2)), entries/2)
 				p.WantBalance(t, booking.UserAccount(paytest.Home("u2", 0, 2)), entries/2)
 			}
-			paytest.Want(t, p.CountDead(t), 0, "dead letters: what is no entry is the workers'")
+			testenv.Equal(t, p.CountDead(t), 0, "dead letters: what is no entry is the workers'")
 			p.MustFence(t, 1)
 			if err := settler.CatchUp(t.Context(), "c1", 1); err != nil || void != entries {
 				t.Errorf("%d void, %v", void, err)
@@ -82,17 +82,17 @@ func TestCatchUpKnowsTheNewestKey(t *testing.T) {
 	p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 	other := paytest.Node(t, p.Books)
 	p.Clock.Add(3_600_000)
-	paytest.Must(t, testenv.Err(other.Seals.Rotate(t.Context())))
-	publisher := paytest.Got(NewPublisher(p.js, p.namespace, other.Seals.Ring(), paytest.Quiet)).Must(t)
-	paytest.Must(t, publisher.Publish(t.Context(),
+	testenv.Must(t, testenv.Err(other.Seals.Rotate(t.Context())))
+	publisher := testenv.Got(NewPublisher(p.js, p.namespace, other.Seals.Ring(), paytest.Quiet)).Must(t)
+	testenv.Must(t, publisher.Publish(t.Context(),
 		paytest.SealWith(other.Seals.Ring(), paytest.Entry("c1", 1, paytest.Win("u1", 0, 10)))))
 	_, settler := p.idle(t, SettlerOptions{})
 	ledger := &keyless{Poster: p.Poster}
 	settler.settlement.ledger = ledger
 	for range 2 {
-		paytest.WantFail(t, settler.CatchUp(t.Context(), "c1", 0), "caught up without the keys")
+		testenv.WantFail(t, settler.CatchUp(t.Context(), "c1", 0), "caught up without the keys")
 	}
-	paytest.Must(t, settler.CatchUp(t.Context(), "c1", 0))
+	testenv.Must(t, settler.CatchUp(t.Context(), "c1", 0))
 	p.WantBalance(t, booking.UserAccount("u1"), 10)
 }
 
@@ -105,7 +105,7 @@ func TestCatchUpAgainstTheWorkers(t *testing.T) {
 	for won := 0; won < 600; {
 		won += p.redis.Win("c1", 0, "u1", "u2", "u3")
 		if won%60 == 0 {
-			paytest.Must(t, settler.CatchUp(t.Context(), "c1", 0))
+			testenv.Must(t, settler.CatchUp(t.Context(), "c1", 0))
 		}
 	}
 	p.eventuallySettled(t, 20*time.Second, c, 600)
@@ -119,18 +119,18 @@ func TestPublishWaitsForJetStream(t *testing.T) {
 	server := testenv.StartNATS(t)
 	p := connected(t, paytest.OnSQLite(t), server.URL)
 	relay, _ := p.idle(t, SettlerOptions{})
-	paytest.Must(t, relay.publisher.Publish(t.Context(), paytest.Entry("c1", 1, paytest.Win("u1", 0, 1))))
+	testenv.Must(t, relay.publisher.Publish(t.Context(), paytest.Entry("c1", 1, paytest.Win("u1", 0, 1))))
 	server.LoseData()
 	short, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	paytest.WantFail(t, relay.publisher.Publish(short, paytest.Entry("c1", 2, paytest.Win("u1", 1, 1))),
+	testenv.WantFail(t, relay.publisher.Publish(short, paytest.Entry("c1", 2, paytest.Win("u1", 1, 1))),
 		"acknowledged by nobody")
 	ended := make(chan error, 1)
 	go func() { ended <- relay.publisher.Publish(t.Context(), paytest.Entry("c1", 3, paytest.Win("u1", 2, 1))) }()
 	server.Start()
-	paytest.Must(t, <-ended)
-	paytest.Want(t, p.messages(t), 1, "messages in the new stream")
-	paytest.WantFail(t, relay.publisher.Publish(t.Context(), paytest.Entry("c1", 4, paytest.Win(string(make([]byte,
+	testenv.Must(t, <-ended)
+	testenv.Equal(t, p.messages(t), 1, "messages in the new stream")
+	testenv.WantFail(t, relay.publisher.Publish(t.Context(), paytest.Entry("c1", 4, paytest.Win(string(make([]byte,
 		2<<20)), 3, 1))), "an entry that no message can hold")
 }
 
@@ -148,11 +148,11 @@ func TestPoisonDoesNotKeepAShardFromBeingRebuilt(t *testing.T) {
 			}}})
 			allow := p.Refuse(t, "poison")
 			for i, user := range []string{"u1", "u1", "poison", "u1", "u1"} {
-				paytest.Must(t, relay.publisher.Publish(t.Context(),
+				testenv.Must(t, relay.publisher.Publish(t.Context(),
 					paytest.Entry("c1", i+1, paytest.Win(user, i, 10))))
 			}
 			for range 2 {
-				paytest.Must(t, settler.CatchUp(t.Context(), "c1", 0))
+				testenv.Must(t, settler.CatchUp(t.Context(), "c1", 0))
 			}
 			p.MustFence(t, 0)
 			if got := p.Assigned(t, c); len(got) != 5 || len(dead) != 1 || dead[0].User != "poison" {
@@ -160,7 +160,7 @@ func TestPoisonDoesNotKeepAShardFromBeingRebuilt(t *testing.T) {
 			}
 			p.WantBalance(t, booking.UserAccount("u1"), 40)
 			allow()
-			paytest.Got(p.Retry(t.Context(), "c1-2")).Len(t, 1)
+			testenv.Got(p.Retry(t.Context(), "c1-2")).Len(t, 1, "settled claims")
 			p.CheckBooks(t)
 		})
 	}
@@ -176,6 +176,6 @@ func TestCatchUpPostsInPages(t *testing.T) {
 	}
 	var pages []int
 	ledger := &between{p.Poster, func(entries []rain.Entry) error { pages = append(pages, len(entries)); return nil }}
-	paytest.Must(t, p.settlerOn(ledger, SettlerOptions{BatchWins: 4}).CatchUp(t.Context(), "c1", 0))
-	paytest.WantList(t, pages, []int{2, 1}, "pages of entries")
+	testenv.Must(t, p.settlerOn(ledger, SettlerOptions{BatchWins: 4}).CatchUp(t.Context(), "c1", 0))
+	testenv.Equal(t, pages, []int{2, 1}, "pages of entries")
 }

@@ -16,7 +16,7 @@ import (
 // decidersOf makes deciders that do not run.
 func (p *pipeline) decidersOf(t *testing.T) *Deciders {
 	t.Helper()
-	publisher := paytest.Got(NewPublisher(p.js, p.namespace, p.Seals.Ring(), paytest.Quiet)).Must(t)
+	publisher := testenv.Got(NewPublisher(p.js, p.namespace, p.Seals.Ring(), paytest.Quiet)).Must(t)
 	return NewDeciders(publisher, DecidersOptions{Log: paytest.Quiet})
 }
 
@@ -58,7 +58,7 @@ func TestWhatWasToldIsPaid(t *testing.T) {
 			t.Errorf("%s has packet %d, and was told %+v", got.Win.User, got.Win.Packet, want)
 		}
 	}
-	paytest.Want(t, p.CountDead(t), 0, "dead letters")
+	testenv.Equal(t, p.CountDead(t), 0, "dead letters")
 	p.CheckBooks(t)
 }
 
@@ -85,8 +85,8 @@ func TestDecidersWaitForJetStream(t *testing.T) {
 	d.Publish(&e)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	paytest.Must(t, d.Run(ended))
-	paytest.Want(t, p.messages(t), 4, "messages")
+	testenv.Must(t, d.Run(ended))
+	testenv.Equal(t, p.messages(t), 4, "messages")
 }
 
 // TestDecidersKeepABoundedNumber: the relay publishes the rest.

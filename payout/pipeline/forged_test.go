@@ -30,7 +30,7 @@ func wantForged(t *testing.T, reg *prometheus.Registry, n int) {
 	const name = "redrain_forged_total"
 	want := fmt.Sprintf("# HELP %s Messages, wins and reclaims that no node of this installation has sealed.\n"+
 		"# TYPE %s counter\n%s %d\n", name, name, name, n)
-	paytest.Must(t, testutil.GatherAndCompare(reg, strings.NewReader(want), name))
+	testenv.Must(t, testutil.GatherAndCompare(reg, strings.NewReader(want), name))
 }
 
 // TestMessagesThatNobodyHasSent: forged, altered, sealed with another key, on another subject, or sealed and invalid.
@@ -72,7 +72,7 @@ func TestMessagesThatNobodyHasSent(t *testing.T) {
 					[]byte(strings.Replace(string(text), "1-0",
 						"01-0", 1)))), true},
 			} {
-				paytest.Must(t, testenv.Err(p.js.Publish(t.Context(), p.namespace+".payout."+message.subject,
+				testenv.Must(t, testenv.Err(p.js.Publish(t.Context(), p.namespace+".payout."+message.subject,
 					[]byte(message.data))))
 				n++
 				if !message.sealed {
@@ -87,7 +87,7 @@ func TestMessagesThatNobodyHasSent(t *testing.T) {
 			wantForged(t, reg, forged)
 			p.redis.Win("c1", 0, "u1")
 			p.eventuallySettled(t, 10*time.Second, c, 1)
-			paytest.Want(t, p.CountDead(t), n, "dead letters")
+			testenv.Equal(t, p.CountDead(t), n, "dead letters")
 			if info := p.consumer(t); info.NumAckPending != 0 || info.NumPending != 0 {
 				t.Errorf("messages are left: %+v", info)
 			}
@@ -140,7 +140,7 @@ func TestAFloodOfMessages(t *testing.T) {
 	p.stream(t)
 	const flood = 3000
 	for n := range flood {
-		paytest.Must(t, testenv.Err(p.js.PublishAsync(p.namespace+".payout.c1.0", fmt.Appendf(nil, "flood %d", n))))
+		testenv.Must(t, testenv.Err(p.js.PublishAsync(p.namespace+".payout.c1.0", fmt.Appendf(nil, "flood %d", n))))
 	}
 	reg := prometheus.NewRegistry()
 	var alarms, dropped atomic.Int64
@@ -149,7 +149,7 @@ func TestAFloodOfMessages(t *testing.T) {
 		dropped.Add(int64(f.Dropped))
 	}}}))
 	p.redis.Win("c1", 0, "u1")
-	entries := paytest.Got(p.redis.Oldest("c1", 0, 10)).Must(t)
+	entries := testenv.Got(p.redis.Oldest("c1", 0, 10)).Must(t)
 	p.publish(t, 1, entries...)
 	p.eventuallySettled(t, time.Minute, c, 1)
 	testenv.Eventually(t, time.Minute, "all are dealt with", func() bool {
@@ -172,16 +172,16 @@ func TestANodeLearnsOfANewKey(t *testing.T) {
 	p, c := opened(t, inProcess, rain.Spec{Budget: 100, Packets: 10})
 	other := paytest.Node(t, p.Books)
 	p.Clock.Add(60_000)
-	paytest.Must(t, testenv.Err(other.Seals.Rotate(t.Context())))
+	testenv.Must(t, testenv.Err(other.Seals.Rotate(t.Context())))
 	s := p.stream(t)
 	e := paytest.SealWith(other.Seals.Ring(), paytest.Entry("c1", 1, paytest.Win("u1", 0, 0)))
-	paytest.Must(t, testenv.Err(p.js.Publish(t.Context(), s.subject(e.Ref), payout.SealMessage(other.Seals.Ring(),
+	testenv.Must(t, testenv.Err(p.js.Publish(t.Context(), s.subject(e.Ref), payout.SealMessage(other.Seals.Ring(),
 		payout.EncodeEntry(e)))))
 	reg := prometheus.NewRegistry()
 	p.settler(t, SettlerOptions{Registerer: reg}, func([]rain.Entry) error { return nil })
 	p.eventuallySettled(t, ackWait/2, c, 1)
 	wantForged(t, reg, 0)
-	paytest.Want(t, p.CountDead(t), 0, "letters")
+	testenv.Equal(t, p.CountDead(t), 0, "letters")
 }
 
 // keyless is a ledger whose keys cannot be read for a while.
@@ -202,7 +202,7 @@ func TestWithoutTheKeysNothingIsForged(t *testing.T) {
 	t.Parallel()
 	p := inProcess(t)
 	p.stream(t)
-	paytest.Must(t, testenv.Err(p.js.Publish(t.Context(), p.namespace+".payout.c1.0", []byte("no entry"))))
+	testenv.Must(t, testenv.Err(p.js.Publish(t.Context(), p.namespace+".payout.c1.0", []byte("no entry"))))
 	ledger := &keyless{Poster: p.Poster}
 	p.run(t, p.settlerOn(ledger, SettlerOptions{Workers: 1}))
 	if d := <-p.dead; d.Kind != posting.LetterMessage || ledger.tries.Load() != 3 {

@@ -27,7 +27,7 @@ func TestPanicEndsOneRound(t *testing.T) {
 	p, c := opened(t, inProcess, rain.Spec{Budget: 100, Packets: 10})
 	reg := prometheus.NewRegistry()
 	var alarms atomic.Int32
-	recoverer := paytest.Got(loop.NewRecoverer(reg, paytest.Quiet, func(string, string) { alarms.Add(1) })).Must(t)
+	recoverer := testenv.Got(loop.NewRecoverer(reg, paytest.Quiet, func(string, string) { alarms.Add(1) })).Must(t)
 	var reads atomic.Int32
 	relay := p.relay(t, RelayOptions{SweepEvery: 10 * time.Millisecond, Patience: 50 * time.Millisecond,
 		Recoverer: recoverer})
@@ -50,9 +50,9 @@ func TestPanicEndsOneRound(t *testing.T) {
 	p.eventuallySettled(t, ackWait/2, c, 3)
 	cancel()
 	for range 2 {
-		paytest.Must(t, <-ended)
+		testenv.Must(t, <-ended)
 	}
-	paytest.Got(testutil.GatherAndCount(reg, "redrain_panics_total")).Want(t, 2, "parts have panicked")
+	testenv.Got(testutil.GatherAndCount(reg, "redrain_panics_total")).Want(t, 2, "parts have panicked")
 }
 
 // panickingPages panics at the first page.
@@ -116,7 +116,7 @@ func TestPanicBecomesADeadLetter(t *testing.T) {
 				p.run(t, p.settlerOn(&panickingLedger{p.Poster, attempts}, SettlerOptions{Workers: 1, Attempts: 3}))
 				testenv.Eventually(t, ackWait/2, "a dead letter", func() bool { return len(p.dead) > 0 })
 				letter := <-p.dead
-				paid := paytest.Got3(p.Paid(t.Context(), "c1")).Must(t)
+				paid := testenv.Got3(p.Paid(t.Context(), "c1")).Must(t)
 				if paid != 2 || !strings.Contains(letter.Reason, "a fault of the program: broken") {
 					t.Errorf("%d are paid; the letter is %+v", paid, letter)
 				}
@@ -140,7 +140,7 @@ func TestPanicBecomesADeadLetter(t *testing.T) {
 					}
 					settled = p.MustPost(t, entries[1]).Settled
 				} else {
-					paytest.Must(t, err)
+					testenv.Must(t, err)
 				}
 				if len(settled) != 1 || settled[0].User != "broken" {
 					t.Errorf("%+v", settled)
@@ -172,7 +172,7 @@ func TestPanicOfDecodingBecomesADeadLetter(t *testing.T) {
 	p := inProcess(t)
 	p.publish(t, 1, paytest.Entry("c1", 1, paytest.Win("u1", 0, 10)), paytest.Entry("c1", 2, paytest.Win("u2", 1, 10)))
 	s := p.settlerOn(p.Poster, SettlerOptions{Attempts: 3})
-	messages := paytest.Got(s.pull(t.Context(), 2)).Must(t)
+	messages := testenv.Got(s.pull(t.Context(), 2)).Must(t)
 	for delivered := 1; len(p.dead) == 0; delivered++ {
 		read := false
 		messages[0] = panickingMessage{messages[0], &read}
@@ -197,7 +197,7 @@ func TestPanicOfDecodingBecomesADeadLetter(t *testing.T) {
 		!strings.Contains(d.Reason, "broken") {
 		t.Errorf("%+v", d)
 	}
-	paytest.Want(t, p.CountDead(t), 1, "dead letters")
+	testenv.Equal(t, p.CountDead(t), 1, "dead letters")
 }
 
 // panickingNeighbours are an outbox whose first Remove panics, and a notifier that always panics.

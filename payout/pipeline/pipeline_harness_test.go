@@ -31,10 +31,10 @@ type pipeline struct {
 
 func newPipeline(t testing.TB, b *paytest.Books, connect func(...nats.Option) (*nats.Conn, error)) *pipeline {
 	t.Helper()
-	nc := paytest.Got(connect(nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond), nats.ReconnectJitter(0,
+	nc := testenv.Got(connect(nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond), nats.ReconnectJitter(0,
 		0))).Must(t)
 	t.Cleanup(nc.Close)
-	js := paytest.Got(jetstream.New(nc)).Must(t)
+	js := testenv.Got(jetstream.New(nc)).Must(t)
 	return &pipeline{
 		Books: b, redis: paytest.NewFakeRedis(b.Clock.Now), told: &paytest.Told{}, nc: nc, js: js,
 		namespace: testenv.Namespace(t),
@@ -46,7 +46,7 @@ func newPipeline(t testing.TB, b *paytest.Books, connect func(...nats.Option) (*
 func (p *pipeline) relay(t testing.TB, o RelayOptions) *Relay {
 	t.Helper()
 	o.Log = paytest.Quiet
-	publisher := paytest.Got(NewPublisher(p.js, p.namespace, p.Seals.Ring(), paytest.Quiet)).Must(t)
+	publisher := testenv.Got(NewPublisher(p.js, p.namespace, p.Seals.Ring(), paytest.Quiet)).Must(t)
 	o.SweepEvery = cmp.Or(o.SweepEvery, 10*time.Millisecond)
 	o.Grace = cmp.Or(o.Grace, time.Nanosecond) // no other node publishes
 	o.Clock = p.Clock.Now
@@ -74,7 +74,7 @@ func (p *pipeline) settlerOn(ledger Poster, o SettlerOptions) *Settler {
 func (p *pipeline) stream(t testing.TB) *stream {
 	t.Helper()
 	s := newStream(p.js, p.namespace, paytest.Ring)
-	paytest.Must(t, testenv.Err(s.ensure(t.Context())))
+	testenv.Must(t, testenv.Err(s.ensure(t.Context())))
 	return s
 }
 
@@ -86,7 +86,7 @@ func (p *pipeline) node(t testing.TB, o RelayOptions, so SettlerOptions) (stop f
 	var wg sync.WaitGroup
 	for _, run := range []func(context.Context) error{relay.Run, settler.Run} {
 		wg.Go(func() {
-			paytest.Check(t, run(ctx))
+			testenv.WantErr(t, run(ctx), nil)
 		})
 	}
 	var once sync.Once
@@ -113,9 +113,9 @@ func (p *pipeline) rainOn(c *rain.Campaign, n int) {
 // inProcess makes a pipeline without other processes.
 func inProcess(t testing.TB) *pipeline {
 	t.Helper()
-	server := paytest.Got(embedded.NATS("")).Must(t)
+	server := testenv.Got(embedded.NATS("")).Must(t)
 	t.Cleanup(func() {
-		paytest.Must(t, server.Close())
+		testenv.Must(t, server.Close())
 	})
 	return newPipeline(t, paytest.OnSQLite(t), func(options ...nats.Option) (*nats.Conn,
 		error) {
@@ -146,13 +146,13 @@ func opened(t testing.TB, back func(testing.TB) *pipeline, spec rain.Spec) (*pip
 // publishRaw publishes an unsealed message of c1.
 func (p *pipeline) publishRaw(t testing.TB, data []byte) {
 	t.Helper()
-	paytest.Must(t, testenv.Err(p.js.Publish(t.Context(), p.namespace+".payout.c1.0", data)))
+	testenv.Must(t, testenv.Err(p.js.Publish(t.Context(), p.namespace+".payout.c1.0", data)))
 }
 
 // consumer returns the state of the settlement workers' consumer.
 func (p *pipeline) consumer(t testing.TB) *jetstream.ConsumerInfo {
 	t.Helper()
-	c := paytest.Got(p.js.Consumer(t.Context(), newStream(p.js, p.namespace, paytest.Ring).name(),
+	c := testenv.Got(p.js.Consumer(t.Context(), newStream(p.js, p.namespace, paytest.Ring).name(),
 		consumerName)).Must(t)
 	var info *jetstream.ConsumerInfo
 	testenv.Eventually(t, 5*time.Second, "acknowledgements have arrived", func() bool {

@@ -28,7 +28,7 @@ func TestPipeline(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p, c := opened(t, back, rain.Spec{Budget: 50_000, Packets: 1000, Shards: 4, Split: rain.DoubleMean})
 			reg := prometheus.NewRegistry()
-			paytest.Must(t, p.Register(reg))
+			testenv.Must(t, p.Register(reg))
 			p.node(t, RelayOptions{Registerer: reg}, SettlerOptions{Registerer: reg})
 			p.node(t, RelayOptions{}, SettlerOptions{})
 			p.rainOn(c, 800)
@@ -48,7 +48,7 @@ func TestPipeline(t *testing.T) {
 			if p.told.Distinct() != 800 {
 				t.Errorf("%d claims were told", p.told.Distinct())
 			}
-			paytest.Got(testutil.GatherAndCount(reg, "redrain_settled_total", "redrain_settle_seconds",
+			testenv.Got(testutil.GatherAndCount(reg, "redrain_settled_total", "redrain_settle_seconds",
 				"redrain_payout_failures_total", "redrain_dead_letters", "redrain_outbox_pending")).Want(t, 5,
 				"of 5 metrics")
 			p.CheckBooks(t)
@@ -65,11 +65,11 @@ func TestStreamIsLost(t *testing.T) {
 	p.rainOn(c, 100)
 	p.eventuallySettled(t, 10*time.Second, c, 100)
 	p.rainOn(c, 100)
-	paytest.Must(t, p.js.DeleteStream(t.Context(), name))
+	testenv.Must(t, p.js.DeleteStream(t.Context(), name))
 	p.rainOn(c, 100)
 	p.eventuallySettled(t, 20*time.Second, c, 300)
 	p.rainOn(c, 100)
-	paytest.Must(t, p.js.DeleteConsumer(t.Context(), name, consumerName))
+	testenv.Must(t, p.js.DeleteConsumer(t.Context(), name, consumerName))
 	p.rainOn(c, 100)
 	p.eventuallySettled(t, 20*time.Second, c, 500)
 
@@ -77,7 +77,7 @@ func TestStreamIsLost(t *testing.T) {
 	stop()
 	p.rainOn(c, 50)
 	p.relay(t, RelayOptions{}).sweep(t.Context())
-	paytest.Must(t, p.js.DeleteStream(t.Context(), name))
+	testenv.Must(t, p.js.DeleteStream(t.Context(), name))
 	p.rainOn(c, 50)
 	p.node(t, quick, SettlerOptions{})
 	p.eventuallySettled(t, 20*time.Second, c, 600)

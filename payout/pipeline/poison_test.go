@@ -51,7 +51,7 @@ func TestPoisonHoldsUpNobody(t *testing.T) {
 				t.Errorf("%+v", got)
 			}
 			allow()
-			paytest.Got(p.Retry(t.Context(), "c1-123")).Len(t, 1)
+			testenv.Got(p.Retry(t.Context(), "c1-123")).Len(t, 1, "settled claims")
 			p.WantBalance(t, booking.UserAccount("poison"), 10)
 			p.CheckBooks(t)
 		})
@@ -106,9 +106,9 @@ func TestAnOutageCountsNothing(t *testing.T) {
 	})
 	p.eventuallySettled(t, time.Minute, c, 1)
 	n := p.Count(t, "SELECT COUNT(*) FROM attempt") + p.Count(t, "SELECT COUNT(*) FROM dead_letter")
-	paytest.Want(t, n, 0, "rows")
+	testenv.Equal(t, n, 0, "rows")
 	const name = "redrain_payout_failures_total"
 	want := fmt.Sprintf("# HELP %s Stream messages that could not be settled at a try, and are tried again.\n"+
 		"# TYPE %s counter\n%s %d\n", name, name, name, outage)
-	paytest.Must(t, testutil.GatherAndCompare(reg, strings.NewReader(want), name))
+	testenv.Must(t, testutil.GatherAndCompare(reg, strings.NewReader(want), name))
 }

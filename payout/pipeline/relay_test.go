@@ -36,7 +36,7 @@ func TestTheRelayLeavesWhatIsFreshToItsNode(t *testing.T) {
 	want := func(messages uint64, when string) {
 		t.Helper()
 		relay.sweep(t.Context())
-		paytest.Want(t, p.messages(t), messages, when, "messages")
+		testenv.Equal(t, p.messages(t), messages, "%s messages", when)
 	}
 	want(0, "fresh")
 	now += 2 * 60_000
@@ -48,7 +48,7 @@ func TestTheRelayLeavesWhatIsFreshToItsNode(t *testing.T) {
 	want(2, "another fresh one")
 	p.redis.Close("c1", 0)
 	want(3, "a reclaim")
-	paytest.Want(t, testutil.ToFloat64(relay.relayed), 3, "entries relayed")
+	testenv.Equal(t, testutil.ToFloat64(relay.relayed), 3, "entries relayed")
 }
 
 // TestAClockThatWasAheadHoldsUpNoEntry: the ids of an outbox stay ahead after the clock of its Redis is right again.
@@ -108,9 +108,9 @@ func TestTheRelayComesToTheEnd(t *testing.T) {
 	}
 	relay := p.relay(t, RelayOptions{})
 	relay.sweep(t.Context())
-	paytest.Want(t, p.messages(t), pageLimit*pagesAtOnce, "messages after one sweep")
+	testenv.Equal(t, p.messages(t), pageLimit*pagesAtOnce, "messages after one sweep")
 	relay.sweep(t.Context())
-	paytest.Want(t, p.messages(t), entries, "messages after two")
+	testenv.Equal(t, p.messages(t), entries, "messages after two")
 	if relay.sweep(t.Context()); relay.after[outboxKey{"c1", 0}] == "" {
 		t.Error("the third does not begin anew")
 	}
@@ -154,7 +154,7 @@ func TestANodeThatCannotRelayLetsAnotherOne(t *testing.T) {
 	go func() { ended <- relay.Run(ctx) }()
 	<-turn.began
 	cancel()
-	paytest.Must(t, <-ended)
+	testenv.Must(t, <-ended)
 	<-turn.released
 }
 
@@ -168,7 +168,7 @@ func TestTheRelaysCopyIsACopy(t *testing.T) {
 	}
 	d.start(t)()
 	p.relay(t, RelayOptions{}).sweep(t.Context())
-	paytest.Want(t, p.messages(t), 2, "messages")
+	testenv.Equal(t, p.messages(t), 2, "messages")
 }
 
 // unsafe is an outbox whose entries may not leave, because no replica has them.
@@ -206,7 +206,7 @@ func TestHistoryDoublesTheWait(t *testing.T) {
 			h.prune()
 			loop.Sleep(t.Context(), time.Second)
 		}
-		paytest.Want(t, fmt.Sprint(at), "[0s 5s 15s 35s 1m15s 2m35s 5m15s 10m15s 15m15s 20m15s 25m15s]",
+		testenv.Equal(t, fmt.Sprint(at), "[0s 5s 15s 35s 1m15s 2m35s 5m15s 10m15s 15m15s 20m15s 25m15s]",
 			"published after")
 		if len(h.due([]rain.Entry{entryOf(2)})) != 1 {
 			t.Error("another entry has to wait")

@@ -61,7 +61,7 @@ func (p *pipeline) publish(t *testing.T, times int, entries ...rain.Entry) {
 	for _, e := range entries {
 		message := payout.SealMessage(p.Seals.Ring(), payout.EncodeEntry(e))
 		for range times {
-			paytest.Must(t, testenv.Err(p.js.Publish(t.Context(), s.subject(e.Ref), message)))
+			testenv.Must(t, testenv.Err(p.js.Publish(t.Context(), s.subject(e.Ref), message)))
 		}
 	}
 }
@@ -82,7 +82,7 @@ func (p *pipeline) publishWins(t *testing.T, messages, wins int) {
 // publishOutbox publishes what waits in an outbox of c1, each entry as often as said.
 func (p *pipeline) publishOutbox(t *testing.T, shard, times int) []rain.Entry {
 	t.Helper()
-	entries := paytest.Got(p.redis.Oldest("c1", shard, 1000)).Must(t)
+	entries := testenv.Got(p.redis.Oldest("c1", shard, 1000)).Must(t)
 	p.publish(t, times, entries...)
 	return entries
 }
@@ -106,10 +106,10 @@ func TestSettlersMeetCopies(t *testing.T) {
 				p.settler(t, o, func([]rain.Entry) error { return nil })
 			}
 			p.eventuallySettled(t, 20*time.Second, c, 600)
-			paytest.Want(t, p.consumer(t).NumPending, 0, "messages are left")
+			testenv.Equal(t, p.consumer(t).NumPending, 0, "messages are left")
 			p.WantBalance(t, booking.EscrowAccount("c1"), 0)
 			p.CheckBooks(t)
-			paytest.Want(t, testutil.CollectAndCount(reg, "redrain_payout_failures_total"), 1, "counters of failures")
+			testenv.Equal(t, testutil.CollectAndCount(reg, "redrain_payout_failures_total"), 1, "counters of failures")
 		})
 	}
 }

@@ -19,9 +19,9 @@ import (
 func TestStoppedWhileTheStreamIsMade(t *testing.T) {
 	t.Parallel()
 	for moment := range 100 {
-		server := paytest.Got(embedded.NATS("")).Must(t)
-		nc := paytest.Got(server.Connect()).Must(t)
-		js := paytest.Got(jetstream.New(nc)).Must(t)
+		server := testenv.Got(embedded.NATS("")).Must(t)
+		nc := testenv.Got(server.Connect()).Must(t)
+		js := testenv.Got(jetstream.New(nc)).Must(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		stopped := &stopper{JetStream: js, stop: cancel, after: time.Duration(moment) * 30 * time.Microsecond}
 		var all sync.WaitGroup
@@ -33,7 +33,7 @@ func TestStoppedWhileTheStreamIsMade(t *testing.T) {
 		})
 		all.Wait()
 		nc.Close()
-		paytest.Must(t, server.Close())
+		testenv.Must(t, server.Close())
 	}
 }
 
@@ -56,20 +56,20 @@ func TestStreamGivesNothingUp(t *testing.T) {
 	t.Parallel()
 	p := inProcess(t)
 	s := newStream(p.js, p.namespace, paytest.Ring)
-	consumer := paytest.Got(s.puller(t.Context())).Must(t)
+	consumer := testenv.Got(s.puller(t.Context())).Must(t)
 	settings := consumer.CachedInfo().Config
 	if settings.MaxDeliver != -1 || settings.DeliverPolicy != jetstream.DeliverAllPolicy ||
 		settings.AckPolicy != jetstream.AckExplicitPolicy || settings.AckWait != ackWait {
 		t.Errorf("the consumer gives messages up: %+v", settings)
 	}
-	kept := paytest.Got(p.js.Stream(t.Context(), s.name())).Must(t)
+	kept := testenv.Got(p.js.Stream(t.Context(), s.name())).Must(t)
 	c := kept.CachedInfo().Config
 	if c.Storage != jetstream.FileStorage || c.Retention != jetstream.LimitsPolicy || c.MaxAge != streamMaxAge ||
 		c.Duplicates != duplicateSpan || c.MaxMsgs != -1 || c.MaxBytes != -1 {
 		t.Errorf("the stream forgets: %+v", c)
 	}
 	c.MaxAge = time.Hour // an operator has changed it
-	paytest.Must(t, testenv.Err(p.js.UpdateStream(t.Context(), c)))
+	testenv.Must(t, testenv.Err(p.js.UpdateStream(t.Context(), c)))
 	made, err := s.ensure(t.Context())
 	if err != nil || made.CachedInfo().Config.MaxAge != streamMaxAge {
 		t.Errorf("the age is not put right: %v, %v", made.CachedInfo().Config.MaxAge, err)
@@ -90,18 +90,18 @@ func TestARestoredLedgerReadsTheStreamAgain(t *testing.T) {
 		s := newStream(p.js, p.namespace, paytest.Ring)
 		s.restored = c.restored
 		if i == 0 {
-			paytest.Must(t, testenv.Err(s.ensure(t.Context())))
+			testenv.Must(t, testenv.Err(s.ensure(t.Context())))
 			for range 3 {
-				paytest.Must(t, testenv.Err(p.js.Publish(t.Context(), p.namespace+".payout.c1.0", []byte("x"))))
+				testenv.Must(t, testenv.Err(p.js.Publish(t.Context(), p.namespace+".payout.c1.0", []byte("x"))))
 			}
 		}
-		consumer := paytest.Got(s.puller(t.Context())).Must(t)
+		consumer := testenv.Got(s.puller(t.Context())).Must(t)
 		if got := consumer.CachedInfo().NumPending; got != c.pending {
 			t.Errorf("step %d: %d messages are to come, want %d", i, got, c.pending)
 		}
-		batch := paytest.Got(consumer.FetchNoWait(10)).Must(t)
+		batch := testenv.Got(consumer.FetchNoWait(10)).Must(t)
 		for m := range batch.Messages() {
-			paytest.Must(t, m.DoubleAck(t.Context()))
+			testenv.Must(t, m.DoubleAck(t.Context()))
 			delivered++
 		}
 	}

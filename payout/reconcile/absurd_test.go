@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"redrain/internal/sqldb"
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/paytest"
 	"redrain/payout/reconcile"
@@ -60,7 +61,7 @@ func TestARowThatMakesNoSenseHidesNothing(t *testing.T) {
 			f.Win(id, 0, id+"-u", id+"-v")
 			e := f.Entries(paytest.FakeKey{Campaign: id})[0]
 			b.MustPost(t, e)
-			paytest.Must(t, f.Remove(t.Context(), []rain.EntryRef{e.Ref}))
+			testenv.Must(t, f.Remove(t.Context(), []rain.EntryRef{e.Ref}))
 		}
 		tables := append([]string{"rain", "campaign_amounts"}, bookTables...)
 		restore := keepTables(t, b, tables)
@@ -104,8 +105,8 @@ func checkAbsurd(t *testing.T, b *paytest.Books, f *paytest.FakeRedis, what stri
 	if err != nil || len(live) == 0 || live[len(live)-1].ID != "good" {
 		t.Errorf("%s: live are %d, %v", what, len(live), err)
 	}
-	paytest.Got(b.LiveIDs(t.Context())).Len(t, 2, what, "to be proved are")
-	paytest.Got3(b.ListCampaigns(t.Context(), ledger.CampaignQuery{Limit: 10})).Len(t, 2, what, "listed are")
+	testenv.Got(b.LiveIDs(t.Context())).Len(t, 2, "%s to be proved are", what)
+	testenv.Got3(b.ListCampaigns(t.Context(), ledger.CampaignQuery{Limit: 10})).Len(t, 2, "%s listed are", what)
 }
 
 // A proof that could not read a table is an error, and never books that balance.
@@ -132,7 +133,7 @@ func TestAProofSaysThatATableIsAway(t *testing.T) {
 		},
 	}
 	for what, prove := range proofs {
-		paytest.Got(prove()).Want(t, true, what)
+		testenv.Got(prove()).Want(t, true, "%s", what)
 		for _, table := range []string{"payout", "reclaim", "dead_letter", "txn", "entry", "balance",
 			"campaign_tally", "campaign"} {
 			b.Statement(t, "ALTER TABLE "+table+" RENAME TO elsewhere")

@@ -103,13 +103,13 @@ func editColumn(t *testing.T, b *paytest.Books, f *paytest.FakeRedis, table, col
 	var wanted []string
 	for _, query := range names {
 		var name string
-		paytest.Must(t, testenv.Err(b.DB.First(t.Context(), []any{&name}, query)))
+		testenv.Must(t, testenv.Err(b.DB.First(t.Context(), []any{&name}, query)))
 		wanted = append(wanted, name)
 	}
 	value, given := values[what]
 	if !given {
 		var number int
-		paytest.Must(t, testenv.Err(b.DB.First(t.Context(), []any{&number},
+		testenv.Must(t, testenv.Err(b.DB.First(t.Context(), []any{&number},
 			fmt.Sprintf("SELECT COUNT(*) FROM %s WHERE %s AND %s + 0 <> 0", table, row, column))))
 		value = "CONCAT(" + column + ", 'x')"
 		if number > 0 || slices.Contains(strings.Fields("amount txn_id line_no packet shard entry_seq paid_id "+
@@ -121,7 +121,7 @@ func editColumn(t *testing.T, b *paytest.Books, f *paytest.FakeRedis, table, col
 	restore := keepTables(t, b, []string{table})
 	change(t, b, "UPDATE "+table+" SET "+column+" = "+value+" WHERE "+row)
 	full := func() reconcile.Books {
-		return paytest.Got(b.Proof.ReconcileFull(t.Context(), f, reconcile.FullOptions{})).Must(t)
+		return testenv.Got(b.Proof.ReconcileFull(t.Context(), f, reconcile.FullOptions{})).Must(t)
 	}
 	books := full()
 	found := slices.Clone(books.Findings)
@@ -136,7 +136,7 @@ func editColumn(t *testing.T, b *paytest.Books, f *paytest.FakeRedis, table, col
 	}
 	restore()
 	change(t, b, "DROP TABLE kept_"+table)
-	paytest.Want(t, full().Balanced, true, what, "put back")
+	testenv.Equal(t, full().Balanced, true, "%s put back", what)
 }
 
 // TestAHalfRemovedCampaign: its remaining payouts are one finding, and each edit of its transactions is one.
@@ -178,15 +178,15 @@ func TestAWithdrawalWithTwoReceiversIsNamed(t *testing.T) {
 		} {
 			restore := keepTables(t, b, bookTables)
 			w := b.MustSend(t, "w-"+test.name, "u1", 10)
-			paytest.Must(t, b.RecordRetry(ctx, w, 0, "no answer"))
+			testenv.Must(t, b.RecordRetry(ctx, w, 0, "no answer"))
 			change(t, b, test.edit)
 			if test.to != "" {
-				paytest.Must(t, testenv.Err(b.Approvals.StartProvider(ctx, test.to, false)))
+				testenv.Must(t, testenv.Err(b.Approvals.StartProvider(ctx, test.to, false)))
 				due, err := b.LeaseDue(ctx, test.to, 1, time.Minute)
 				if err != nil || len(due) != 1 {
 					t.Fatalf("%+v, %v", due, err)
 				}
-				paytest.Must(t, b.RecordPaid(ctx, due[0], "theirs"))
+				testenv.Must(t, b.RecordPaid(ctx, due[0], "theirs"))
 			}
 			_, all := everything(t, b, paytest.NewFakeRedis(b.Clock.Now), "none")
 			if !strings.Contains(all, "withdrawal w-"+test.name+" "+test.want) {

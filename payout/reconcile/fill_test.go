@@ -43,23 +43,23 @@ func fillCampaigns(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 	f.Win("c1", 0, "u1", "u1", "u2")
 	b.SettleAll(t, f, 0)
 	lent := f.Lend("c1", 0, 1, "done", 2)
-	paytest.Must(t, b.Moves.Write(ctx, "c1", 0, *lent))
-	paytest.Must(t, b.Moves.Done(ctx, "done", f.Borrow("c1", *lent)))
+	testenv.Must(t, b.Moves.Write(ctx, "c1", 0, *lent))
+	testenv.Must(t, b.Moves.Done(ctx, "done", f.Borrow("c1", *lent)))
 	f.Done("c1", 0, "done")
-	paytest.Must(t, b.Moves.Write(ctx, "c1", 0, *f.Lend("c1", 0, 1, "underway", 1)))
+	testenv.Must(t, b.Moves.Write(ctx, "c1", 0, *f.Lend("c1", 0, 1, "underway", 1)))
 	f.Win("c1", 1, "v")
 	b.SettleAll(t, f, 1)
 	f.Win("c1", 1, "w")
 	e := f.Entries(paytest.FakeKey{Campaign: "c1", Shard: 1})[0]
-	paytest.Want(t, paytest.Got(b.Attempt(ctx, e, errors.New("refused"), 1)).Must(t).GivenUp, true, "given up")
-	paytest.Must(t, f.Remove(ctx, []rain.EntryRef{e.Ref}))
+	testenv.Equal(t, testenv.Got(b.Attempt(ctx, e, errors.New("refused"), 1)).Must(t).GivenUp, true, "given up")
+	testenv.Must(t, f.Remove(ctx, []rain.EntryRef{e.Ref}))
 	f.Win("c1", 0, "late")
 	waits := f.Entries(paytest.FakeKey{Campaign: "c1"})[0]
-	paytest.Want(t, paytest.Got(b.Attempt(ctx, waits, errors.New("refused"), 5)).Must(t).GivenUp, false, "given up")
+	testenv.Equal(t, testenv.Got(b.Attempt(ctx, waits, errors.New("refused"), 5)).Must(t).GivenUp, false, "given up")
 
 	f.Open(b.OpenCampaign(t, "c4", rain.Spec{Budget: 10, Packets: 1}))
-	attempt := paytest.Got(b.BeginRebuild(ctx, "c4", 0)).Must(t)
-	barrier := paytest.Got(b.Fence(ctx, "c4", 0, attempt)).Must(t)
+	attempt := testenv.Got(b.BeginRebuild(ctx, "c4", 0)).Must(t)
+	barrier := testenv.Got(b.Fence(ctx, "c4", 0, attempt)).Must(t)
 	f.Restore("c4", 0, paytest.Restored{Stock: paytest.Packets(0, 0), Barrier: barrier})
 
 	f.Open(b.OpenCampaign(t, "c2", rain.Spec{Budget: 100, Packets: 10}))
@@ -77,8 +77,8 @@ func fillDrained(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 	b.CloseCampaign(t, "c3")
 	back := paytest.Seal(rain.Entry{Ref: rain.EntryRef{Campaign: "c3", ID: "9-0"},
 		Reclaim: &rain.Reclaim{Numbers: paytest.Packets(1, 3)}})
-	paytest.Want(t, len(b.MustPost(t, back).Cut), 1, "cuts")
-	paytest.Must(t, testenv.Err(b.Update(paytest.As(t, "campaign.close"), "c3", func(c *rain.Campaign) error {
+	testenv.Equal(t, len(b.MustPost(t, back).Cut), 1, "cuts")
+	testenv.Must(t, testenv.Err(b.Update(paytest.As(t, "campaign.close"), "c3", func(c *rain.Campaign) error {
 		c.Drained = true
 		return c.Close(b.Clock.Now())
 	})))
@@ -91,7 +91,7 @@ func fillWaiting(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 	t.Helper()
 	ctx := t.Context()
 	drain := func(id string) {
-		paytest.Must(t, testenv.Err(b.Update(ctx, id,
+		testenv.Must(t, testenv.Err(b.Update(ctx, id,
 			func(c *rain.Campaign) error { c.Drained = true; return c.Close(b.Clock.Now()) })))
 	}
 	for _, id := range []string{"c6", "c7"} {
@@ -100,18 +100,18 @@ func fillWaiting(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 		b.CloseCampaign(t, id)
 		f.Close(id, 0)
 		for _, e := range f.Entries(paytest.FakeKey{Campaign: id}) {
-			paytest.Want(t, paytest.Got(b.Attempt(ctx, e, errors.New("refused"), 1)).Must(t).GivenUp, true, "given up")
+			testenv.Equal(t, testenv.Got(b.Attempt(ctx, e, errors.New("refused"), 1)).Must(t).GivenUp, true, "given up")
 			if id == "c7" {
-				paytest.Must(t, f.Remove(ctx, []rain.EntryRef{e.Ref}))
+				testenv.Must(t, f.Remove(ctx, []rain.EntryRef{e.Ref}))
 			}
 		}
 		drain(id)
 	}
-	paytest.Want(t, paytest.Got(b.RetryAll(ctx, "c7", func([]posting.Settlement) {})).Must(t).Settled, 2, "settled")
+	testenv.Equal(t, testenv.Got(b.RetryAll(ctx, "c7", func([]posting.Settlement) {})).Must(t).Settled, 2, "settled")
 	loading := b.LoadingCampaign(t, "c8")
 	loading.Name = "Gala" // MariaDB's EXPLAIN FORMAT=JSON fails with names beyond ASCII
-	paytest.Must(t, b.CreateCampaign(ctx, loading))
-	c := paytest.Got(b.Abandon(ctx, "c8")).Must(t)
+	testenv.Must(t, b.CreateCampaign(ctx, loading))
+	c := testenv.Got(b.Abandon(ctx, "c8")).Must(t)
 	f.Open(c)
 	for shard := range c.Shards {
 		f.Close("c8", shard)
@@ -132,9 +132,9 @@ func fillRemoved(t testing.TB, b *paytest.Books, removal string) {
 		Reclaim: &rain.Reclaim{Numbers: paytest.Packets(4, 4), Amount: 10}}))
 	b.Drain(t, "c5")
 	var file bytes.Buffer
-	paytest.Must(t, testenv.Err(export.New(b.DB, b.Clock.Now).Write(ctx, "c5", "ann", nil, &file)))
-	f := paytest.Got(export.Verify(&file)).Must(t)
-	paytest.Must(t, b.Audit(ctx, ledger.AuditRecord{Actor: "ann", Action: "campaign.export", Target: "campaign:c5",
+	testenv.Must(t, testenv.Err(export.New(b.DB, b.Clock.Now).Write(ctx, "c5", "ann", nil, &file)))
+	f := testenv.Got(export.Verify(&file)).Must(t)
+	testenv.Must(t, b.Audit(ctx, ledger.AuditRecord{Actor: "ann", Action: "campaign.export", Target: "campaign:c5",
 		Detail: []byte(`{"sha256":"` + f.SHA256 + `"}`)}))
 	change(t, b, "INSERT INTO archive (campaign_id, file, payouts, amount, actor, removed_at) SELECT campaign_id, '"+
 		f.SHA256+"', paid, amount_paid, 'ann', 1 FROM campaign_tally WHERE campaign_id = 'c5';"+
@@ -144,17 +144,17 @@ func fillRemoved(t testing.TB, b *paytest.Books, removal string) {
 func fillWithdrawals(t testing.TB, b *paytest.Books) {
 	t.Helper()
 	ctx := t.Context()
-	paytest.Must(t, testenv.Err(b.Deposit(paytest.As(t, "sponsor.deposit"), "acme", "more", 7)))
+	testenv.Must(t, testenv.Err(b.Deposit(paytest.As(t, "sponsor.deposit"), "acme", "more", 7)))
 	send := func(id string) ledger.Withdrawal { return b.MustSend(t, id, "u1", 3) }
-	paytest.Must(t, b.RecordPaid(ctx, send("w-paid"), "ref 1"))
-	paytest.Must(t, b.RecordRefused(ctx, send("w-refused"), "no such account"))
-	paytest.Must(t, b.RecordDead(ctx, send("w-dead"), "no answer"))
-	paytest.Must(t, b.RecordWaiting(ctx, send("w-action"), ledger.Waiting{State: ledger.WithdrawalAction,
+	testenv.Must(t, b.RecordPaid(ctx, send("w-paid"), "ref 1"))
+	testenv.Must(t, b.RecordRefused(ctx, send("w-refused"), "no such account"))
+	testenv.Must(t, b.RecordDead(ctx, send("w-dead"), "no answer"))
+	testenv.Must(t, b.RecordWaiting(ctx, send("w-action"), ledger.Waiting{State: ledger.WithdrawalAction,
 		Action:    ledger.Action{URL: "https://bank.example/1", Data: "package", Until: 9_000_000_000_000},
 		Reference: "ref 2", After: time.Hour}))
 	b.MustWithdraw(t, "w-sent", "u1", 3)
 	paced := b.Paced(ledger.ReceiverLimits{Rate: 1, InFlight: 1})
-	paytest.Got(paced.LeaseDue(ctx, paytest.Bank, 1, time.Hour)).Len(t, 1)
+	testenv.Got(paced.LeaseDue(ctx, paytest.Bank, 1, time.Hour)).Len(t, 1, "leased withdrawals")
 	b.MustWithdraw(t, "w-requested", "u1", 3)
 }
 
@@ -163,35 +163,35 @@ func fillHeld(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 	t.Helper()
 	f.Open(b.OpenCampaign(t, "h1", rain.Spec{Budget: 60, Packets: 6, WinsPerUser: 9}))
 	l := paytest.Node(t, b)
-	paytest.Must(t, testenv.Err(l.Risk.Give(t.Context(), ledger.ByRules, standing.Verdict{User: "bot",
+	testenv.Must(t, testenv.Err(l.Risk.Give(t.Context(), ledger.ByRules, standing.Verdict{User: "bot",
 		Act: standing.Hold, Score: 70, Reasons: standing.EncodeReasons([]standing.Reason{{Rule: "fast_hands", Score: 70,
 			Sentence: "too fast"}})})))
 	b.HoldWins()
 	f.Win("h1", 0, "bot", "bot", "bot", "person")
 	entries := f.Entries(paytest.FakeKey{Campaign: "h1"})
-	paytest.Want(t, b.MustPost(t, entries...).Held, 3, "held")
+	testenv.Equal(t, b.MustPost(t, entries...).Held, 3, "held")
 	b.MustPost(t, f.Entries(paytest.FakeKey{Campaign: "h1"})...) // a copy
-	paytest.Must(t, f.Remove(t.Context(), []rain.EntryRef{entries[0].Ref}))
+	testenv.Must(t, f.Remove(t.Context(), []rain.EntryRef{entries[0].Ref}))
 	by := ledger.Person{Name: "ann", ID: "token:ann", Reason: "looked at"}
-	paytest.Must(t, testenv.Err(l.Risk.Confirm(t.Context(), []string{"h1-1"}, by)))
-	paytest.Must(t, testenv.Err(l.Risk.Release(t.Context(), []string{"h1-2"}, by)))
+	testenv.Must(t, testenv.Err(l.Risk.Confirm(t.Context(), []string{"h1-1"}, by)))
+	testenv.Must(t, testenv.Err(l.Risk.Release(t.Context(), []string{"h1-2"}, by)))
 }
 
 // fillUpkeep fills the nodes' own tables.
 func fillUpkeep(t testing.TB, b *paytest.Books) {
 	t.Helper()
 	ctx := t.Context()
-	paytest.Must(t, testenv.Err(b.Lease(ctx, "a job", "a node", time.Hour)))
-	paytest.Must(t, testenv.Err(b.Begin(ctx, "key", []byte("body"))))
-	paytest.Must(t, paytest.Node(t, b).Proofs.NoteProofs(ctx,
+	testenv.Must(t, testenv.Err(b.Lease(ctx, "a job", "a node", time.Hour)))
+	testenv.Must(t, testenv.Err(b.Begin(ctx, "key", []byte("body"))))
+	testenv.Must(t, paytest.Node(t, b).Proofs.NoteProofs(ctx,
 		[]ledger.Proof{{Campaign: "c1", ProvedAt: 1, Balanced: true}, {ProvedAt: 1}}))
 	for n, reference := range []string{"order 1", "order 2"} {
 		nothing := rain.Money(0)
 		two := b.Approvals.Above(&nothing)
-		o := paytest.Got(two.Do(ctx, ledger.Deed{Act: ledger.ActDeposit, Target: "acme", Amount: 5,
+		o := testenv.Got(two.Do(ctx, ledger.Deed{Act: ledger.ActDeposit, Target: "acme", Amount: 5,
 			Reference: reference}, ledger.Person{Name: "ann", ID: "token:ann"})).Must(t)
 		if n == 0 {
-			paytest.Must(t, testenv.Err(two.Reject(ctx, o.Pending.ID, ledger.Person{Name: "bob", ID: "token:bob",
+			testenv.Must(t, testenv.Err(two.Reject(ctx, o.Pending.ID, ledger.Person{Name: "bob", ID: "token:bob",
 				Reason: "no"})))
 		}
 	}
@@ -199,18 +199,18 @@ func fillUpkeep(t testing.TB, b *paytest.Books) {
 	for name, purpose := range map[string]standing.ListPurpose{
 		"guests": standing.PurposeInvite, "barred": standing.PurposeDeny,
 	} {
-		paytest.Must(t, testenv.Err(l.Create(ctx, name, standing.KindPlayers, purpose)))
-		paytest.Must(t, testenv.Err(l.Add(ctx, name, []string{"somebody", "nobody"})))
-		paytest.Must(t, testenv.Err(l.Remove(ctx, name, []string{"nobody"})))
+		testenv.Must(t, testenv.Err(l.Create(ctx, name, standing.KindPlayers, purpose)))
+		testenv.Must(t, testenv.Err(l.Add(ctx, name, []string{"somebody", "nobody"})))
+		testenv.Must(t, testenv.Err(l.Remove(ctx, name, []string{"nobody"})))
 	}
 	for _, act := range []standing.SanctionAct{standing.Ban, standing.Unban} {
-		paytest.Must(t, testenv.Err(paytest.Node(t, b).Sanctions.Give(ctx, "barred", act, ledger.Person{Name: "ann",
+		testenv.Must(t, testenv.Err(paytest.Node(t, b).Sanctions.Give(ctx, "barred", act, ledger.Person{Name: "ann",
 			ID: "token:ann", Reason: "why"})))
 	}
 	paytest.HashAll(t, b.DB)
 	_, err := chain.NewRoots(b.DB, func() int64 { return b.Clock.Now() + 48*time.Hour.Milliseconds() }).
 		Take(context.Background())
-	paytest.Must(t, err)
+	testenv.Must(t, err)
 }
 
 // TestTheServersUserMayDoAllThatTheLedgerDoes: with no more than the rights of docs/rights.sql, campaigns are drained,

@@ -37,7 +37,7 @@ func TestAPayoutFromTheFuture(t *testing.T) {
 		b.SettleAll(t, f, 0)
 		forgePayout(t, b, 50, b.Clock.Now()+1_000_000)
 		for _, depth := range []reconcile.Depth{reconcile.Sums, reconcile.Rows} {
-			wantNamed(t, paytest.Got(b.Proof.ReconcileWith(t.Context(), "c1", f, depth)).Must(t),
+			wantNamed(t, testenv.Got(b.Proof.ReconcileWith(t.Context(), "c1", f, depth)).Must(t),
 				"payout of packet 50 ",
 				"has ever written")
 		}
@@ -59,7 +59,7 @@ func TestAPayoutFromBetween(t *testing.T) {
 			t.Errorf("without a forgery: %+v", r)
 		}
 		forgePayout(t, b, 50, between)
-		paytest.Want(t, b.Prove(t, c, before).Later, 2, "payouts are later")
+		testenv.Equal(t, b.Prove(t, c, before).Later, 2, "payouts are later")
 		wantNamed(t, b.Prove(t, c, f), "payout of packet 50 ") // the next proof
 	})
 }
@@ -78,12 +78,12 @@ func TestAPacketOfTheOtherLaneIsFound(t *testing.T) {
 		findings := func() string {
 			var all []string
 			for _, depth := range []reconcile.Depth{reconcile.Sums, reconcile.Rows} {
-				r := paytest.Got(b.Proof.ReconcileWith(t.Context(), "c1", f, depth)).Must(t)
+				r := testenv.Got(b.Proof.ReconcileWith(t.Context(), "c1", f, depth)).Must(t)
 				all = append(all, strings.Join(r.Findings, "\n"))
 			}
 			return strings.Join(all, "\n")
 		}
-		paytest.Want(t, findings(), "\n", "untouched")
+		testenv.Equal(t, findings(), "\n", "untouched")
 		for name, is := range map[string]struct{ do, undo, want string }{
 			"a guest with a player's packet": {
 				"UPDATE payout SET packet = 4, claim = 'c1-4' WHERE packet = 6",
@@ -96,11 +96,11 @@ func TestAPacketOfTheOtherLaneIsFound(t *testing.T) {
 					"created_at) VALUES ('m', 'c1', 0, 1, '3-3', 1, 1, 0, 1)",
 				"DELETE FROM move", "one shard is the guests', the other one the players'"},
 		} {
-			paytest.Must(t, testenv.Err(b.DB.Exec(t.Context(), is.do)))
+			testenv.Must(t, testenv.Err(b.DB.Exec(t.Context(), is.do)))
 			if found := findings(); strings.Count(found, is.want) != 2 {
 				t.Errorf("%s: %s", name, found)
 			}
-			paytest.Must(t, testenv.Err(b.DB.Exec(t.Context(), is.undo)))
+			testenv.Must(t, testenv.Err(b.DB.Exec(t.Context(), is.undo)))
 		}
 	})
 }

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"testing"
 
-	"redrain/payout/paytest"
+	"redrain/internal/testenv"
 )
 
 var manyTimes = flag.Int("many", 2, "how many times as many rows TestEveryStatementHasAnIndex looks through")
@@ -76,8 +76,8 @@ var many = []manyRows{
 // fillMany fills a MariaDB database with many rows, and updates its statistics.
 func fillMany(t *testing.T, dsn string) {
 	t.Helper()
-	db := paytest.Got(sql.Open("mysql", dsn)).Must(t)
-	defer func() { paytest.Must(t, db.Close()) }()
+	db := testenv.Got(sql.Open("mysql", dsn)).Must(t)
+	defer func() { testenv.Must(t, db.Close()) }()
 	db.SetMaxOpenConns(1) // the session's settings apply to all
 	run := func(statement string) {
 		t.Helper()

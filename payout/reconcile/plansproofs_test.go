@@ -24,7 +24,7 @@ func askForged(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 		f.Win("x1", 0, "u")
 		e := f.Entries(paytest.FakeKey{Campaign: "x1"})[1]
 		b.MustPost(t, e)
-		paytest.Must(t, f.Remove(t.Context(), []rain.EntryRef{e.Ref}))
+		testenv.Must(t, f.Remove(t.Context(), []rain.EntryRef{e.Ref}))
 	}
 	f.Win("x1", 0, "last")
 	for _, forgery := range []string{
@@ -43,25 +43,25 @@ func askProofs(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 	ctx := t.Context()
 	for _, campaign := range []string{"c1", "c2", "c3", "c5", "l1", "x1"} {
 		for _, depth := range []reconcile.Depth{reconcile.Sums, reconcile.Rows} {
-			paytest.Must(t, testenv.Err(b.Proof.ReconcileWith(ctx, campaign, f, depth)))
+			testenv.Must(t, testenv.Err(b.Proof.ReconcileWith(ctx, campaign, f, depth)))
 		}
 	}
-	paytest.Must(t, testenv.Err(b.Proof.ReconcileFull(ctx, f,
+	testenv.Must(t, testenv.Err(b.Proof.ReconcileFull(ctx, f,
 		reconcile.FullOptions{Progress: func(reconcile.Progress) {}})))
 	roots := chain.NewRoots(b.DB, b.Clock.Now)
-	paytest.Must(t, testenv.Err(roots.Take(ctx)))
-	paytest.Must(t, testenv.Err(roots.Verify(ctx, chain.VerifyOptions{Found: func(string) {}})))
-	heads := paytest.Got(roots.Heads(ctx)).Must(t)
+	testenv.Must(t, testenv.Err(roots.Take(ctx)))
+	testenv.Must(t, testenv.Err(roots.Verify(ctx, chain.VerifyOptions{Found: func(string) {}})))
+	heads := testenv.Got(roots.Heads(ctx)).Must(t)
 	for _, h := range heads {
-		paytest.Must(t, testenv.Err(roots.Holds(ctx, h)))
+		testenv.Must(t, testenv.Err(roots.Holds(ctx, h)))
 	}
 	paytest.HashAll(t, b.DB)
-	paytest.Must(t, paytest.Err3(booking.BalanceOf(ctx, b.DB, booking.World)))
+	testenv.Must(t, paytest.Err3(booking.BalanceOf(ctx, b.DB, booking.World)))
 	running, stop := context.WithCancel(ctx)
 	file := filepath.Join(t.TempDir(), "roots")
 	done := make(chan error)
 	go func() { done <- chain.NewRootRounds(roots, file, nil, paytest.Quiet).Run(running) }()
 	testenv.Eventually(t, time.Minute, "a file of roots", func() bool { _, err := os.Stat(file); return err == nil })
 	stop()
-	paytest.Must(t, <-done)
+	testenv.Must(t, <-done)
 }

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"redrain/internal/testenv"
 	"redrain/internal/testenv/property"
 	"redrain/payout/paytest"
 	"redrain/payout/reconcile"
@@ -40,7 +41,7 @@ func TestNoFalseFinding(t *testing.T) {
 				}
 			}}
 			depth := rapid.SampledFrom([]reconcile.Depth{reconcile.Sums, reconcile.Rows}).Draw(rt, "depth")
-			r := paytest.Got(b.Proof.ReconcileWith(t.Context(), w.c.ID, hot, depth)).Must(rt)
+			r := testenv.Got(b.Proof.ReconcileWith(t.Context(), w.c.ID, hot, depth)).Must(rt)
 			proofs++
 			quiet := losses == w.losses
 			for _, lost := range w.lost {

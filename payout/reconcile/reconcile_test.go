@@ -50,7 +50,7 @@ func TestReconcileThroughALife(t *testing.T) {
 		want.Paid, want.Stock = 50, 950
 		check("settled")
 
-		paytest.Got(f.Oldest("c1", 0, 10)).Len(t, 0)
+		testenv.Got(f.Oldest("c1", 0, 10)).Len(t, 0, "entries")
 		before = f.Snapshots(c)
 		b.CloseCampaign(t, "c1")
 		for s := range 3 {
@@ -69,7 +69,7 @@ func TestReconcileThroughALife(t *testing.T) {
 		check("given back")
 
 		// Redis has forgotten the drained campaign: everything is in the ledger.
-		c = paytest.Got(b.Update(t.Context(), "c1",
+		c = testenv.Got(b.Update(t.Context(), "c1",
 			func(c *rain.Campaign) error { c.Drained = true; return c.Close(1) })).Must(t)
 		if got := b.Prove(t, c, nil); !equal(got, want) {
 			t.Errorf("drained and forgotten: %+v", got)
@@ -111,15 +111,15 @@ func equal(a, b reconcile.Reconciliation) bool {
 
 func TestReconcileLoadingAndAbandoned(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
-		paytest.Must(t, testenv.Err(b.Deposit(t.Context(), "acme", "r", 100)))
+		testenv.Must(t, testenv.Err(b.Deposit(t.Context(), "acme", "r", 100)))
 		c := paytest.FullCampaign("c1")
-		paytest.Must(t, b.CreateCampaign(t.Context(), c))
+		testenv.Must(t, b.CreateCampaign(t.Context(), c))
 		half := paytest.NewFakeRedis(b.Clock.Now, c)
 		half.Lose("c1", 1)
 		if got := b.Prove(t, c, half); !equal(got, reconcile.Reconciliation{Funded: 100, Stock: 100, Balanced: true}) {
 			t.Errorf("%+v", got)
 		}
-		c = paytest.Got(b.Abandon(t.Context(), "c1")).Must(t)
+		c = testenv.Got(b.Abandon(t.Context(), "c1")).Must(t)
 		if got := b.Prove(t, c, half); !equal(got, reconcile.Reconciliation{Funded: 100, Reclaimed: 100,
 			Balanced: true}) {
 			t.Errorf("%+v", got)

@@ -33,8 +33,8 @@ func TestARealRedis(t *testing.T) {
 	rdb := grabtest.Connect(t, testenv.Redis(t))
 	gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 60, Shards: 3, Wins: 10})
 	b := booksOf(t, gm)
-	told := paytest.Got(b.Campaign(t.Context(), gm.C.ID)).Must(t)
-	paytest.Must(t, gm.G.Apply(t.Context(), told))
+	told := testenv.Got(b.Campaign(t.Context(), gm.C.ID)).Must(t)
+	testenv.Must(t, gm.G.Apply(t.Context(), told))
 	redisHot := hot{store.NewSums(gm.G.Store), store.NewWins(gm.G.Store)}
 	prove := func(what string) string {
 		t.Helper()
@@ -51,27 +51,27 @@ func TestARealRedis(t *testing.T) {
 	}
 	balanced := func(what string) {
 		t.Helper()
-		paytest.Want(t, prove(what), "", what)
+		testenv.Equal(t, prove(what), "", "%s", what)
 	}
 	settle := func(shard int) {
-		entries := paytest.Got3(gm.G.Page(t.Context(), gm.C.ID, shard, "", 5)).Must(t)
+		entries := testenv.Got3(gm.G.Page(t.Context(), gm.C.ID, shard, "", 5)).Must(t)
 		b.MustPost(t, entries...)
 		balanced("settled, and still in the outbox")
-		paytest.Must(t, gm.G.Remove(t.Context(), grabtest.Refs(entries)))
+		testenv.Must(t, gm.G.Remove(t.Context(), grabtest.Refs(entries)))
 	}
 	balanced("stocked")
 	gm.Fill(12)
 	balanced("won")
 	settle(0)
-	lent := paytest.Got(gm.G.Lend(t.Context(), gm.C.ID, 1, 0, "move", 5)).Must(t)
+	lent := testenv.Got(gm.G.Lend(t.Context(), gm.C.ID, 1, 0, "move", 5)).Must(t)
 	balanced("lent")
-	paytest.Must(t, b.Moves.Write(t.Context(), gm.C.ID, 1, *lent))
+	testenv.Must(t, b.Moves.Write(t.Context(), gm.C.ID, 1, *lent))
 	balanced("written")
-	number := paytest.Got(gm.G.Borrow(t.Context(), gm.C.ID, *lent)).Must(t)
+	number := testenv.Got(gm.G.Borrow(t.Context(), gm.C.ID, *lent)).Must(t)
 	balanced("borrowed")
-	paytest.Must(t, b.Moves.Done(t.Context(), "move", number))
+	testenv.Must(t, b.Moves.Done(t.Context(), "move", number))
 	balanced("done")
-	paytest.Must(t, gm.G.Moves.Done(t.Context(), gm.C.ID, 1, "move"))
+	testenv.Must(t, gm.G.Moves.Done(t.Context(), gm.C.ID, 1, "move"))
 	balanced("moved")
 	gm.Want("filler 0", gm.Drop(1), outcome.Won)
 	balanced("won twice")
@@ -95,10 +95,10 @@ func TestARealRedis(t *testing.T) {
 		t.Helper()
 		for i, key := range keys {
 			if dumps[i] == "" {
-				paytest.Must(t, rdb.Del(t.Context(), key).Err())
+				testenv.Must(t, rdb.Del(t.Context(), key).Err())
 				continue
 			}
-			paytest.Must(t, rdb.RestoreReplace(t.Context(), key, 0, dumps[i]).Err())
+			testenv.Must(t, rdb.RestoreReplace(t.Context(), key, 0, dumps[i]).Err())
 		}
 	}
 	// run sends commands, separated by ";". The parts of one are separated by "|". The second part is a key of shard 1.
@@ -114,7 +114,7 @@ func TestARealRedis(t *testing.T) {
 					}
 					args = append(args, arg)
 				}
-				paytest.Must(t, rdb.Do(t.Context(), args...).Err())
+				testenv.Must(t, rdb.Do(t.Context(), args...).Err())
 			}
 			return nil
 		}
@@ -157,7 +157,7 @@ func TestARealRedis(t *testing.T) {
 		"unreadable": {run("XADD|outbox|*|a|b"),
 			"it cannot be read, and may be anybody's money"},
 		"once more, as the state says": {func() error {
-			id := paytest.Got(rdb.XAdd(t.Context(), again).Result()).Must(t)
+			id := testenv.Got(rdb.XAdd(t.Context(), again).Result()).Must(t)
 			return rdb.HSet(t.Context(), k.State, "last", id).Err()
 		}, "twice won in its outbox"},
 		"a win":          {run("HDEL|wins|" + win), "Redis knows no such win"},
@@ -168,7 +168,7 @@ func TestARealRedis(t *testing.T) {
 		"a later win": {run("HSET|wins|x\n0.1|30 9999999999999-0 "),
 			"the newest entry that the shard has ever written"},
 	} {
-		paytest.Must(t, d.do())
+		testenv.Must(t, d.do())
 		if found := prove(what); !strings.Contains(found, d.want) {
 			t.Errorf("%s: %q is missing in\n%s", what, d.want, found)
 		}
@@ -184,22 +184,22 @@ func TestARealRedis(t *testing.T) {
 		blind[name] = run("SET|" + name + "|x")
 	}
 	for what, do := range blind {
-		paytest.Must(t, do())
-		paytest.Must(t, rdb.HIncrBy(t.Context(), other, "left", 1).Err())
+		testenv.Must(t, do())
+		testenv.Must(t, rdb.HIncrBy(t.Context(), other, "left", 1).Err())
 		found := prove(what)
 		named := strings.Contains(found, "shard 1: what Redis has of it cannot be read") ||
 			strings.Contains(found, "shard 1: the stock is in more than")
 		if !named || !strings.Contains(found, "shard 2: ") {
 			t.Errorf("%s: the findings are %s", what, found)
 		}
-		paytest.Must(t, rdb.HIncrBy(t.Context(), other, "left", -1).Err())
+		testenv.Must(t, rdb.HIncrBy(t.Context(), other, "left", -1).Err())
 		restore()
 	}
 	balanced("all can be read again")
 
 	// The end: closed and reclaimed.
 	b.CloseCampaign(t, gm.C.ID)
-	paytest.Must(t, gm.G.CloseCampaign(t.Context(), gm.C))
+	testenv.Must(t, gm.G.CloseCampaign(t.Context(), gm.C))
 	balanced("closed")
 	for range 5 {
 		for shard := range gm.C.Shards {
@@ -214,13 +214,13 @@ func booksOf(t *testing.T, gm *grabtest.Game) *paytest.Books {
 	t.Helper()
 	b := paytest.OnSQLite(t)
 	secret := seal.Secret{1, 2, 3} // of grabtest.Ring
-	paytest.Must(t, testenv.Err(b.DB.Exec(t.Context(), "UPDATE seal_key SET secret = ?", secret[:])))
-	paytest.Must(t, b.Seals.Load(t.Context()))
-	paytest.Must(t, testenv.Err(b.Deposit(t.Context(), gm.C.Sponsor, "for the game", gm.C.Budget)))
+	testenv.Must(t, testenv.Err(b.DB.Exec(t.Context(), "UPDATE seal_key SET secret = ?", secret[:])))
+	testenv.Must(t, b.Seals.Load(t.Context()))
+	testenv.Must(t, testenv.Err(b.Deposit(t.Context(), gm.C.Sponsor, "for the game", gm.C.Budget)))
 	c := gm.C.Clone()
 	c.Status, c.Rains = rain.Loading, nil
-	paytest.Must(t, b.CreateCampaign(t.Context(), c))
-	paytest.Must(t, testenv.Err(b.Update(t.Context(), c.ID, func(c *rain.Campaign) error {
+	testenv.Must(t, b.CreateCampaign(t.Context(), c))
+	testenv.Must(t, testenv.Err(b.Update(t.Context(), c.ID, func(c *rain.Campaign) error {
 		c.Stocked()
 		c.Rains = slices.Clone(gm.C.Rains)
 		return nil

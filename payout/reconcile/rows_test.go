@@ -20,7 +20,7 @@ import (
 func change(t testing.TB, b *paytest.Books, statements string) {
 	t.Helper()
 	for statement := range strings.SplitSeq(statements, ";") {
-		paytest.Must(t, testenv.Err(b.DB.Exec(t.Context(), statement)))
+		testenv.Must(t, testenv.Err(b.DB.Exec(t.Context(), statement)))
 	}
 }
 
@@ -76,7 +76,7 @@ func everything(t testing.TB, b *paytest.Books, f *paytest.FakeRedis, campaign s
 	if r.Balanced != (len(r.Findings) == 0 && r.Difference == 0) {
 		t.Errorf("balanced is %v: %+v", r.Balanced, r)
 	}
-	books := paytest.Got(b.Proof.ReconcileFull(t.Context(), f, reconcile.FullOptions{})).Must(t)
+	books := testenv.Got(b.Proof.ReconcileFull(t.Context(), f, reconcile.FullOptions{})).Must(t)
 	found := slices.Clone(books.Findings)
 	for _, c := range books.Campaigns {
 		found = append(found, c.Findings...)
@@ -106,8 +106,8 @@ func TestEveryDeedIsNamed(t *testing.T) {
 		f.Open(b.OpenCampaign(t, "c2", rain.Spec{Budget: 100, Packets: 10}))
 		f.Win("c2", 0, "w")
 		b.MustPost(t, f.Shards[paytest.FakeKey{Campaign: "c2"}].Entries[0])
-		paytest.Must(t, b.RecordRefused(t.Context(), b.MustSend(t, "w2", "v", 10), "the bank says no"))
-		paytest.Must(t, b.RecordPaid(t.Context(), b.MustSend(t, "w3", "v", 5), "bank"))
+		testenv.Must(t, b.RecordRefused(t.Context(), b.MustSend(t, "w2", "v", 10), "the bank says no"))
+		testenv.Must(t, b.RecordPaid(t.Context(), b.MustSend(t, "w3", "v", 5), "bank"))
 		b.MustWithdraw(t, "w1", "v", 20)
 		restore := keep(t, b)
 		sh := f.Shards[paytest.FakeKey{Campaign: "c1"}]
@@ -188,7 +188,7 @@ func TestAPacketPaidTwice(t *testing.T) {
 		f.Win("c1", 0, slices.Repeat([]string{"u"}, sqldb.Chunk+10)...)
 		b.SettleAll(t, f, 0)
 		change(t, b, "ALTER TABLE payout RENAME TO keyed; CREATE TABLE payout AS "+allOf("keyed"))
-		paytest.Want(t, b.Prove(t, c, f.Snapshots(c)).Balanced, true, "without a key")
+		testenv.Equal(t, b.Prove(t, c, f.Snapshots(c)).Balanced, true, "without a key")
 		for _, packet := range []int{0, sqldb.Chunk - 1, sqldb.Chunk + 9} { // the second one stands across two pages
 			change(t, b, fmt.Sprintf("INSERT INTO payout %s WHERE packet = %d", allOf("keyed"), packet))
 			wantNamed(t, b.Prove(t, c, f.Snapshots(c)), fmt.Sprintf("payout of packet %d (", packet),

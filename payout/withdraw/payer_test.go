@@ -50,7 +50,7 @@ func eventually(t *testing.T, b *paytest.Books, p *Payer, id string,
 	t.Helper()
 	var w ledger.Withdrawal
 	testenv.Eventually(t, patience, "withdrawal "+id, func() bool {
-		w = paytest.Got(b.Withdrawal(t.Context(), id)).Must(t)
+		w = testenv.Got(b.Withdrawal(t.Context(), id)).Must(t)
 		if wait := w.NextAt - b.Clock.Load(); wait > 0 && wait <= payMost.Milliseconds() {
 			b.Clock.Add(wait)
 			p.Wake()
@@ -143,7 +143,7 @@ func TestPayerBuriesAndRedrives(t *testing.T) {
 			t.Errorf("alarm %q", got)
 		}
 		b.WantBalance(t, booking.UserAccount("u1"), 40)
-		paytest.Must(t, testenv.Err(b.Retry(t.Context(), "w1")))
+		testenv.Must(t, testenv.Err(b.Retry(t.Context(), "w1")))
 		eventually(t, b, p, "w1", finished)
 		b.WantWithdrawal(t, "w1", ledger.WithdrawalPaid, 1)
 		if asked := slices.Compact(provider.payments("w1")); len(asked) != 1 || len(alarms) > 0 {
@@ -172,7 +172,7 @@ func TestPayerPutsOff(t *testing.T) {
 	} {
 		fake := &fakeLedger{}
 		p.ledger = fake
-		paytest.Must(t, p.classify(t.Context(), ledger.Withdrawal{Attempts: c.try}, Answer{}, c.err).write(t.Context()))
+		testenv.Must(t, p.classify(t.Context(), ledger.Withdrawal{Attempts: c.try}, Answer{}, c.err).write(t.Context()))
 		if fake.after < c.least || fake.after > c.most {
 			t.Errorf("after try %d, %v: %v", c.try, c.err, fake.after)
 		}
@@ -263,5 +263,5 @@ func TestPayerSaysWhatIsWrong(t *testing.T) {
 		Log: paytest.Quiet, OnAlarm: func(_ ledger.Withdrawal, message string) { alarms = append(alarms, message) },
 	})
 	p.record(t.Context(), ledger.Withdrawal{}, p.classify(t.Context(), ledger.Withdrawal{}, Answer{Status: Paid}, nil))
-	paytest.WantList(t, alarms, []string{ledger.ErrPaidTwice.Error()})
+	testenv.Equal(t, alarms, []string{ledger.ErrPaidTwice.Error()}, "alarms")
 }

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"redrain/internal/testenv"
 	"redrain/internal/testenv/property"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
@@ -114,7 +115,7 @@ func (m *world) node(p Provider) *Payer {
 func (m *world) anyNode(rt *rapid.T) int { return rapid.IntRange(0, len(m.nodes)-1).Draw(rt, "node") }
 
 func (m *world) must(err error) {
-	paytest.Must(m.rt, err)
+	testenv.Must(m.rt, err)
 }
 
 func (m *world) withdraw(rt *rapid.T) {

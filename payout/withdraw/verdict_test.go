@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/paytest"
 )
@@ -84,9 +85,9 @@ func TestPayerByDefault(t *testing.T) {
 	}
 	p.record(t.Context(), w, p.classify(t.Context(), w, answer, err))
 	p.alarm(w, "nobody hears")
-	paytest.Must(t, p.refreshGauge(t.Context()))
-	paytest.Want(t, testutil.ToFloat64(p.pending), 7, "wait")
-	families := paytest.Got(reg.Gather()).Must(t)
+	testenv.Must(t, p.refreshGauge(t.Context()))
+	testenv.Equal(t, testutil.ToFloat64(p.pending), 7, "wait")
+	families := testenv.Got(reg.Gather()).Must(t)
 	for _, f := range families {
 		if n := f.GetMetric()[0].GetHistogram().GetSampleCount(); f.GetName() == "redrain_provider_seconds" && n != 1 {
 			t.Errorf("%d answers are timed", n)

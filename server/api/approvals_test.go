@@ -96,7 +96,7 @@ func silent(t *testing.T, b *paytest.Books, amount rain.Money) {
 	t.Helper()
 	b.Rich(t, "u1", amount)
 	b.MustWithdraw(t, "w1", "u1", amount)
-	paytest.Must(t, b.RecordDead(t.Context(), b.LeaseOne(t), "silence"))
+	testenv.Must(t, b.RecordDead(t.Context(), b.LeaseOne(t), "silence"))
 }
 
 // refused is a win that the database has refused for a while: a retry pays it.
@@ -105,7 +105,7 @@ func refused(t *testing.T, b *paytest.Books, amount rain.Money) {
 	b.OpenCampaign(t, "c1", rain.Spec{Budget: amount, Packets: 1})
 	allow := b.Refuse(t, "u1")
 	_, err := b.Attempt(t.Context(), paytest.Entry("c1", 1, paytest.Win("u1", 0, amount)), errors.New("refused"), 1)
-	paytest.Must(t, err)
+	testenv.Must(t, err)
 	allow()
 }
 
@@ -120,7 +120,7 @@ func forged(t *testing.T, b *paytest.Books, amount rain.Money) {
 func gotByPlayer(t *testing.T, b *paytest.Books, _ rain.Money) rain.Money {
 	t.Helper()
 	balance, err := b.UserBalance(t.Context(), "u1")
-	paytest.Must(t, err)
+	testenv.Must(t, err)
 	return balance
 }
 
@@ -129,7 +129,7 @@ func withdrawn(is func(ledger.Withdrawal) bool) func(*testing.T, *paytest.Books,
 	return func(t *testing.T, b *paytest.Books, _ rain.Money) rain.Money {
 		t.Helper()
 		w, err := b.Withdrawal(t.Context(), "w1")
-		paytest.Must(t, err)
+		testenv.Must(t, err)
 		if !is(w) {
 			return 0
 		}

@@ -25,10 +25,10 @@ func TestAuditOverHTTP(t *testing.T) {
 	a := newAPI(Options{Roots: roots, Operators: testStaff, Log: paytest.Quiet})
 	for _, reference := range []string{"one", "two"} {
 		_, err := b.Deposit(t.Context(), "acme", reference, 7)
-		paytest.Must(t, err)
+		testenv.Must(t, err)
 		paytest.HashAll(t, b.DB)
 		_, err = roots.Take(t.Context())
-		paytest.Must(t, err)
+		testenv.Must(t, err)
 		now = now.AddDate(0, 0, 1)
 	}
 	wantAnswer(t, ask(a, "viewer", "GET", "/audit/roots?limit=1", ""), http.StatusOK, `"day":"2026-11-23"`,
@@ -39,7 +39,7 @@ func TestAuditOverHTTP(t *testing.T) {
 		Items json.RawMessage `json:"items"`
 		Next  string          `json:"next_cursor"`
 	}
-	paytest.Must(t, json.Unmarshal(second.Body.Bytes(), &page))
+	testenv.Must(t, json.Unmarshal(second.Body.Bytes(), &page))
 	testenv.Equal(t, page.Next, "", "a page after the last")
 	noted := `{"roots":` + string(page.Items) + `}`
 	for _, asked := range []string{"", `{"from":"2026-11-22"}`, noted} {

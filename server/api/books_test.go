@@ -86,10 +86,10 @@ func TestStatementsOverHTTP(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.Rich(t, "u", 100)
 		for _, id := range []string{"w1", "w2"} {
-			paytest.Must(t, b.RecordPaid(t.Context(), b.MustSend(t, id, "u", 10), "ref "+id))
+			testenv.Must(t, b.RecordPaid(t.Context(), b.MustSend(t, id, "u", 10), "ref "+id))
 		}
 		_, err := b.Deposit(t.Context(), "acme", "bank-7", 500)
-		paytest.Must(t, err)
+		testenv.Must(t, err)
 		a := newAPI(Options{Statements: paytest.Node(t, b).Statements, Operators: testStaff, Log: paytest.Quiet})
 		from, to := b.Clock.Load()-time.Hour.Milliseconds(), b.Clock.Load()+time.Hour.Milliseconds()
 		for _, c := range []struct {

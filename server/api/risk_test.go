@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"redrain/grab/store"
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/standing"
 	"redrain/payout/paytest"
@@ -25,7 +26,7 @@ func TestHeldWinsOverHTTP(t *testing.T) {
 	for _, user := range []string{"bot", "idle"} {
 		_, err := l.Risk.Give(t.Context(), ledger.ByRules, standing.Verdict{User: user, Act: standing.Deny, Score: 120,
 			Reasons: standing.EncodeReasons([]standing.Reason{{Rule: "fast_hands", Score: 120, Sentence: "too fast"}})})
-		paytest.Must(t, err)
+		testenv.Must(t, err)
 	}
 	b.MustPost(t, paytest.Entry("c", int(b.Clock.Now()), paytest.Win("bot", 0, 10), paytest.Win("bot", 1, 10)))
 	judged := 0

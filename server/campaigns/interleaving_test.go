@@ -9,6 +9,7 @@ import (
 
 	"redrain/grab/outcome"
 	"redrain/grab/store"
+	"redrain/internal/testenv"
 	"redrain/internal/testenv/property"
 	"redrain/payout/ledger/posting"
 	"redrain/payout/paytest"
@@ -67,7 +68,7 @@ type loan struct {
 
 func (i *interleaving) must(err error) {
 	i.Helper()
-	paytest.Must(i.rt, err)
+	testenv.Must(i.rt, err)
 }
 
 func (i *interleaving) pick(what string, n int) int { return rapid.IntRange(0, n-1).Draw(i.rt, what) }

@@ -9,6 +9,7 @@ import (
 
 	"redrain/grab/outcome"
 	"redrain/internal/sqldb"
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/paytest"
 	"redrain/rain"
@@ -65,7 +66,7 @@ func TestASecondIsWritten(t *testing.T) {
 	read := func(id string) []Row {
 		t.Helper()
 		rows, err := table.Read(t.Context(), id, 0, 2*now, 0)
-		paytest.Must(t, err)
+		testenv.Must(t, err)
 		return rows
 	}
 	want := Row{Campaign: "c",
@@ -86,13 +87,13 @@ func TestASecondIsWritten(t *testing.T) {
 	}
 	for _, age := range []struct{ ms, span int64 }{{2 * 3_600_000, 10_000}, {2 * 86_400_000, 60_000}} {
 		now += age.ms
-		paytest.Must(t, r.thin(t.Context()))
+		testenv.Must(t, r.thin(t.Context()))
 		if rows := read("c"); len(rows) != 1 || rows[0].SpanMS != age.span || rows[0].Taps != 70 {
 			t.Errorf("later: %+v", rows)
 		}
 	}
 	now += 401 * 86_400_000
-	paytest.Must(t, r.thin(t.Context()))
+	testenv.Must(t, r.thin(t.Context()))
 	for _, id := range []string{"c", "quiet-3"} {
 		if rows := read(id); len(rows) > 0 {
 			t.Errorf("%s after 400 days: %+v", id, rows)
@@ -113,13 +114,13 @@ func TestAMinuteOfRainTakesLittle(t *testing.T) {
 			r.P50, r.Waiting, r.Empty, r.Late = 1<<30, 1<<30, 1<<30, 1<<30
 			rows[fmt.Sprintf("campaign-%010d", i)] = r
 		}
-		paytest.Must(t, table.Add(t.Context(), rows))
+		testenv.Must(t, table.Add(t.Context(), rows))
 	}
 	var size int64
-	paytest.Must(t, db.Each(t.Context(), func(sqldb.Scan) error { return nil }, "ANALYZE TABLE figure"))
+	testenv.Must(t, db.Each(t.Context(), func(sqldb.Scan) error { return nil }, "ANALYZE TABLE figure"))
 	_, err := db.First(t.Context(), []any{&size}, "SELECT data_length + index_length FROM information_schema.tables "+
 		"WHERE table_schema = DATABASE() AND table_name = 'figure'")
-	paytest.Must(t, err)
+	testenv.Must(t, err)
 	t.Logf("%d bytes a rain", size/rains)
 	if size/rains > 100<<10 {
 		t.Errorf("a rain of a minute takes %d bytes", size/rains)

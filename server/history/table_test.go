@@ -29,23 +29,23 @@ func TestOldRowsBecomeFewer(t *testing.T) {
 				if at >= 3_990 {
 					rows["other"] = second(at, 1)
 				}
-				paytest.Must(t, table.Add(ctx, rows))
+				testenv.Must(t, table.Add(ctx, rows))
 				if at == 5 {
 					// another node was first
-					paytest.Must(t, table.Add(ctx, map[string]Row{"c": second(at, 99)}))
+					testenv.Must(t, table.Add(ctx, map[string]Row{"c": second(at, 99)}))
 				}
 			}
 			read := func(spanMS int64) []Row {
 				t.Helper()
 				rows, err := table.Read(ctx, "c", 0, 1e9, spanMS)
-				paytest.Must(t, err)
+				testenv.Must(t, err)
 				return rows
 			}
 			before := read(10_000)
 			steps := 1
 			for ; ; steps++ {
 				more, err := table.Thin(ctx, 1_000, 10_000, 4_004_000)
-				paytest.Must(t, err)
+				testenv.Must(t, err)
 				if !more {
 					break
 				}

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger/chain"
 	"redrain/payout/paytest"
 )
@@ -29,9 +30,9 @@ func TestRootsGoToAFile(t *testing.T) {
 	days := func(t testing.TB) (days string, roots []chain.Root) {
 		t.Helper()
 		text, err := os.ReadFile(path)
-		paytest.Must(t, err)
+		testenv.Must(t, err)
 		roots, err = chain.ReadRoots(text)
-		paytest.Must(t, err)
+		testenv.Must(t, err)
 		for _, root := range roots {
 			days += root.Day + " "
 		}
@@ -67,7 +68,7 @@ func run(t *testing.T, r *chain.RootRounds, during time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), during)
 	defer cancel()
-	paytest.Check(t, r.Run(ctx))
+	testenv.WantErr(t, r.Run(ctx), nil)
 }
 
 // TestATornFileOfRoots: an invalid line is reported, and nothing is appended.
@@ -77,10 +78,10 @@ func TestATornFileOfRoots(t *testing.T) {
 	deposit(t, b, "first")
 	root := take(t, b, dawn)
 	line, err := json.Marshal(root)
-	paytest.Must(t, err)
+	testenv.Must(t, err)
 	path := filepath.Join(t.TempDir(), "roots.jsonl")
 	torn := string(line) + "\n" + string(line[:40])
-	paytest.Must(t, os.WriteFile(path, []byte(torn), 0o600))
+	testenv.Must(t, os.WriteFile(path, []byte(torn), 0o600))
 	take(t, b, dawn.Add(day))
 	var log bytes.Buffer
 	synctest.Test(t, func(t *testing.T) {

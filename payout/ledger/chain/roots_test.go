@@ -24,7 +24,7 @@ var dawn = time.Date(2026, 11, 23, 0, 6, 0, 0, time.UTC)
 func take(t testing.TB, b *paytest.Books, at time.Time) *chain.Root {
 	t.Helper()
 	paytest.HashAll(t, b.DB)
-	root := paytest.Got(chain.NewRoots(b.DB, at.UnixMilli).Take(t.Context())).Must(t)
+	root := testenv.Got(chain.NewRoots(b.DB, at.UnixMilli).Take(t.Context())).Must(t)
 	return root
 }
 
@@ -32,7 +32,7 @@ func take(t testing.TB, b *paytest.Books, at time.Time) *chain.Root {
 func verify(t testing.TB, b *paytest.Books, from string, noted ...chain.Root) (chain.Verified, []string) {
 	t.Helper()
 	var found []string
-	v := paytest.Got(chain.NewRoots(b.DB, b.Clock.Now).Verify(t.Context(), chain.VerifyOptions{From: from, Noted: noted,
+	v := testenv.Got(chain.NewRoots(b.DB, b.Clock.Now).Verify(t.Context(), chain.VerifyOptions{From: from, Noted: noted,
 		Found: func(what string) { found = append(found, what) }})).Must(t)
 	if int(v.Faults) != len(found) {
 		t.Errorf("%d faults, %q", v.Faults, found)
@@ -50,19 +50,19 @@ func fill(t testing.TB, b *paytest.Books) {
 
 func deposit(t testing.TB, b *paytest.Books, reference string) {
 	t.Helper()
-	paytest.Must(t, testenv.Err(b.Deposit(paytest.As(t, "sponsor.deposit"), "big", reference, 7)))
+	testenv.Must(t, testenv.Err(b.Deposit(paytest.As(t, "sponsor.deposit"), "big", reference, 7)))
 }
 
 // TestADayHasOneRoot: for any number of nodes; each follows the previous one. Days without a node have no root.
 func TestADayHasOneRoot(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
-		paytest.Want(t, take(t, b, dawn), nil, "before anything is hashed")
+		testenv.Equal(t, take(t, b, dawn), nil, "before anything is hashed")
 		fill(t, b)
 		first := take(t, b, dawn)
 		if first == nil || first.Day != "2026-11-22" || first.Previous != "" || len(first.Blocks) != 2 {
 			t.Fatalf("%+v", first)
 		}
-		paytest.Want(t, take(t, b, dawn.Add(day-2*time.Minute)), nil, "taken twice")
+		testenv.Equal(t, take(t, b, dawn.Add(day-2*time.Minute)), nil, "taken twice")
 		deposit(t, b, "more")
 		second := take(t, b, dawn.Add(3*day))
 		if second == nil || second.Day != "2026-11-25" || second.Previous != first.Hash || second.Hash == first.Hash {
@@ -174,7 +174,7 @@ func TestTheHasherWaits(t *testing.T) {
 		after time.Duration
 		rows  int
 	}{{0, 0}, {59 * time.Second, 0}, {61 * time.Second, 1}, {110 * time.Second, 1}, {130 * time.Second, 2}} {
-		paytest.Must(t, h.Hash(t.Context(), now.Add(c.after)))
+		testenv.Must(t, h.Hash(t.Context(), now.Add(c.after)))
 		if rows := b.Count(t, "SELECT COALESCE(SUM(rows_hashed), 0) FROM block WHERE book = 'txn'"); rows != c.rows {
 			t.Errorf("after %s %d rows are hashed, want %d", c.after, rows, c.rows)
 		}
@@ -197,8 +197,8 @@ func TestARootHasAllRowsOfItsDay(t *testing.T) {
 		run(t, chain.NewRootRounds(chain.NewRoots(b.DB, clock), "", nil, paytest.Quiet), 3*time.Minute)
 	})
 	whole := b.Count(t, `SELECT COUNT(*) FROM root WHERE blocks LIKE '%"txn","number":2,"last":2,"rows":1%'`)
-	paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM root"), 1, "roots")
-	paytest.Want(t, whole, 1, "roots with the last row of the day")
+	testenv.Equal(t, b.Count(t, "SELECT COUNT(*) FROM root"), 1, "roots")
+	testenv.Equal(t, whole, 1, "roots with the last row of the day")
 }
 
 // TestWalkReadsInSteps: small blocks share a step.
@@ -212,7 +212,7 @@ func TestWalkReadsInSteps(t *testing.T) {
 	w := &chain.Walk{SkipTxns: true, Found: func(fault string) { t.Error(fault) }}
 	steps := 1
 	for more := true; more; steps++ {
-		more = paytest.Got(w.Step(t.Context(), b.DB)).Must(t)
+		more = testenv.Got(w.Step(t.Context(), b.DB)).Must(t)
 	}
 	if steps > 3 || w.Blocks < 20 {
 		t.Errorf("%d steps for %d blocks", steps, w.Blocks)

@@ -2,7 +2,6 @@ package posting_test
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -35,12 +34,12 @@ func TestAttemptsAreCounted(t *testing.T) {
 			if n == 3 {
 				want = ledger.StateDead
 			}
-			paytest.Want(t, b.ClaimState(t, "poison", "c1-0"), want, fmt.Sprintf("after try %d the claim is", n))
+			testenv.Equal(t, b.ClaimState(t, "poison", "c1-0"), want, "after try %d the claim is", n)
 			if failing, err := b.Failing(ctx, []rain.EntryRef{bad.Ref}); err != nil || failing[bad.Ref] != (n < 3) {
 				t.Errorf("after try %d: %v, %v", n, failing, err)
 			}
 		}
-		paytest.Want(t, b.ClaimState(t, "somebody else", "c1-0"), ledger.StateGranted, "somebody else's claim is")
+		testenv.Equal(t, b.ClaimState(t, "somebody else", "c1-0"), ledger.StateGranted, "somebody else's claim is")
 		letters, _, err := b.ListDeadLetters(ctx, "", 10)
 		if err != nil || len(letters) != 2 || !strings.Contains(letters[0].Reason, "3 tries") ||
 			!strings.Contains(letters[0].Reason, paytest.Refused) {
@@ -54,7 +53,7 @@ func TestAttemptsAreCounted(t *testing.T) {
 			!strings.Contains(err.Error(), paytest.Refused) {
 			t.Error(err)
 		}
-		paytest.Got(b.Retry(ctx, "c1-1")).Len(t, 1)
+		testenv.Got(b.Retry(ctx, "c1-1")).Len(t, 1, "settled claims")
 		b.WantBalance(t, booking.EscrowAccount("c1"), 90)
 		allow()
 		if settled, err := b.Retry(ctx, "c1-0"); err != nil || len(settled) != 1 || settled[0].Balance != 10 {
@@ -76,24 +75,24 @@ func TestGivingUpKnowsWhatIsPosted(t *testing.T) {
 		ctx := t.Context()
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		e := paytest.Entry("c1", 1, paytest.Win("a", 0, 10), paytest.Win("b", 1, 10))
-		paytest.Must(t, testenv.Err(b.Attempt(ctx, e, errors.New("a bug"), 2)))
+		testenv.Must(t, testenv.Err(b.Attempt(ctx, e, errors.New("a bug"), 2)))
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("a", 0, 10)))
-		paytest.Want(t, b.ClaimState(t, "a", "c1-0"), ledger.StateSettled, "a paid claim is")
+		testenv.Equal(t, b.ClaimState(t, "a", "c1-0"), ledger.StateSettled, "a paid claim is")
 		tried, err := b.Attempt(ctx, e, errors.New("a bug"), 2)
 		if err != nil || !tried.GivenUp || len(tried.Dead) != 1 || tried.Dead[0].User != "b" {
 			t.Errorf("%+v, %v", tried, err)
 		}
 		late := posting.LateLetter(e, "buried while a copy was posted")
-		paytest.Must(t, b.WriteLetter(late))
-		paytest.Must(t, b.RefreshMetrics(ctx))
-		paytest.Want(t, b.CountDead(t), 1, "letters wait")
+		testenv.Must(t, b.WriteLetter(late))
+		testenv.Must(t, b.RefreshMetrics(ctx))
+		testenv.Equal(t, b.CountDead(t), 1, "letters wait")
 		b.WantBalance(t, booking.UserAccount("a"), 10)
 		// What was settled elsewhere is forgotten after a day.
-		paytest.Must(t, testenv.Err(b.Attempt(ctx, paytest.Entry("c1", 7, paytest.Win("c", 2, 10)), errors.New("a bug"),
+		testenv.Must(t, testenv.Err(b.Attempt(ctx, paytest.Entry("c1", 7, paytest.Win("c", 2, 10)), errors.New("a bug"),
 			2)))
 		b.Clock.Add(posting.AttemptKept + 1000)
-		paytest.Must(t, testenv.Err(b.Attempt(ctx, paytest.Entry("c1", 8, paytest.Win("d", 3, 10)), errors.New("a bug"),
+		testenv.Must(t, testenv.Err(b.Attempt(ctx, paytest.Entry("c1", 8, paytest.Win("d", 3, 10)), errors.New("a bug"),
 			2)))
-		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM attempt_claim"), 1, "rows are kept")
+		testenv.Equal(t, b.Count(t, "SELECT COUNT(*) FROM attempt_claim"), 1, "rows are kept")
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/paytest"
 )
@@ -27,9 +28,9 @@ func TestBookRefusesWhatDoesNotBalance(t *testing.T) {
 			"more than there is":  booking.Move("x", "x", booking.UserAccount("u"), booking.UserAccount("v"), 1),
 			"a negative movement": booking.Move("x", "x", booking.UserAccount("u"), booking.UserAccount("v"), -1),
 		} {
-			paytest.WantFail(t, b.InTx(t, []booking.Txn{booking.Move("x", "good", booking.World,
+			testenv.WantFail(t, b.InTx(t, []booking.Txn{booking.Move("x", "good", booking.World,
 				booking.UserAccount("w"), 1), bad}), fmt.Sprintf("%s is booked", what))
 		}
-		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM txn"), 0, "transactions are there")
+		testenv.Equal(t, b.Count(t, "SELECT COUNT(*) FROM txn"), 0, "transactions are there")
 	})
 }

@@ -46,7 +46,7 @@ func TestAReclaimThatIsBeingGivenUpIsNotPosted(t *testing.T) {
 		t.Fatal(err, got.err)
 	}
 	b.WantBalance(t, booking.EscrowAccount("c1"), 100)
-	paytest.Must(t, testenv.Err(b.Retry(t.Context(), e.Ref.String())))
+	testenv.Must(t, testenv.Err(b.Retry(t.Context(), e.Ref.String())))
 	b.WantBalance(t, booking.EscrowAccount("c1"), 70)
 }
 
@@ -55,13 +55,13 @@ func TestWhatIsInHandIsNotGivenUp(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		e := paytest.Entry("c1", 1, paytest.Win("u1", 0, 10))
-		unlock := paytest.Got(b.LockEntries(t.Context(), e)).Must(t)
+		unlock := testenv.Got(b.LockEntries(t.Context(), e)).Must(t)
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
 		testenv.WantErr(t, testenv.Err(b.Attempt(ended, e, errors.New("refused"), 1)), context.Canceled)
-		paytest.Want(t, b.CountDead(t), 0, "letters")
+		testenv.Equal(t, b.CountDead(t), 0, "letters")
 		unlock()
-		paytest.Want(t, paytest.Got(b.Attempt(t.Context(), e, errors.New("refused"), 1)).Must(t).GivenUp, true,
+		testenv.Equal(t, testenv.Got(b.Attempt(t.Context(), e, errors.New("refused"), 1)).Must(t).GivenUp, true,
 			"given up")
 		if b.Locked() != 0 {
 			t.Errorf("%d entries are left in hand", b.Locked())
@@ -109,7 +109,7 @@ func TestWhatAnotherNodeHasPostedIsNotVoid(t *testing.T) {
 		return err
 	})
 	got := <-answered
-	paytest.Must(t, errors.Join(err, got.err))
+	testenv.Must(t, errors.Join(err, got.err))
 	if len(got.Void) != 0 || len(got.Settled) != 1 || got.New != 0 {
 		t.Errorf("%+v", got.Posted)
 	}
@@ -139,7 +139,7 @@ func TestNonsenseHoldsNothingBack(t *testing.T) {
 		paid := paytest.Entry("c2", 1, paytest.Win("u1", 0, 10))
 		b.MustPost(t, paid)
 		late := posting.LateLetter(paid, "given up in the same moment")
-		paytest.Must(t, b.WriteLetter(late))
+		testenv.Must(t, b.WriteLetter(late))
 		redis := paytest.NewFakeRedis(b.Clock.Now, c2)
 		redis.Settled(paid)
 		if got := b.Prove(t, c2, redis); !got.Balanced || got.Dead != 0 {
@@ -163,7 +163,7 @@ func TestAMessageIsNeverPaid(t *testing.T) {
 		text := payout.EncodeEntry(paytest.Entry("c1", 5, paytest.Win("u1", 0, 10)))
 		for name, payload := range map[string][]byte{"message-sealed": payout.SealMessage(paytest.Ring, text),
 			"message-text": text} {
-			paytest.Must(t, testenv.Err(b.BuryMessage(ctx, posting.Message{Name: name, Payload: payload,
+			testenv.Must(t, testenv.Err(b.BuryMessage(ctx, posting.Message{Name: name, Payload: payload,
 				Reason: "on a wrong subject"})))
 			testenv.WantErr(t, testenv.Err(b.Retry(ctx, name)), ledger.ErrStillDead)
 		}

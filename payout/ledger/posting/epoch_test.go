@@ -52,7 +52,7 @@ func TestOnlyTheNewestAttemptFences(t *testing.T) {
 			"an earlier attempt")
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u1", 0, 10))) // there is no barrier yet
 		b.WantBalance(t, booking.UserAccount("u1"), 10)
-		paytest.Must(t, testenv.Err(b.Fence(ctx, "c1", 0, second)))
+		testenv.Must(t, testenv.Err(b.Fence(ctx, "c1", 0, second)))
 		testenv.WantErr(t, testenv.Err(b.Fence(ctx, "c9", 0, 1)), posting.ErrUnknownCampaign, "an unknown campaign")
 	})
 }
@@ -65,7 +65,7 @@ func TestWhatComesAfterTheFenceIsVoid(t *testing.T) {
 		known := paytest.Entry("c1", 5, paytest.Win(u(1, 0), 0, 10), paytest.Win(u(2, 0), 1, 10))
 		b.MustPost(t, known)
 		barrier := b.MustFence(t, 0)
-		ms := paytest.Got3(barrier.Position()).Must(t)
+		ms := testenv.Got3(barrier.Position()).Must(t)
 		// packet 0 is somebody else's
 		late := paytest.Entry("c1", 6, paytest.Win(u(3, 0), 2, 10), paytest.Win(u(4, 0), 0, 10))
 		posted := b.MustPost(t, known, late, late, paytest.Entry("c1", int(ms), paytest.Win(u(5, 0), 3, 10)),
@@ -88,10 +88,10 @@ func TestWhatComesAfterTheFenceIsVoid(t *testing.T) {
 			u(6, 1): 10, u(7, 0): 10, u(8, 0): 10} {
 			b.WantBalance(t, booking.UserAccount(user), want)
 		}
-		paytest.Want(t, b.ClaimState(t, u(4, 0), "c1-0"), ledger.StateGranted,
+		testenv.Equal(t, b.ClaimState(t, u(4, 0), "c1-0"), ledger.StateGranted,
 			"a void claim is, and nobody waits for it")
-		paytest.Want(t, b.CountDead(t), 0, "letters wait for a person")
-		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM dead_letter WHERE resolved_at > 0 AND reason LIKE 'void: %'"),
+		testenv.Equal(t, b.CountDead(t), 0, "letters wait for a person")
+		testenv.Equal(t, b.Count(t, "SELECT COUNT(*) FROM dead_letter WHERE resolved_at > 0 AND reason LIKE 'void: %'"),
 			4, "void letters are kept")
 		testenv.WantErr(t, testenv.Err(b.Retry(t.Context(), "c1-9")), ledger.ErrUnknownClaim)
 		// The books are those of Redis as it is restored: it knows what is taken, and the rest is its stock.
@@ -126,13 +126,13 @@ func TestALetterThatWaitsOutlivesTheFence(t *testing.T) {
 			{paytest.Win("u1", 0, 10), rain.EntryRef{Campaign: "c1", ID: "1-0"}},
 			{paytest.Win("u2", 1, 10), rain.EntryRef{Campaign: "c1", ID: "2-0"}},
 		}
-		paytest.WantList(t, assigned(b, c), want, "taken")
+		testenv.Equal(t, assigned(b, c), want, "taken")
 		testenv.WantErr(t, testenv.Err(b.Retry(t.Context(), "c1-1")), ledger.ErrStillDead,
 			"a retry while the database refuses it")
 		allow()
-		paytest.Got(b.Retry(t.Context(), "c1-1")).Len(t, 1)
+		testenv.Got(b.Retry(t.Context(), "c1-1")).Len(t, 1, "settled claims")
 		b.WantBalance(t, booking.UserAccount("u2"), 10)
-		paytest.WantList(t, assigned(b, c), want, "taken after the retry")
+		testenv.Equal(t, assigned(b, c), want, "taken after the retry")
 	})
 }
 
@@ -202,7 +202,7 @@ func TestEachAssigned(t *testing.T) {
 func TestReclaimed(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 3})
-		paytest.Must(t, b.Moves.Write(t.Context(), "c1", 0, lent("m1", 1, 1, one(0))))
+		testenv.Must(t, b.Moves.Write(t.Context(), "c1", 0, lent("m1", 1, 1, one(0))))
 		c := b.CloseCampaign(t, "c1")
 		// the second is invalid and becomes a dead letter
 		b.MustPost(t, paytest.ReclaimEntry(1, 1, rain.Range{First: 4, Last: 6}),
@@ -213,8 +213,8 @@ func TestReclaimed(t *testing.T) {
 				t.Errorf("shard %d: %v, %v", shard, got, err)
 			}
 		}
-		paytest.Must(t, b.CreateCampaign(t.Context(), b.LoadingCampaign(t, "c2")))
-		c = paytest.Got(b.Abandon(t.Context(), "c2")).Must(t)
+		testenv.Must(t, b.CreateCampaign(t.Context(), b.LoadingCampaign(t, "c2")))
+		c = testenv.Got(b.Abandon(t.Context(), "c2")).Must(t)
 		if got, err := b.Reclaimed(t.Context(), c, 0); got.String() != "0-2" || err != nil {
 			t.Errorf("an abandoned campaign: %v, %v", got, err)
 		}

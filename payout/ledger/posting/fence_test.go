@@ -23,7 +23,7 @@ func TestPostingsMeetAFence(t *testing.T) {
 		for round := range rounds {
 			id := fmt.Sprintf("c%d", round)
 			c := b.OpenCampaign(t, id, rain.Spec{Budget: 10 * workers * each, Packets: workers * each})
-			attempt := paytest.Got(b.BeginRebuild(t.Context(), id, 0)).Must(t)
+			attempt := testenv.Got(b.BeginRebuild(t.Context(), id, 0)).Must(t)
 			var mu sync.Mutex
 			void := map[int]bool{}
 			half := make(chan struct{}, workers*each)
@@ -37,7 +37,7 @@ func TestPostingsMeetAFence(t *testing.T) {
 							win.Drop = paytest.DropOf(0) // that has won before: a dead letter
 						}
 						posted, err := b.Post(t.Context(), []rain.Entry{paytest.Entry(id, packet+1, win)})
-						paytest.Check(t, err)
+						testenv.WantErr(t, err, nil)
 						mu.Lock()
 						for _, d := range posted.Void {
 							void[d.Packet] = true
@@ -50,12 +50,12 @@ func TestPostingsMeetAFence(t *testing.T) {
 			for range workers * each / 3 {
 				<-half
 			}
-			paytest.Must(t, testenv.Err(b.Fence(t.Context(), id, 0, attempt)))
+			testenv.Must(t, testenv.Err(b.Fence(t.Context(), id, 0, attempt)))
 			taken := map[int]bool{}
 			for _, k := range b.Assigned(t, c) { // at once, as a rebuild does
 				taken[k.Win.Packet] = true
 			}
-			letters := paytest.Got(sqldb.Column[int](t.Context(), b.DB,
+			letters := testenv.Got(sqldb.Column[int](t.Context(), b.DB,
 				"SELECT packet FROM dead_letter WHERE campaign_id = ? "+
 					"AND resolved_at = 0", id)).Must(t)
 			for _, packet := range letters {
@@ -87,7 +87,7 @@ func TestAFenceAndOnePosting(t *testing.T) {
 			b := paytest.OnMySQL(t) // SQLite has one writer: there the two cannot meet
 			b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 			b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("early", 0, 10)))
-			attempt := paytest.Got(b.BeginRebuild(t.Context(), "c1", 0)).Must(t)
+			attempt := testenv.Got(b.BeginRebuild(t.Context(), "c1", 0)).Must(t)
 			fenced := make(chan error, 1)
 			fence := func() { _, err := b.Fence(context.Background(), "c1", 0, attempt); fenced <- err }
 			entries := []rain.Entry{paytest.Entry("c1", 2, paytest.Win("u1", packet, 10))}
@@ -128,7 +128,7 @@ func TestAFenceAndOnePosting(t *testing.T) {
 				}
 				return nil
 			})
-			paytest.Must(t, errors.Join(err, <-fenced))
+			testenv.Must(t, errors.Join(err, <-fenced))
 		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/posting"
 	"redrain/payout/paytest"
@@ -41,13 +42,13 @@ func TestAFloodOfForgeriesIsBounded(t *testing.T) {
 			posted.Dropped != 1 {
 			t.Errorf("%+v", posted)
 		}
-		paytest.Got(b.BuryMessage(t.Context(), posting.Message{Name: "message-1", Payload: []byte("flood"),
+		testenv.Got(b.BuryMessage(t.Context(), posting.Message{Name: "message-1", Payload: []byte("flood"),
 			Reason: "no entry"})).Want(t, false, "kept")
-		paytest.Got(b.Retry(t.Context(), "c1-0")).Len(t, 1)
+		testenv.Got(b.Retry(t.Context(), "c1-0")).Len(t, 1, "settled claims")
 		b.WantBalance(t, booking.EscrowAccount("c1"), 90)
 		b.Statement(t, "UPDATE dead_letter SET resolved_at = 1 WHERE user_id = 'thief'")
 		huge := make([]byte, 1<<20)
-		paytest.Got(b.BuryMessage(t.Context(), posting.Message{Name: "message-1", Payload: huge,
+		testenv.Got(b.BuryMessage(t.Context(), posting.Message{Name: "message-1", Payload: huge,
 			Reason: "no entry"})).Want(t, true, "kept")
 		if n := b.Count(t, "SELECT MAX(LENGTH(payload)) FROM dead_letter"); n > 1<<16 {
 			t.Errorf("%d bytes are kept of a message", n)

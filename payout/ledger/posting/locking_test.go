@@ -76,16 +76,16 @@ func TestTheEscrowIsTakenLast(t *testing.T) {
 	dsn := testenv.MySQL(t) + "?innodb_lock_wait_timeout=60"
 	b := paytest.NewBooks(t, func() (*sqldb.DB, error) { return sqldb.OpenMySQL(dsn) })
 	b.OpenCampaign(t, "c1", rain.Spec{Budget: workers * wins, Packets: workers * wins})
-	beside := paytest.Got(sql.Open("mysql", dsn+"&tx_isolation=%27READ-UNCOMMITTED%27")).Must(t)
+	beside := testenv.Got(sql.Open("mysql", dsn+"&tx_isolation=%27READ-UNCOMMITTED%27")).Must(t)
 	defer func() {
-		paytest.Must(t, beside.Close())
+		testenv.Must(t, beside.Close())
 	}()
-	holder := paytest.Got(beside.BeginTx(t.Context(), nil)).Must(t)
-	paytest.Must(t, testenv.Err(holder.ExecContext(t.Context(),
+	holder := testenv.Got(beside.BeginTx(t.Context(), nil)).Must(t)
+	testenv.Must(t, testenv.Err(holder.ExecContext(t.Context(),
 		"UPDATE balance SET amount = amount WHERE account_id = 'escrow:c1'")))
 	var wg sync.WaitGroup
 	release := sync.OnceFunc(func() {
-		paytest.Must(t, holder.Rollback())
+		testenv.Must(t, holder.Rollback())
 		wg.Wait()
 	})
 	defer release()
@@ -95,7 +95,7 @@ func TestTheEscrowIsTakenLast(t *testing.T) {
 			for i := range wins {
 				list = append(list, paytest.Win(fmt.Sprintf("u%d-%d", w, i), w*wins+i, 1))
 			}
-			paytest.Check(t, testenv.Err(b.Post(t.Context(), []rain.Entry{paytest.Entry("c1", 1+w, list...)})))
+			testenv.WantErr(t, testenv.Err(b.Post(t.Context(), []rain.Entry{paytest.Entry("c1", 1+w, list...)})), nil)
 		})
 	}
 	testenv.Eventually(t, 30*time.Second, "all have written and wait", func() bool {
@@ -134,7 +134,7 @@ func TestPlayersAppearEverywhereAtOnce(t *testing.T) {
 					<-start
 					posted, err := b.Post(t.Context(),
 						[]rain.Entry{paytest.Entry(fmt.Sprintf("c%d", c), round+1, wins...)})
-					paytest.Check(t, err)
+					testenv.WantErr(t, err, nil)
 					mu.Lock()
 					defer mu.Unlock()
 					for _, s := range posted.Settled {
@@ -146,7 +146,7 @@ func TestPlayersAppearEverywhereAtOnce(t *testing.T) {
 			wg.Wait()
 			for user, balances := range told {
 				slices.Sort(balances)
-				paytest.WantList(t, balances, []int{5, 10, 15, 20, 25, 30, 35, 40}, fmt.Sprintf("%s was told", user))
+				testenv.Equal(t, balances, []int{5, 10, 15, 20, 25, 30, 35, 40}, "%s was told", user)
 			}
 		}
 	})

@@ -24,8 +24,8 @@ func TestAMoveThatCannotBe(t *testing.T) {
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 120, Packets: 12, Shards: 3})
 		b.OpenCampaign(t, "c2", rain.Spec{Budget: 120, Packets: 12, Shards: 3})
 		first := lent("m1", 1, 1, rain.Range{First: 2, Last: 3}, one(0))
-		paytest.Must(t, b.Moves.Write(ctx, "c1", 0, first))
-		paytest.Must(t, b.Moves.Done(ctx, "m1", 5))
+		testenv.Must(t, b.Moves.Write(ctx, "c1", 0, first))
+		testenv.Must(t, b.Moves.Done(ctx, "m1", 5))
 		b.MustPost(t, paytest.ShardEntry("c1", 1, 1, paytest.Win(paytest.Home("u", 1, 3), 5, 0)))
 		for what, m := range map[string]struct {
 			campaign, id string
@@ -81,12 +81,12 @@ func TestAMoveThatCannotBe(t *testing.T) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
-		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM move"), 1, "rows")
+		testenv.Equal(t, b.Count(t, "SELECT COUNT(*) FROM move"), 1, "rows")
 		// What came may go on, and back; numbers may be left out, of moves that have no row yet.
-		paytest.Must(t, b.Moves.Write(ctx, "c1", 1, lent("m2", 2, 300, one(2), one(6))))
-		paytest.Must(t, b.Moves.Write(ctx, "c1", 2, lent("m3", 0, 1, one(2))))
-		paytest.Must(t, b.Moves.Write(ctx, "c1", 0, lent("m4", 2, 2, one(2))))
-		paytest.Want(t, paytest.Got(b.Holding(ctx, c, 2)).Must(t).Numbers.String(), "2-2 6-6 8-11", "its packets")
+		testenv.Must(t, b.Moves.Write(ctx, "c1", 1, lent("m2", 2, 300, one(2), one(6))))
+		testenv.Must(t, b.Moves.Write(ctx, "c1", 2, lent("m3", 0, 1, one(2))))
+		testenv.Must(t, b.Moves.Write(ctx, "c1", 0, lent("m4", 2, 2, one(2))))
+		testenv.Equal(t, testenv.Got(b.Holding(ctx, c, 2)).Must(t).Numbers.String(), "2-2 6-6 8-11", "its packets")
 	})
 }
 
@@ -97,7 +97,7 @@ func TestAMoveOfAClosedCampaign(t *testing.T) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 120, Packets: 12, Shards: 3})
 		b.CloseCampaign(t, "c1")
 		b.MustPost(t, paytest.ReclaimEntry(0, 1, rain.Range{First: 0, Last: 1}))
-		paytest.Must(t, b.Moves.Write(t.Context(), "c1", 0, lent("m1", 1, 1, rain.Range{First: 2, Last: 3})))
+		testenv.Must(t, b.Moves.Write(t.Context(), "c1", 0, lent("m1", 1, 1, rain.Range{First: 2, Last: 3})))
 		err := b.Moves.Write(t.Context(), "c1", 0, lent("m2", 1, 2, one(1)))
 		if !errors.Is(err, posting.ErrMoveRefused) || !strings.Contains(err.Error(), "1-1 were returned") {
 			t.Error(err)
@@ -116,7 +116,7 @@ func TestTwoNodesClaimAPacket(t *testing.T) {
 			return b.Moves.Write(t.Context(), "c1", 0, lent(string(rune('a'+n)), 1+n%2, int64(n+1),
 				rain.Range{First: 1, Last: 3}))
 		})
-		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM move"), 1, "rows")
+		testenv.Equal(t, b.Count(t, "SELECT COUNT(*) FROM move"), 1, "rows")
 	})
 }
 
@@ -126,7 +126,7 @@ func TestTwoNodesClaimAPacket(t *testing.T) {
 func TestAReclaimOfAnotherShardsPackets(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 120, Packets: 12, Shards: 3})
-		paytest.Must(t, b.Moves.Write(t.Context(), "c1", 0, lent("m1", 1, 1, rain.Range{First: 2, Last: 3})))
+		testenv.Must(t, b.Moves.Write(t.Context(), "c1", 0, lent("m1", 1, 1, rain.Range{First: 2, Last: 3})))
 		b.CloseCampaign(t, "c1")
 		altered := paytest.ReclaimEntry(0, 1, rain.Range{First: 0, Last: 6})
 		posted := b.MustPost(t, altered)
@@ -144,13 +144,13 @@ func TestAReclaimOfAnotherShardsPackets(t *testing.T) {
 		}
 		testenv.WantErr(t, testenv.Err(b.Retry(t.Context(), foreign.Ref.String())), ledger.ErrStillDead)
 		// A win on shard 1, of a packet that shard 0 named, was on its way.
-		paytest.Want(t, b.MustPost(t, paytest.ShardEntry("c1", 1, 1, paytest.Win(paytest.Home("u", 1, 3), 3, 0))).New,
+		testenv.Equal(t, b.MustPost(t, paytest.ShardEntry("c1", 1, 1, paytest.Win(paytest.Home("u", 1, 3), 3, 0))).New,
 			1, "new")
 		b.MustPost(t, paytest.ReclaimEntry(1, 2, rain.Range{First: 4, Last: 7}, one(2)),
 			paytest.ReclaimEntry(2, 2, rain.Range{First: 8, Last: 11}))
 		b.WantBalance(t, booking.SponsorAccount("acme"), 110)
 		b.WantBalance(t, booking.EscrowAccount("c1"), 0)
-		paytest.Got(b.Cleared(t.Context(), "c1")).Want(t, true, "cleared")
+		testenv.Got(b.Cleared(t.Context(), "c1")).Want(t, true, "cleared")
 	})
 }
 
@@ -159,7 +159,7 @@ func TestAReclaimOfAnotherShardsPackets(t *testing.T) {
 func TestAWinOfWhatWentBackElsewhere(t *testing.T) {
 	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 80, Packets: 8, Shards: 2})
-		paytest.Must(t, b.Moves.Write(t.Context(), "c1", 0, lent("m1", 1, 1, one(3))))
+		testenv.Must(t, b.Moves.Write(t.Context(), "c1", 0, lent("m1", 1, 1, one(3))))
 		b.CloseCampaign(t, "c1")
 		b.MustPost(t, paytest.ReclaimEntry(1, 1, rain.Range{First: 4, Last: 7}, one(3)))
 		late := paytest.ShardEntry("c1", 0, 9, paytest.Win(paytest.Home("u", 0, 2), 3, 0))

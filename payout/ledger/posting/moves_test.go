@@ -29,9 +29,9 @@ func TestMoves(t *testing.T) {
 		first := lent("m1", 1, 1, rain.Range{First: 2, Last: 3}, rain.Range{First: 0, Last: 0})
 		second := lent("m2", 0, 4, rain.Range{First: 2, Last: 2})
 		for range 2 {
-			paytest.Must(t, b.Moves.Write(ctx, "c1", 0, first))
-			paytest.Must(t, b.Moves.Write(ctx, "c1", 1, second))
-			paytest.Must(t, b.Moves.Write(ctx, "c2", 0, lent("m3", 1, 77, rain.Range{First: 0, Last: 0})))
+			testenv.Must(t, b.Moves.Write(ctx, "c1", 0, first))
+			testenv.Must(t, b.Moves.Write(ctx, "c1", 1, second))
+			testenv.Must(t, b.Moves.Write(ctx, "c2", 0, lent("m3", 1, 77, rain.Range{First: 0, Last: 0})))
 		}
 		open, err := b.Moves.Open(ctx, "c1")
 		want := []posting.Move{{Lent: first, From: 0}, {Lent: second, From: 1}}
@@ -47,17 +47,17 @@ func TestMoves(t *testing.T) {
 			}
 		}
 		wantKnown("before they arrive", 1, 4, 0)
-		paytest.Must(t, b.Moves.Done(ctx, "m1", 5))
-		paytest.Must(t, b.Moves.Done(ctx, "m1", 9)) // a second number is ignored
+		testenv.Must(t, b.Moves.Done(ctx, "m1", 5))
+		testenv.Must(t, b.Moves.Done(ctx, "m1", 9)) // a second number is ignored
 		wantKnown("after one has arrived", 1, 5, 0)
 		if open, err := b.Moves.Open(ctx, "c1"); err != nil || len(open) != 1 || open[0].Lent.Move != "m2" {
 			t.Errorf("%+v, %v", open, err)
 		}
 		// A done move stays done after a late call.
-		paytest.Must(t, b.Moves.Write(ctx, "c1", 0, first))
-		paytest.Got(b.Moves.Open(ctx, "c1")).Len(t, 1)
-		paytest.Must(t, b.Moves.Done(ctx, "of nobody", 1))
-		epoch := paytest.Got3(b.MustFence(t, 0).Position()).Must(t)
+		testenv.Must(t, b.Moves.Write(ctx, "c1", 0, first))
+		testenv.Got(b.Moves.Open(ctx, "c1")).Len(t, 1, "moves")
+		testenv.Must(t, b.Moves.Done(ctx, "of nobody", 1))
+		epoch := testenv.Got3(b.MustFence(t, 0).Position()).Must(t)
 		wantKnown("once the first is fenced", epoch, 5, 0) // its epoch counts from there
 		for shard, want := range []posting.Holding{
 			{Numbers: rain.Numbers{{First: 1, Last: 2}}, Borrowed: []string{"m2"}, Moves: 1},
@@ -80,21 +80,21 @@ func TestAMoveAndARebuild(t *testing.T) {
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 80, Packets: 8, Shards: 2})
 		written, late := lent("m1", 1, 1, rain.Range{First: 3, Last: 3}),
 			lent("m2", 1, 2, rain.Range{First: 2, Last: 2})
-		paytest.Must(t, b.Moves.Write(ctx, "c1", 0, written))
+		testenv.Must(t, b.Moves.Write(ctx, "c1", 0, written))
 		barrier := b.MustFence(t, 0)
 		testenv.WantErr(t, b.Moves.Write(ctx, "c1", 0, late), posting.ErrCutOff, "without a row")
-		paytest.Must(t, b.Moves.Write(ctx, "c1", 0, written))
-		paytest.Must(t, b.Moves.Write(ctx, "c1", 1, lent("m3", 0, 1, rain.Range{First: 7, Last: 7}))) // not cut off
-		paytest.Want(t, paytest.Got(b.Holding(ctx, c, 0)).Must(t).Numbers.String(), "0-2 7-7", "its packets")
-		ms := paytest.Got3(barrier.Position()).Must(t)
+		testenv.Must(t, b.Moves.Write(ctx, "c1", 0, written))
+		testenv.Must(t, b.Moves.Write(ctx, "c1", 1, lent("m3", 0, 1, rain.Range{First: 7, Last: 7}))) // not cut off
+		testenv.Equal(t, testenv.Got(b.Holding(ctx, c, 0)).Must(t).Numbers.String(), "0-2 7-7", "its packets")
+		ms := testenv.Got3(barrier.Position()).Must(t)
 		next := lent("m4", 1, ms+3, rain.Range{First: 2, Last: 2})
 		for _, epoch := range []int64{0, ms - 1, ms + 1} {
 			next.Epoch = epoch
 			testenv.WantErr(t, b.Moves.Write(ctx, "c1", 0, next), posting.ErrCutOff, "of another epoch")
 		}
 		next.Epoch = ms
-		paytest.Must(t, b.Moves.Write(ctx, "c1", 0, next))
-		paytest.Want(t, paytest.Got(b.Holding(ctx, c, 0)).Must(t).Numbers.String(), "0-1 7-7", "its packets")
+		testenv.Must(t, b.Moves.Write(ctx, "c1", 0, next))
+		testenv.Equal(t, testenv.Got(b.Holding(ctx, c, 0)).Must(t).Numbers.String(), "0-1 7-7", "its packets")
 	})
 }
 
@@ -104,14 +104,14 @@ func TestMovesMeetAFence(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		const moves, nodes = 40, 4
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 2 * moves, Packets: 2 * moves, Shards: 2})
-		attempt := paytest.Got(b.BeginRebuild(t.Context(), "c1", 0)).Must(t)
+		attempt := testenv.Got(b.BeginRebuild(t.Context(), "c1", 0)).Must(t)
 		var written atomic.Int64
 		some := make(chan struct{})
 		var held posting.Holding
 		paytest.Together(nodes+1, func(n int) {
 			if n == nodes {
 				<-some
-				paytest.Check(t, testenv.Err(b.Fence(context.Background(), "c1", 0, attempt)))
+				testenv.WantErr(t, testenv.Err(b.Fence(context.Background(), "c1", 0, attempt)), nil)
 				var err error
 				if held, err = b.Holding(context.Background(), c, 0); err != nil {
 					t.Error(err)
@@ -141,12 +141,12 @@ func TestMovesMeetAFence(t *testing.T) {
 func TestRowsThatAreTorn(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 80, Packets: 8, Shards: 2})
-		paytest.Must(t, b.Moves.Write(t.Context(), "c1", 0, lent("m1", 1, 1, rain.Range{First: 3, Last: 3})))
+		testenv.Must(t, b.Moves.Write(t.Context(), "c1", 0, lent("m1", 1, 1, rain.Range{First: 3, Last: 3})))
 		b.Statement(t, "UPDATE move SET numbers = 'torn'")
 		testenv.WantErr(t, testenv.Err(b.Moves.Open(t.Context(), "c1")), rain.ErrNumbers)
 		testenv.WantErr(t, testenv.Err(b.Holding(t.Context(), c, 0)), rain.ErrNumbers)
 		b.Statement(t, "UPDATE move SET numbers = '3-3', from_shard = 99")
-		paytest.Got(b.Moves.Known(t.Context(), c)).Len(t, 2)
+		testenv.Got(b.Moves.Known(t.Context(), c)).Len(t, 2, "moves")
 	})
 }
 
@@ -173,13 +173,13 @@ func TestEachWin(t *testing.T) {
 		}
 		b.Refuse(t, paytest.Home("poison", 0, 2))
 		bad := paytest.Entry("c1", 3, paytest.Win(paytest.Home("poison", 0, 2), wins+1, 0))
-		paytest.Must(t, testenv.Err(b.Attempt(t.Context(), bad, errors.New("no"), 1)))
+		testenv.Must(t, testenv.Err(b.Attempt(t.Context(), bad, errors.New("no"), 1)))
 		forged := paytest.Entry("c1", 3, paytest.Win(user(0), wins+2, 0))
 		forged.Wins[0].Seal = "x"
 		b.MustPost(t, forged, paytest.Entry("c1", 4, rain.Win{User: user(0), Packet: wins + 3, Drop: "-"}))
 		late := posting.LateLetter(paytest.Entry("c1", 2, list[0]), "given up in the same moment")
 		late.Amount = 2
-		paytest.Must(t, b.WriteLetter(late))
+		testenv.Must(t, b.WriteLetter(late))
 		want = append(want, wins+1)
 		var got []int
 		err := b.EachWin(t.Context(), c, 0, func(a posting.Assigned) error {
@@ -219,6 +219,6 @@ func TestTop(t *testing.T) {
 				}
 			}
 		}
-		paytest.Got(b.Top(t.Context(), c, 1, 3)).Want(t, want)
+		testenv.Got(b.Top(t.Context(), c, 1, 3)).Want(t, want, "top players")
 	})
 }

@@ -51,10 +51,10 @@ func TestPost(t *testing.T) {
 			t.Error(packets, amount, err)
 		}
 		// All entries of a campaign are one transaction: the escrow's line and one for each player.
-		paytest.Want(t, b.Count(t,
+		testenv.Equal(t, b.Count(t,
 			"SELECT COUNT(*) FROM entry e JOIN txn t ON t.id = e.txn_id WHERE t.idem_key = 'pay:c1.0.1-0:0'"), 4,
 			"the transaction has lines")
-		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM txn WHERE kind = 'pay'"), 2, "transactions pay two campaigns")
+		testenv.Equal(t, b.Count(t, "SELECT COUNT(*) FROM txn WHERE kind = 'pay'"), 2, "transactions pay two campaigns")
 	})
 }
 
@@ -202,7 +202,7 @@ func TestTheEscrowIsTheLimit(t *testing.T) {
 			Amounts: paytest.Amounts(60, 60, 30)})
 		b.OpenCampaign(t, "c2", rain.Spec{Budget: 100, Packets: 1})
 		away := []booking.Txn{booking.Move(booking.KindFund, "away", booking.EscrowAccount("c1"), booking.World, 60)}
-		paytest.Must(t, b.InTx(t, away))
+		testenv.Must(t, b.InTx(t, away))
 		posted := b.MustPost(t,
 			paytest.Entry("c1", 1, paytest.Win("u1", 0, 0), paytest.Win("u2", 1, 0), paytest.Win("u3", 2, 0)),
 			paytest.Entry("c2", 1, paytest.Win("u1", 0, 0)),
@@ -270,7 +270,7 @@ func TestACarefulPostingIsNotStale(t *testing.T) {
 	})
 	close(commit)
 	for range 2 {
-		paytest.Must(t, <-errs)
+		testenv.Must(t, <-errs)
 	}
 	careful.Classify(last)
 	if len(careful.Letters()) > 0 || len(careful.Settled()) != 1 || careful.Settled()[0].New {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger/posting"
 	"redrain/payout/paytest"
 	"redrain/rain"
@@ -23,7 +24,7 @@ func giveUp(b *paytest.Books, e rain.Entry) {
 func winsOf(b *paytest.Books, c *rain.Campaign) (all []string, packets []int) {
 	b.T.Helper()
 	for shard := range 2 {
-		paytest.Must(b.T, b.EachWin(b.T.Context(), c, shard, func(a posting.Assigned) error {
+		testenv.Must(b.T, b.EachWin(b.T.Context(), c, shard, func(a posting.Assigned) error {
 			all = append(all, rain.ClaimID(a.Win.User, a.Win.Packet))
 			packets = append(packets, a.Win.Packet)
 			return nil
@@ -73,7 +74,7 @@ func TestALetterThatCannotBePaidTakesNothing(t *testing.T) {
 		}
 		paid := []string{first + "-0", full + "-1", full + "-2"}
 		want(append(slices.Clone(paid), late+"-4", late+"-6", late+"-7"), 0, 1, 2, 4, 6, 7)
-		paytest.Got(b.Retry(t.Context(), "c1-7")).Len(t, 1)
+		testenv.Got(b.Retry(t.Context(), "c1-7")).Len(t, 1, "settled claims")
 		want(append(slices.Clone(paid), late+"-7", late+"-4"), 0, 1, 2, 4, 7)
 	})
 }
@@ -86,16 +87,16 @@ func TestAPromiseThatIsPaidMeanwhile(t *testing.T) {
 		b.MustPost(t, paytest.Entry("c1", 2, paytest.Win("u", 2, 0)))
 		giveUp(b, paytest.Entry("c1", 3, paytest.Win("after", 3, 0)))
 		var got []int
-		paytest.Must(t, b.EachWin(t.Context(), c, 0, func(a posting.Assigned) error {
+		testenv.Must(t, b.EachWin(t.Context(), c, 0, func(a posting.Assigned) error {
 			if got = append(got, a.Win.Packet); len(got) > 1 {
 				return nil
 			}
 			for _, claim := range []string{"c1-1", "c1-3"} {
-				paytest.Got(b.Retry(t.Context(), claim)).Len(t, 1)
+				testenv.Got(b.Retry(t.Context(), claim)).Len(t, 1, "settled claims")
 			}
 			return nil
 		}))
 		slices.Sort(got)
-		paytest.WantList(t, got, []int{1, 2, 3}, "packets")
+		testenv.Equal(t, got, []int{1, 2, 3}, "packets")
 	})
 }

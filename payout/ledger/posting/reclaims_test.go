@@ -25,7 +25,7 @@ func TestReclaim(t *testing.T) {
 		b.WantBalance(t, booking.SponsorAccount("acme"), 0)
 		b.CloseCampaign(t, "c1")
 		// Several reclaims of a shard, as moves arrive after its closing; each several times.
-		paytest.Must(t, b.Moves.Write(t.Context(), "c1", 0, lent("m1", 1, 1, one(3))))
+		testenv.Must(t, b.Moves.Write(t.Context(), "c1", 0, lent("m1", 1, 1, one(3))))
 		entries := []rain.Entry{paytest.ReclaimEntry(0, 3, rain.Range{First: 1, Last: 2},
 			rain.Range{First: 4, Last: 4}),
 			paytest.ReclaimEntry(1, 2, rain.Range{First: 5, Last: 8}),
@@ -40,7 +40,7 @@ func TestReclaim(t *testing.T) {
 			b.WantBalance(t, booking.SponsorAccount("acme"), 90)
 			b.WantBalance(t, booking.EscrowAccount("c1"), 0)
 		}
-		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM reclaim"), 4, "reclaims are kept")
+		testenv.Equal(t, b.Count(t, "SELECT COUNT(*) FROM reclaim"), 4, "reclaims are kept")
 	})
 }
 
@@ -52,7 +52,7 @@ func TestAReclaimGetsWhatIsNobodys(t *testing.T) {
 			Amounts: paytest.Amounts(1, 2, 3, 4, 5, 6, 7, 8, 9, 10)})
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u1", 0, 0), paytest.Win("u2", 5, 0)))
 		b.Refuse(t, "poison")
-		paytest.Must(t, testenv.Err(b.Attempt(t.Context(), paytest.Entry("c1", 2, paytest.Win("poison", 3, 0)),
+		testenv.Must(t, testenv.Err(b.Attempt(t.Context(), paytest.Entry("c1", 2, paytest.Win("poison", 3, 0)),
 			errors.New("no"), 1)))
 		b.CloseCampaign(t, "c1")
 		b.MustPost(t, paytest.ReclaimEntry(0, 3, rain.Range{First: 8, Last: 8}))
@@ -66,7 +66,7 @@ func TestAReclaimGetsWhatIsNobodys(t *testing.T) {
 		}
 		b.WantBalance(t, booking.SponsorAccount("acme"), 9+2+3+5+8+10)
 		b.WantBalance(t, booking.EscrowAccount("c1"), 4) // for the one that waits
-		paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM reclaim_cut WHERE asked = 57 AND given = 28"), 1,
+		testenv.Equal(t, b.Count(t, "SELECT COUNT(*) FROM reclaim_cut WHERE asked = 57 AND given = 28"), 1,
 			"cuts are kept")
 	})
 }
@@ -153,7 +153,7 @@ func TestAWinMeetsAReclaimOfItsPacket(t *testing.T) {
 		go func() {
 			posted, err := b.Post(context.Background(),
 				[]rain.Entry{paytest.ReclaimEntry(0, 10, rain.Range{First: 3, Last: 3})})
-			paytest.Check(t, err)
+			testenv.WantErr(t, err, nil)
 			reclaimed <- posted
 		}()
 		testenv.Eventually(t, 10*time.Second, "the reclaim waits for the escrow", func() bool {
@@ -184,11 +184,11 @@ func TestManyNodesReclaimAndPay(t *testing.T) {
 				if n%2 == 0 {
 					e = paytest.ReclaimEntry(0, 1000*n+i, rain.Range{First: packet, Last: min(packet+3, packets-1)})
 				}
-				paytest.Check(t, testenv.Err(l.Poster.Post(t.Context(), []rain.Entry{e})))
+				testenv.WantErr(t, testenv.Err(l.Poster.Post(t.Context(), []rain.Entry{e})), nil)
 			}
 		})
 		b.WantBalance(t, booking.EscrowAccount("c1"), 0)
-		paytest.Want(t, b.Count(t, "SELECT (SELECT COUNT(*) FROM payout) + (SELECT SUM(packets) FROM reclaim)"),
+		testenv.Equal(t, b.Count(t, "SELECT (SELECT COUNT(*) FROM payout) + (SELECT SUM(packets) FROM reclaim)"),
 			packets, "packets are paid or given back, of")
 		b.CheckBooks(t)
 	})

@@ -34,7 +34,7 @@ func TestADropWinsAsItFell(t *testing.T) {
 		}
 		decoys := short
 		decoys.ID, decoys.FirstWave, decoys.DecoyPercent = "decoys", 3_000_000_000, 100
-		paytest.Must(t, testenv.Err(b.Update(t.Context(), "c1", func(c *rain.Campaign) error {
+		testenv.Must(t, testenv.Err(b.Update(t.Context(), "c1", func(c *rain.Campaign) error {
 			c.Rains = append(c.Rains, short, decoys)
 			return nil
 		})))
@@ -52,7 +52,7 @@ func TestADropWinsAsItFell(t *testing.T) {
 		wantDead(t, "long after it had landed", post("2000000000.0", 50_000+4_000+500+10_000), posting.LetterPay,
 			"not in the air")
 		wantDead(t, "a decoy", post("3000000000.0", 50_100), posting.LetterPay, "decoy")
-		paytest.Want(t, post("2000000000.9", 50_100).New, 1, "a drop that fell")
+		testenv.Equal(t, post("2000000000.9", 50_100).New, 1, "a drop that fell")
 		for claim := range 6 {
 			if _, err := b.Retry(t.Context(), fmt.Sprintf("c1-%d", claim)); !errors.Is(err, ledger.ErrStillDead) {
 				t.Error(claim, err)
@@ -109,15 +109,15 @@ func TestManyNodesBringAPlayerTooMuch(t *testing.T) {
 				for u := range players {
 					wins = append(wins, paytest.Win(fmt.Sprintf("%d-%d", round/2, (n+u)%players), n*players+u, 0))
 				}
-				paytest.Check(t, testenv.Err(paytest.Node(t, b).Poster.Post(t.Context(), []rain.Entry{paytest.Entry(id,
-					n+1, wins...)})))
+				testenv.WantErr(t, testenv.Err(paytest.Node(t, b).Poster.Post(t.Context(), []rain.Entry{paytest.Entry(id,
+					n+1, wins...)})), nil)
 			})
 			if paid, _, err := b.Paid(t.Context(), id); err != nil || paid != players*allowed {
 				t.Errorf("%d are paid, %v", paid, err)
 			}
-			paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM winner WHERE campaign_id = ? AND wins <> ?", id, allowed),
-				0, fmt.Sprintf("players have other than %d wins", allowed))
-			paytest.Want(t, b.Count(t, "SELECT COUNT(*) FROM dead_letter WHERE campaign_id = ?", id),
+			testenv.Equal(t, b.Count(t, "SELECT COUNT(*) FROM winner WHERE campaign_id = ? AND wins <> ?", id, allowed),
+				0, "players have other than %d wins", allowed)
+			testenv.Equal(t, b.Count(t, "SELECT COUNT(*) FROM dead_letter WHERE campaign_id = ?", id),
 				(nodes-allowed)*players, "letters")
 		}
 		b.CheckBooks(t)
@@ -161,13 +161,13 @@ func TestManyNodesBringADropTwice(t *testing.T) {
 				wins = append(wins, rain.Win{User: fmt.Sprint("u", (n+u)%players), Packet: n*players + u,
 					Drop: paytest.DropOf((n + u) % players)})
 			}
-			paytest.Check(t, testenv.Err(paytest.Node(t, b).Poster.Post(t.Context(), []rain.Entry{paytest.Entry("c1",
-				n+1, wins...)})))
+			testenv.WantErr(t, testenv.Err(paytest.Node(t, b).Poster.Post(t.Context(), []rain.Entry{paytest.Entry("c1",
+				n+1, wins...)})), nil)
 		})
 		if paid, _, err := b.Paid(t.Context(), "c1"); err != nil || paid != players {
 			t.Errorf("%d are paid, %v", paid, err)
 		}
-		paytest.Want(t, b.CountDead(t), (nodes-1)*players, "letters")
+		testenv.Equal(t, b.CountDead(t), (nodes-1)*players, "letters")
 		b.CheckBooks(t)
 	})
 }
@@ -231,11 +231,11 @@ func TestALaneHoldsWhereMoneyMoves(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		paytest.Must(t, b.Moves.Write(t.Context(), "c1", 0, lent("players'", 1, 1, one(0))))
-		paytest.Must(t, b.Moves.Write(t.Context(), "c1", 2, lent("guests'", 3, 1, one(8))))
+		testenv.Must(t, b.Moves.Write(t.Context(), "c1", 0, lent("players'", 1, 1, one(0))))
+		testenv.Must(t, b.Moves.Write(t.Context(), "c1", 2, lent("guests'", 3, 1, one(8))))
 		for shard, want := range []string{"1-3", "0-0 4-7", "", "8-9"} {
-			paytest.Want(t, paytest.Got(b.Rebuilds.Holding(t.Context(), c, shard)).Must(t).Numbers.String(), want,
-				fmt.Sprintf("shard %d has", shard))
+			testenv.Equal(t, testenv.Got(b.Rebuilds.Holding(t.Context(), c, shard)).Must(t).Numbers.String(), want,
+				"shard %d has", shard)
 		}
 		b.MustPost(t, paytest.ShardEntry("c1", 3, 3, paytest.Win(guest, 8, 0)),
 			paytest.ShardEntry("c1", 1, 3, paytest.Win(player, 5, 0)))

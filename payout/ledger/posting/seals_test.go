@@ -45,7 +45,7 @@ func TestWhatNobodyHasSealedIsNotPaid(t *testing.T) {
 			if posted := b.MustPost(t, e); len(posted.Dead)+len(posted.Settled) != 0 {
 				t.Errorf("%s, again: %+v", what, posted)
 			}
-			paytest.Want(t, b.CountDead(t), n, what, "letters")
+			testenv.Equal(t, b.CountDead(t), n, "%s letters", what)
 		}
 		testenv.WantErr(t, testenv.Err(b.Retry(ctx, "c1-0")), ledger.ErrStillDead)
 		if tried, err := b.RetryAll(ctx, "c1", nil); err != nil || tried.StillDead != n || tried.Settled != 0 {
@@ -55,7 +55,7 @@ func TestWhatNobodyHasSealedIsNotPaid(t *testing.T) {
 		if letters, wins, err := b.Dead(ctx, "c1"); err != nil || letters != int64(n) || wins != 0 {
 			t.Errorf("%d letters, %d wins, %v", letters, wins, err)
 		}
-		paytest.Want(t, b.ClaimState(t, "u1", "c1-0"), ledger.StateGranted, "a claim that somebody has forged is")
+		testenv.Equal(t, b.ClaimState(t, "u1", "c1-0"), ledger.StateGranted, "a claim that somebody has forged is")
 		if got := assigned(b, c); len(got) != 0 {
 			t.Errorf("taken: %+v", got)
 		}
@@ -77,7 +77,7 @@ func TestWhatNobodyHasSealedIsNotPaid(t *testing.T) {
 			len(posted.Dead) != 0 {
 			t.Errorf("%+v", posted)
 		}
-		paytest.Got(b.Cleared(ctx, "c1")).Want(t, true, "cleared")
+		testenv.Got(b.Cleared(ctx, "c1")).Want(t, true, "cleared")
 		b.WantBalance(t, booking.SponsorAccount("acme"), 90)
 		b.WantBalance(t, booking.UserAccount("u1"), 10)
 	})
@@ -107,9 +107,9 @@ func TestKeysAreRotated(t *testing.T) {
 		early := paytest.Entry("c1", 1, paytest.Win("u0", 0, 0))
 		b.MustPost(t, early)
 		rotate(b)
-		paytest.Want(t, b.MustPost(t, paytest.Entry("c1", 2, paytest.Win("u1", 1, 0))).New, 1, "of the key before")
+		testenv.Equal(t, b.MustPost(t, paytest.Entry("c1", 2, paytest.Win("u1", 1, 0))).New, 1, "of the key before")
 		fresh := paytest.Entry("c1", 3, paytest.Win("u2", 2, 0))
-		paytest.Want(t, b.MustPost(t, paytest.SealWith(b.Seals.Ring(), fresh)).New, 1, "of the new key")
+		testenv.Equal(t, b.MustPost(t, paytest.SealWith(b.Seals.Ring(), fresh)).New, 1, "of the new key")
 		rotate(b)
 		late := paytest.Entry("c1", 4, paytest.Win("u3", 3, 0))
 		wantDead(t, "of the key before that", b.MustPost(t, late), posting.LetterForged, "seal")
@@ -130,7 +130,7 @@ func TestKeysAreRotated(t *testing.T) {
 		b.CloseCampaign(t, "c1")
 		rest := paytest.ReclaimEntry(0, 5, rain.Range{First: 4, Last: 9})
 		wantDead(t, "a reclaim", b.MustPost(t, rest), posting.LetterForged, "seal")
-		paytest.Must(t, testenv.Err(b.Retry(ctx, rest.Ref.String())))
+		testenv.Must(t, testenv.Err(b.Retry(ctx, rest.Ref.String())))
 		b.WantBalance(t, booking.SponsorAccount("acme"), 60)
 		b.WantBalance(t, booking.EscrowAccount("c1"), 0)
 	})
@@ -170,7 +170,7 @@ func TestAForgedLetterOfAnEpochBefore(t *testing.T) {
 func rotate(b *paytest.Books) {
 	b.T.Helper()
 	b.Clock.Add(60_000)
-	paytest.Must(b.T, testenv.Err(b.Seals.Rotate(b.T.Context())))
+	testenv.Must(b.T, testenv.Err(b.Seals.Rotate(b.T.Context())))
 }
 
 // TestAnotherNodeLearnsOfANewKey: at the first entry with the new key, and at its interval.
@@ -180,7 +180,7 @@ func TestAnotherNodeLearnsOfANewKey(t *testing.T) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		other, third := paytest.Node(t, b), paytest.Node(t, b)
 		b.Clock.Add(60_000)
-		paytest.Got(b.Seals.Rotate(ctx)).Want(t, 2)
+		testenv.Got(b.Seals.Rotate(ctx)).Want(t, 2, "seals")
 		testenv.WantErr(t, testenv.Err(b.Seals.Rotate(ctx)), posting.ErrRotatedJustNow)
 		e := paytest.SealWith(b.Seals.Ring(), paytest.Entry("c1", 1, paytest.Win("u1", 0, 0)))
 		if posted, err := other.Poster.Post(ctx, []rain.Entry{e}); err != nil || posted.New != 1 ||
@@ -208,7 +208,7 @@ func TestKeysThatAreWrong(t *testing.T) {
 		e := paytest.Entry("c1", 1, paytest.Win("u1", 0, 0))
 		for _, statement := range []string{"UPDATE seal_key SET secret = x'0102'", "DELETE FROM seal_key"} {
 			b.Statement(t, statement)
-			paytest.WantFail(t, b.Seals.Load(ctx), fmt.Sprintf("%s: loaded", statement))
+			testenv.WantFail(t, b.Seals.Load(ctx), fmt.Sprintf("%s: loaded", statement))
 			if !b.Seals.Ring().CheckTap(e.Wins[0].Seal, "c1", "u1", e.Wins[0].Drop, e.SealedAt) {
 				t.Errorf("%s: the key that was known is gone", statement)
 			}
@@ -222,7 +222,7 @@ func TestTheMigrationMakesOneKey(t *testing.T) {
 		ctx := t.Context()
 		fresh := paytest.Fresh(t, b.DB.Dialect())
 		seals := posting.NewSeals(fresh, b.Clock.Now)
-		paytest.Must(t, seals.Load(ctx))
+		testenv.Must(t, seals.Load(ctx))
 		var n, length, made int64
 		err := fresh.View(ctx, 1_000_000_000, func(ctx context.Context, tx *sqldb.Tx) error {
 			_, err := tx.First(ctx, []any{&n, &length, &made},
@@ -236,7 +236,7 @@ func TestTheMigrationMakesOneKey(t *testing.T) {
 		if seals.Ring().CheckTap(e.Wins[0].Seal, "c1", "u1", e.Wins[0].Drop, e.SealedAt) {
 			t.Error("it is the tests' key")
 		}
-		paytest.Must(t, fresh.Migrate(ctx))
+		testenv.Must(t, fresh.Migrate(ctx))
 		again := posting.NewSeals(fresh, b.Clock.Now)
 		if err := again.Load(ctx); err != nil || !again.Ring().CheckClosing(seals.Ring().Closing("c1", 0, 5), "c1", 0,
 			5) {
