@@ -11,15 +11,15 @@ import (
 )
 
 // keyAt is where a command has its key among the arguments of redis.call; 0: nowhere. UNLINK has keys from there on.
-var keyAt = map[string]int{"TIME": 0, "XINFO": 2}
-
-func init() {
+var keyAt = func() map[string]int {
+	at := map[string]int{"TIME": 0, "XINFO": 2}
 	for command := range strings.FieldsSeq(`GET SET EXISTS PEXPIRE UNLINK HGET HEXISTS HMGET HSET HGETALL HDEL HINCRBY
 		HSETNX LLEN LRANGE LTRIM LSET LINDEX RPUSH RPOP XADD XLEN XDEL XRANGE ZADD ZREM ZSCORE ZRANK ZREMRANGEBYSCORE
 		ZCOUNT ZRANGEBYSCORE`) {
-		keyAt[command] = 1
+		at[command] = 1
 	}
-}
+	return at
+}()
 
 // check tells what is wrong with a script: with its header, or with its use of keys.
 func check(file, source string) (faults []string) {

@@ -26,7 +26,8 @@ func TestATokenEndsByTheClustersClock(t *testing.T) {
 		s := newSession(&shared{o: Options{Lobby: lobby, Clock: clock}}, nil,
 			&takeover{socket: room.NewSocket(told)}, "")
 		begun := clock()
-		if s.hasExpired() || !s.extend(begun+3*time.Hour.Milliseconds()) || !s.extend(begun+2*time.Hour.Milliseconds()) {
+		if s.hasExpired() || !s.extend(begun+3*time.Hour.Milliseconds()) ||
+			!s.extend(begun+2*time.Hour.Milliseconds()) {
 			t.Error("a token that is good is refused")
 		}
 		if s.extend(begun) || s.ends.Load() != begun+2*time.Hour.Milliseconds() {

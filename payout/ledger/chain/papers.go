@@ -92,9 +92,8 @@ func row(columns []string, more ...any) (values []sql.NullString, dest []any) {
 	return values, more
 }
 
-// PaperColumns are the columns of the papers of a kind of transaction, or of the audit, that a hash covers, in the
-// order in which they are hashed. If the papers come from several tables, each column has a table's short name before it:
-// c campaign, a campaign_amounts, r reclaim, cut reclaim_cut, w withdrawal, e withdrawal_event.
+// PaperColumns are the columns that a hash covers, of a kind of transaction or of the audit, in the order of hashing. If
+// they come from several tables, each column has a table's short name before it: c campaign, a campaign_amounts, r reclaim, cut reclaim_cut, w withdrawal, e withdrawal_event.
 func PaperColumns(kind string) []string { return slices.Clone(papers[kind].columns) }
 
 // HashRows hashes the papers of a transaction, each with the values of its PaperColumns, or an audit record with those
