@@ -138,7 +138,8 @@ func TestSoldOutCostsRedisNothing(t *testing.T) {
 		}
 		gm.LetItRain(nil)
 		heard.Update(gm.C)
-		// Apply is a call, too. Who has only heard of it asks once more in the next rain: stock may be back.
+		// Apply is a call, too. A node that only received the notice asks once more in the next rain: stock may be
+		// back.
 		for _, user := range []string{"t", "u"} {
 			if r := grabtest.TapOn(heard, user, gm.Drop(0)); r.Outcome != outcome.SoldOut ||
 				counted.Of("evalsha") != 3 {
@@ -148,8 +149,8 @@ func TestSoldOutCostsRedisNothing(t *testing.T) {
 	})
 }
 
-// Where one shard of several has nothing left its players wait for stock from another one, and are told sold out only
-// when nothing is left of the campaign.
+// If one of several shards is empty, its players wait for stock from another one. They get sold_out only when the
+// campaign is empty.
 func TestADryShardIsNotSoldOut(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
 		empty := make(chan int, 10)
@@ -212,7 +213,7 @@ func TestTheGateAnswersWhatItCan(t *testing.T) {
 	}
 	gm.Want("p", decoy, outcome.TooFast)
 	gm.Want("p", gm.Drop(0), outcome.TooFast)
-	gm.Want("p", "07.3", outcome.UnknownDrop) // what is wrong anyway is not too fast
+	gm.Want("p", "07.3", outcome.UnknownDrop) // an invalid drop is not too fast
 	now += 50
 	testenv.Equal(t, counted.Of("evalsha"), 0, "calls for local answers")
 	gm.Want("p", gm.Drop(0), outcome.Won)

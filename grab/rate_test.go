@@ -14,8 +14,8 @@ import (
 	"redrain/rain"
 )
 
-// A player on several nodes has a part of the rate on each; a copy of a tap costs what any tap does and keeps its
-// answer; who leaves and comes back at once has no new burst.
+// A player on several nodes has a part of the rate on each. A copy of a tap costs as much as any tap and keeps its
+// answer. A player who leaves and comes back at once has no new burst.
 func TestTheRateIsAPlayersWhereverTheyTap(t *testing.T) {
 	rdb := grabtest.InProcess(t)
 	var now int64
@@ -149,7 +149,7 @@ func TestAnAllowance(t *testing.T) {
 	tap("c", gm.Drop(0), outcome.Limited)
 	p.is(t, 3, 0)
 	gm.Want("d", gm.Drop(0), outcome.Won)
-	p.left = 1 // what was limited is not remembered
+	p.left = 1 // limited taps are not cached
 	tap("c", gm.Drop(0), outcome.Won)
 	gm.Gate.SoldOut(rain.LanePlayers)
 	p.left = 1
