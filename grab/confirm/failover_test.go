@@ -17,8 +17,8 @@ import (
 	"redrain/rain"
 )
 
-// A master is killed in the middle of a storm. Whoever was told of a win has it after the failover, and no packet
-// is given twice.
+// A master is killed in the middle of a storm. All players who were notified of a win have it after the failover. No
+// packet is won twice.
 func TestAFailoverLosesNoWinThatWasTold(t *testing.T) {
 	testenv.ParallelFailover(t, testenv.Medium)
 	const crews, each, shards = 60, 40, 6 // the shards are on all masters; a crew's players come one after the other
@@ -40,7 +40,7 @@ func TestAFailoverLosesNoWinThatWasTold(t *testing.T) {
 
 	var mu sync.Mutex
 	told := map[string]rain.Win{}
-	outcomes := map[outcome.Outcome]int{} // what each player was told in the end
+	outcomes := map[outcome.Outcome]int{} // the last outcome that each player received
 	enough := make(chan struct{})         // closed when a third has an answer: then the master dies
 	answered := 0
 	var storm sync.WaitGroup
@@ -115,8 +115,8 @@ func reading(gm *grabtest.Game) (all []rain.Entry, err error) {
 	return all, nil
 }
 
-// What a relay holds may be settled at that moment by way of the winners' own node. It is told from what Redis has
-// lost.
+// Entries that a relay holds may be settled at that moment, through the winners' own node. MayLeave distinguishes them
+// from entries that Redis has lost.
 func TestWhatIsSettledMeanwhileMayLeave(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
 		gm, _ := grabtest.Streaming(t, rdb, grabtest.Setup{Packets: 3})
@@ -143,7 +143,8 @@ func TestWhatIsSettledMeanwhileMayLeave(t *testing.T) {
 	})
 }
 
-// An heir that has not got the entry may have written another one under the same id: what was read does not last.
+// A failover candidate without the entry may have written another one under the same id. Then the entry that was read
+// does not last.
 func TestAnotherEntryUnderTheSameIDIsNoProof(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
 		gm, _ := grabtest.Streaming(t, rdb, grabtest.Setup{Packets: 3})

@@ -30,7 +30,8 @@ func fresh(id, user string, packet int) *rain.Entry {
 	}}
 }
 
-// What a win needs before it is told, for each kind of master: the commands that are sent together.
+// Each kind of master needs other commands before a player is notified of a win. The commands of one element are sent
+// together.
 func TestWhatAWinIsConfirmedBy(t *testing.T) {
 	const look, cluster = "hmget info", "hmget info time cluster"
 	const wait, wait2 = "set hmget role wait 1 role", "set hmget role wait 2 role"
@@ -188,7 +189,7 @@ func TestTheHeirsAreAskedForAsOftenAsNeeded(t *testing.T) {
 	}
 }
 
-// A player is told of what is confirmed in two seconds, and the log says that the rest is not.
+// A player receives the wins that are confirmed within two seconds. The log reports the others.
 func TestAPlayersWinsAreConfirmedInTwoSeconds(t *testing.T) {
 	s, rdb := atMaster(t, &fakeMaster{info: alone}, false)
 	c := threePackets()

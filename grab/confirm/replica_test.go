@@ -22,7 +22,7 @@ func TestAWinIsToldWhenAReplicaHasIt(t *testing.T) {
 	copied := grabtest.Connect(t, replica.Addr)
 	drop := gm.Drop(0)
 	first := gm.UntilWon("p", drop)
-	// Without waiting for anything: it was there before the player was told.
+	// There is no wait here: the replica had the win before the player was notified.
 	text, err := copied.HGet(t.Context(), gm.G.Keys(gm.C.ID, 0).Wins, "p\n"+drop).Result()
 	if err != nil || !strings.HasPrefix(text, strconv.Itoa(first.Packet)+" ") {
 		t.Errorf("the replica has %q (%v)", text, err)
@@ -36,7 +36,7 @@ func TestAWinIsToldWhenAReplicaHasIt(t *testing.T) {
 	if results[0].Outcome != outcome.Unavailable || results[1].Outcome != outcome.Already {
 		t.Errorf("%v, want unavailable for the winner only", results)
 	}
-	// A replay writes nothing by itself; it is not told all the same.
+	// A replay writes nothing. The player is not notified all the same.
 	gm.Want("q", drop, outcome.Unavailable)
 	elsewhere := *gm
 	elsewhere.RDB = grabtest.Connect(t, master.Addr) // whose connections have written nothing that WAIT could wait for

@@ -47,10 +47,10 @@ func TestWhatIsPublishedIsWhatTheOutboxHolds(t *testing.T) {
 	})
 }
 
-// inOutbox is what waits in the outbox, as a relay reads it: without amounts.
+// inOutbox returns the entries of the outbox as a relay reads them: without amounts.
 func inOutbox(gm *grabtest.Game) []rain.Entry { return withoutAmounts(gm.Outbox()) }
 
-// published is what the stream has been given, as it travels: without amounts.
+// published returns the entries of the stream as they were published: without amounts.
 func published(to *grabtest.Stream) []rain.Entry { return withoutAmounts(to.Entries()) }
 
 func withoutAmounts(entries []rain.Entry) []rain.Entry {
@@ -83,7 +83,7 @@ func TestAWinIsToldWhenTheStreamHasIt(t *testing.T) {
 		testenv.Equal(t, published(to), inOutbox(gm), "published, and in the outbox")
 		want := []rain.Win{{User: "p", Packet: won.Packet, Amount: won.Amount, Drop: drop}}
 		testenv.Equal(t, gm.Confirmed("p"), want, "told of")
-		// What the ledger has needs no stream any more.
+		// Entries that the ledger has settled need no stream any more.
 		gm.Remove(gm.Read(10))
 		to.Refuse(true)
 		testenv.Equal(t, grabtest.TapOn(gm.Node().Gate(gm.C), "p", drop), won, "settled, and on another node")
@@ -123,7 +123,7 @@ func TestAWinThatRedisForgotIsNotTold(t *testing.T) {
 		rebuild()
 		then(func() { lose(); rebuild() })
 		gm.Want("q", drop, outcome.Unavailable)
-		// Rebuilt by one who has read the stream afterwards: the win is there, and is told.
+		// A rebuild reads the stream afterwards. The win is there, and the player is notified.
 		then(func() {
 			lose()
 			all := to.Entries()
@@ -139,7 +139,8 @@ func TestAWinThatRedisForgotIsNotTold(t *testing.T) {
 	})
 }
 
-// go-redis asks again when an answer is lost, and the script then gives what it has decided: old wins to this node.
+// If an answer is lost, go-redis repeats the call. The script then returns its first decision, so this node sees old
+// wins.
 func TestALostAnswerIsConfirmedToo(t *testing.T) {
 	cut := grabtest.NewCutter(t, testenv.Redis(t))
 	gm, to := grabtest.Streaming(t, grabtest.Connect(t, cut.Addr()), grabtest.Setup{Packets: 10})
@@ -151,7 +152,7 @@ func TestALostAnswerIsConfirmedToo(t *testing.T) {
 	}
 }
 
-// An entry that nobody can read is told by nobody, and holds nobody else up.
+// If an entry is unreadable, its player is not notified. The other players do not wait for it.
 func TestAWinWhoseEntryCannotBeReadIsNotTold(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
 		gm, to := grabtest.Streaming(t, rdb, grabtest.Setup{Packets: 10})

@@ -39,7 +39,7 @@ func TestWinsThatAreNotThereAreNotConfirmed(t *testing.T) {
 	}
 }
 
-// An older win whose entry cannot be looked up is not told, and the reason is.
+// If the entry of an older win cannot be read, the win is not confirmed and the error is returned.
 func TestAnOutboxThatCannotBeReadConfirmsNothing(t *testing.T) {
 	m := &fakeMaster{info: alone, failing: "xrange", failed: errors.New("away")}
 	s, rdb := atMaster(t, m, false)
@@ -52,7 +52,7 @@ func TestAnOutboxThatCannotBeReadConfirmsNothing(t *testing.T) {
 	}
 }
 
-// Where no entry is acknowledged there is nothing to look for.
+// If the stream acknowledges no entry, the outbox is not read.
 func TestWithoutTheStreamNothingIsLookedFor(t *testing.T) {
 	m, away := &fakeMaster{info: alone}, errors.New("away")
 	s, rdb := atMaster(t, m, false)
@@ -67,7 +67,7 @@ func TestWithoutTheStreamNothingIsLookedFor(t *testing.T) {
 	}
 }
 
-// What is read leaves Redis when it outlives its master, unless Redis alone is asked for.
+// Entries may leave Redis if they outlive its master. In the mode Redis they always may.
 func TestWhatMayLeaveRedis(t *testing.T) {
 	const look, wait = "xrange hmget info", "set xrange hmget role wait 1 role"
 	won := []string{"at", "8", "packets", "1-1", "wins", "seal 7.3 p"}
@@ -76,7 +76,7 @@ func TestWhatMayLeaveRedis(t *testing.T) {
 		name  string
 		mode  Mode
 		m     fakeMaster
-		entry []string // its fields and what they hold; none
+		entry []string // its fields and their values; nil: no entry
 		want  error
 		asked []string
 	}{
@@ -131,8 +131,8 @@ func TestPendingEntries(t *testing.T) {
 	}
 }
 
-// TestWhatIsLentMustLast: what no heir has counts as not lent, also where it is asked for again; when the heir has it
-// the same packets are.
+// TestWhatIsLentMustLast: packets that no failover candidate has count as not lent, also if the move is requested
+// again. Once a candidate has the move, the same packets are lent.
 func TestWhatIsLentMustLast(t *testing.T) {
 	m := &fakeMaster{info: followed}
 	s, rdb := atMaster(t, m, false)
@@ -158,7 +158,7 @@ func TestWhatIsLentMustLast(t *testing.T) {
 	}
 }
 
-// A few entries are on their way to the stream at a time: neither one after the other nor all at once.
+// A few entries are in flight to the stream at a time: more than one, and fewer than all.
 func TestEightEntriesArePublishedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stream{publisher: publisher(func(context.Context, rain.Entry) error {
