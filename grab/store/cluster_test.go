@@ -35,7 +35,7 @@ func mapOf(t *testing.T, master func() string) *redis.ClusterClient {
 	return c
 }
 
-// inProcess is the address of a stand-in for Redis.
+// inProcess is the address of an in-process Redis.
 func inProcess(t *testing.T) string {
 	t.Helper()
 	server := testenv.Got(embedded.Redis()).Must(t)
@@ -69,7 +69,7 @@ func TestWhoDoesNotAnswerMayHaveAnHeir(t *testing.T) {
 	})
 }
 
-// What has to be sure of a master finds the one that has taken over, and gives up with its context.
+// A call that must reach the master finds the one that has taken over. It gives up with its context.
 func TestTheMasterIsLookedForUntilItIsFound(t *testing.T) {
 	const dead = ":1" // of a map that names a loopback address the client takes the port
 	heir := inProcess(t)
@@ -119,7 +119,7 @@ func TestTheMasterIsLookedForUntilItIsFound(t *testing.T) {
 	testenv.WantErr(t, s.OnMaster(ctx, "k", giveUp), away, "given up with")
 }
 
-// The Cluster's clock is that of one master. Where that one is not known or does not answer, there is no time.
+// The Cluster's clock is that of one master. If that master is unknown or does not answer, there is no time.
 func TestTheTimeOfACluster(t *testing.T) {
 	for _, c := range []struct {
 		master string

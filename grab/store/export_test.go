@@ -1,6 +1,6 @@
 package store
 
-// What the tests outside the package look at of its inside.
+// Constants for the tests outside the package.
 const (
 	RestoredAtOnce  = restoredAtOnce
 	RangesAtOnce    = rangesAtOnce

@@ -32,7 +32,7 @@ func (p *playing) must(err error) {
 	testenv.Must(p.rt, err)
 }
 
-// restore tells Redis what the model knows of a shard. Where Redis has gone back its ids begin low.
+// restore restores a shard in Redis from the model. If Redis was rolled back, its ids begin low.
 func (p *playing) restore(shard int, back bool) {
 	s := p.m.shards[shard]
 	p.gm.LoseShard(shard)

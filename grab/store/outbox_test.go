@@ -118,7 +118,7 @@ func TestTheOutboxOfAFullRedisIsEmptied(t *testing.T) {
 	}
 	for mode, gm := range games {
 		t.Run(mode.String(), func(t *testing.T) {
-			// A replica may need longer than it has; what it has not got may leave later.
+			// A replica may need more time than its limit. The entries that it lacks may leave later.
 			testenv.Eventually(t, time.Minute, "the outbox is empty", func() bool {
 				read := gm.Read(3)
 				if err := gm.G.MayLeave(t.Context(), read); err != nil {

@@ -92,7 +92,7 @@ func scriptBench(b *testing.B, rdb redis.UniversalClient, name string, s stormin
 	})
 }
 
-// processorTime is what Redis has used so far, in seconds; nothing where it does not say.
+// processorTime is the time that Redis has used so far, in seconds; 0 if Redis does not report it.
 func processorTime(b *testing.B, rdb redis.UniversalClient) (sum float64) {
 	b.Helper()
 	info, err := rdb.Info(b.Context(), "cpu").Result()

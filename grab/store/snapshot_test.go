@@ -120,7 +120,7 @@ func TestASnapshotNamesSettingsThatAreNotTheCampaigns(t *testing.T) {
 	type test struct {
 		of           map[string]string
 		field, value string
-		want         string // begins what is altered, "" where nothing is
+		want         string // prefix of the reported fault; "" if there is none
 	}
 	tests := map[string]test{
 		"as it should be":       {of: paused},
