@@ -97,7 +97,7 @@ func TestAmountsAtTheLimits(t *testing.T) {
 	}
 }
 
-// TestEntriesAreFilledIn: whoever knows the campaign knows what an entry is about.
+// TestEntriesAreFilledIn: FillIn sets the amounts of an entry from those of the campaign.
 func TestEntriesAreFilledIn(t *testing.T) {
 	t.Parallel()
 	amounts := amountsOf(t, spec(rain.DoubleMean, 1000, 10, 1, nil), seedOf(1))
