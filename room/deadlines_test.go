@@ -94,7 +94,7 @@ func TestRunClosesWhoIsLeft(t *testing.T) {
 	})
 }
 
-// pingConn takes everything and tells of pings.
+// pingConn accepts all bytes and reports pings.
 type pingConn struct {
 	idleConn
 	ping func()
@@ -176,8 +176,8 @@ func (c *pingedConn) tryWrite(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// From every state each event leads to a state that is later in the member's life, or nowhere; and every state but
-// the last has a way on.
+// Each event leads from a state to a later one of the member's life, or changes nothing. Every state but the last has a
+// way on.
 func TestTransitionsLeadOnward(t *testing.T) {
 	for from := open; from < stateCount; from++ {
 		ways := 0

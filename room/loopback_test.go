@@ -48,8 +48,8 @@ func dial(t *testing.T, url string) *peer {
 	return &peer{conn: conn, done: make(chan struct{})}
 }
 
-// The same as in memory, on the real thing: everybody gets everything in order, although some peers do not read and
-// some vanish, and those are closed.
+// The same as in memory, on real sockets. All healthy peers get all messages in order, although some peers do not read
+// and some vanish. Those are closed.
 func TestLoopback(t *testing.T) {
 	l := runningWith(t, Options{WriteTimeout: 2 * time.Second})
 	codes := make(chan int, 100)
