@@ -38,14 +38,14 @@ func (r *roundTrip) RoundTrip(req *http.Request) (*http.Response, error) {
 	return answer(req)
 }
 
-// times is when the provider was asked.
+// times returns the times of the provider's requests.
 func (r *roundTrip) times() []time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.asked)
 }
 
-// answers sets what the provider answers from now on.
+// answers sets the provider's answer from now on.
 func (r *roundTrip) answers(answer func(*http.Request) (*http.Response, error)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

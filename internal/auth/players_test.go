@@ -140,7 +140,7 @@ func TestVerifyWithJWKS(t *testing.T) {
 	encJWK.USE = "enc"
 	p := newProvider(t)
 	p.publish(
-		map[string]any{"kty": "LATTICE", "kid": "future"}, // a kind that nobody knows yet
+		map[string]any{"kty": "LATTICE", "kid": "future"}, // an unknown kind of key
 		map[string]any{"kty": "oct", "kid": "oct", "k": segment("shared")},
 		encJWK, rs.jwk(), es.jwk(), ed.jwk(),
 	)
