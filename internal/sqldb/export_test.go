@@ -9,7 +9,7 @@ func Session(version string) []string { return serverOf(version).session(writes,
 // WithoutReturning makes a database do as MySQL does, where the server is MariaDB. It holds until a connection is made.
 func (db *DB) WithoutReturning() { db.returning.Store(false) }
 
-// Returning tells whether INSERT … RETURNING is used.
+// Returning reports whether INSERT … RETURNING is used.
 func (db *DB) Returning() bool { return db.returning.Load() }
 
 // MigrationsOf are the files of a kind of database's migrations, by name.
