@@ -244,7 +244,7 @@ func TestGatesAreKeptAndDropped(t *testing.T) {
 	newer.Revision++
 	newer.Status = rain.Paused
 	gm.G.Gate(newer)
-	gm.Want("p", gm.Drop(0), outcome.NotOpen) // the gate has learned from who asked for it
+	gm.Want("p", gm.Drop(0), outcome.NotOpen) // the call with the newer campaign has updated the gate
 	gm.G.Drop(gm.C.ID)
 	if gm.G.Gate(gm.C) == gm.Gate {
 		t.Error("the gate is still there")

@@ -90,7 +90,7 @@ func TestWithoutLanesAllAreSoldOutTogether(t *testing.T) {
 	}
 }
 
-// A campaign has one gate, also where two ask for it at the same time.
+// A campaign has one gate, also if two goroutines ask for it at the same time.
 func TestTwoMakersGetOneGate(t *testing.T) {
 	b := newBench(t, &fakeScript{}, &fakeConfirmer{})
 	if again := b.gates.make(b.gate.view.Load().campaign); again != b.gate {

@@ -133,8 +133,8 @@ func (p *purse) tap(t *testing.T, gate *grabtest.Gate, user, drop string, want o
 	}
 }
 
-// Players with one quota win no more than it has. A tap that cannot win, or is answered from memory, costs nothing
-// of it; and who has none is not concerned.
+// Players with one quota win no more than it has. A tap that cannot win, or is answered from memory, costs nothing of
+// it. Players without a quota are not limited.
 func TestAnAllowance(t *testing.T) {
 	gm := grabtest.New(t, grabtest.InProcess(t), grabtest.Setup{Packets: 9, Wins: 2})
 	p := &purse{left: 3}

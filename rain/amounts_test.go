@@ -110,8 +110,7 @@ func TestEntriesAreFilledIn(t *testing.T) {
 	}
 }
 
-// TestAmountsCache: a campaign's amounts are made once, another seed's anew, and those of a split that is none are an
-// error.
+// TestAmountsCache: a campaign's amounts are made once. Another seed needs new ones. An impossible split is an error.
 func TestAmountsCache(t *testing.T) {
 	t.Parallel()
 	cache := rain.NewAmountsCache()

@@ -12,7 +12,7 @@ import (
 	"redrain/rain"
 )
 
-// flat is a rain of 20 beats, in each of which everybody has one draw of four. Each of its waves has packets.
+// flat is a rain of 20 beats. In each of them every head has one draw of four. Each of its waves has packets.
 type flat struct {
 	rain    *rain.Rain
 	sky     *rain.Sky
@@ -34,8 +34,8 @@ func newFlat() *flat {
 	return f
 }
 
-// wins is the number of packets that a head wins. They tap every everyMS ms, each time a packet of the newest wave of
-// reactionMS ms before. The nodes take such a tap while its drop falls, and a moment longer.
+// wins is the number of packets that a head wins. The head taps every everyMS ms, each time a packet of the newest wave
+// of reactionMS ms before. The nodes take such a tap while its drop falls, and a moment longer.
 func (f *flat) wins(user string, everyMS, reactionMS int64) (wins int) {
 	r, taken := f.rain, map[rain.Ticket]bool{}
 	last := r.FirstWave + r.Waves() - 1

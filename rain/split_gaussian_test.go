@@ -59,8 +59,8 @@ func TestGaussianHasItsShape(t *testing.T) {
 	}
 }
 
-// TestGaussianOfFewUnits: where an amount is a few units, rounding adds its own sixth of a unit to the variance and
-// moves no mean.
+// TestGaussianOfFewUnits: if an amount is a few units, rounding adds its own sixth of a unit to the variance and moves
+// no mean.
 func TestGaussianOfFewUnits(t *testing.T) {
 	t.Parallel()
 	const packets = 200_000

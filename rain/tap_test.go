@@ -34,7 +34,7 @@ func classify(r *rain.Rain, id rain.DropID, now int64, paused bool) rain.TapClas
 	return rain.NewSky(r).Classify(id, now, paused)
 }
 
-// TestClassify has what TestClassifyEveryMillisecond does not go through.
+// TestClassify has the cases that TestClassifyEveryMillisecond lacks.
 func TestClassify(t *testing.T) {
 	t.Parallel()
 	r := testRain()

@@ -232,7 +232,7 @@ func TestValidateRain(t *testing.T) {
 	}
 }
 
-// TestCheckStored: what redrain stores passes, and each number or word that nothing may be computed from is named.
+// TestCheckStored: records that redrain stores pass. Each unusable number or word is named.
 func TestCheckStored(t *testing.T) {
 	t.Parallel()
 	stored := func() *rain.Campaign {

@@ -112,7 +112,7 @@ type watchedConn struct {
 	writing        atomic.Bool
 	closes         atomic.Int32
 	hungUp         chan struct{}
-	wire           []byte // belongs to the one who writes
+	wire           []byte // belongs to the writing goroutine
 
 	mu    sync.Mutex
 	due   time.Time

@@ -143,7 +143,7 @@ func (c *haltingConn) take(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A client that goes on pinging is let go like any other: its pongs do not keep it.
+// A leaving client that goes on pinging is closed like any other: its pongs do not keep it.
 func TestPingsDoNotKeepAMemberThatIsLeaving(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := running(t)

@@ -41,7 +41,7 @@ func (c *notingConn) noted() []notedFrame {
 	return slices.Clone(c.frames)
 }
 
-// quiet is a lobby in which nothing is written by itself.
+// quiet is a lobby that sends no pings during a test.
 func quiet(t *testing.T) *Lobby {
 	t.Helper()
 	return runningWith(t, Options{PingEvery: time.Hour, PongWait: 2 * time.Hour})

@@ -13,7 +13,7 @@ import (
 	"redrain/internal/ws"
 )
 
-// Wherever the serving of one member panics, that member is closed and everybody else is served on.
+// If the serving of one member panics, that member is closed and all others are served on.
 func TestAPanicHarmsNobodyElse(t *testing.T) {
 	for name, test := range map[string]struct {
 		conn  *breakingConn

@@ -117,7 +117,7 @@ func TestReplicasThatComeAndGo(t *testing.T) {
 	second := testenv.StartReplica(t, master)
 	told.on(gm, grabtest.Connect(t, second.Addr), "who has just come")
 	second.Freeze()
-	refused(gm, "two") // it is not forgotten for those who were there before
+	refused(gm, "two") // players who were there before still count on it
 	second.Kill()
 	told.later(gm, "two")
 	told.play(gm, "three")
@@ -243,7 +243,7 @@ func TestEitherHeirOfAClusterHasTheToldWins(t *testing.T) {
 			})
 			told.on(c.gm, c.as[heir], name)
 			told.play(c.gm, "after") // the other one follows it
-			c.gm.Wins()              // none twice
+			c.gm.Wins()              // fails if a packet is won twice
 			c.gm.Balance()
 		})
 	}

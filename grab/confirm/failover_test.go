@@ -84,7 +84,7 @@ func TestAFailoverLosesNoWinThatWasTold(t *testing.T) {
 	victim.Start()
 	storm.Wait()
 
-	recorded := gm.Wins() // fails where a packet is there twice
+	recorded := gm.Wins() // fails if a packet is won twice
 	for user, w := range told {
 		testenv.Equal(t, recorded[w.Packet], w, "what %s was told, in the outbox", user)
 	}
@@ -102,7 +102,7 @@ func TestAFailoverLosesNoWinThatWasTold(t *testing.T) {
 	}
 }
 
-// reading reads all entries, as a relay does. It is an error where they may not leave Redis.
+// reading reads all entries, as a relay does. It returns an error if they may not leave Redis.
 func reading(gm *grabtest.Game) (all []rain.Entry, err error) {
 	gm.T.Helper()
 	all, _, err = gm.G.Page(gm.T.Context(), gm.C.ID, 0, "", 100)

@@ -182,7 +182,7 @@ func TestTheHeirsAreAskedForAsOftenAsNeeded(t *testing.T) {
 		outlasts(followed, "", 1, errNoReplica, wait2) // one of two has gone
 		outlasts(followed, "", 1, nil, look, wait)
 		outlasts(followed, "role:slave", 1, errNoMaster, wait)
-		if !cluster { // where another would be looked for
+		if !cluster { // a Cluster would look for another master
 			outlasts("role:slave", "", 0, errNoMaster, look)
 			outlasts(alone, "", 0, nil, look)
 		}

@@ -19,7 +19,7 @@ func TestWhatIsPublishedIsWhatTheOutboxHolds(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
 		gm, to := grabtest.Streaming(t, rdb, grabtest.Setup{Packets: 6, Wins: 2, Split: rain.DoubleMean})
 		a, b, c := gm.Drop(0), gm.Drop(1), gm.Drop(2)
-		// Players with two drops, with the same drop twice, and some who come too late.
+		// Players with two drops, with the same drop twice, and some players who are too late.
 		first := gm.BatchOf([2]string{"张 三", a}, [2]string{"p", a})
 		for _, tap := range [][2]string{{"p", b}, {"p", a}, {"p", c}} {
 			first = append(first, gm.BatchOf(tap)...)
@@ -79,7 +79,7 @@ func TestAWinIsToldWhenTheStreamHasIt(t *testing.T) {
 		gm.WantOn(gm.Node().Gate(gm.C), "p", drop, outcome.Unavailable)
 
 		to.Refuse(false)
-		won := gm.UntilWon("p", drop) // what comes while the batch before is still failing is given up with it
+		won := gm.UntilWon("p", drop) // taps behind a batch that is still failing fail with it
 		testenv.Equal(t, published(to), inOutbox(gm), "published, and in the outbox")
 		want := []rain.Win{{User: "p", Packet: won.Packet, Amount: won.Amount, Drop: drop}}
 		testenv.Equal(t, gm.Confirmed("p"), want, "told of")
@@ -119,7 +119,7 @@ func TestAWinThatRedisForgotIsNotTold(t *testing.T) {
 			defer to.Mu.Unlock()
 			to.After = after
 		}
-		// Rebuilt by one who has read the stream before: the win is not there, and its packet is another's.
+		// A rebuild that read the stream before: the win is missing, and its packet belongs to another player.
 		rebuild()
 		then(func() { lose(); rebuild() })
 		gm.Want("q", drop, outcome.Unavailable)

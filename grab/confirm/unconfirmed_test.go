@@ -16,7 +16,7 @@ import (
 	"redrain/rain"
 )
 
-// A player who has won nothing costs one question, and one whose wins cannot be read has no answer.
+// A player without a win costs one call. If a player's wins cannot be read, there is no answer.
 func TestWinsThatAreNotThereAreNotConfirmed(t *testing.T) {
 	m := &fakeMaster{}
 	s, _ := atMaster(t, m, false)
@@ -108,8 +108,8 @@ func TestWhatMayLeaveRedis(t *testing.T) {
 	}
 }
 
-// Entries are confirmed each for itself. Of the entry of a batch all wins go to the stream, of an older one what the
-// outbox has.
+// Each entry is confirmed by itself. For the entry of a batch, all wins go to the stream. For an older entry, it is the
+// content of the outbox.
 func TestPendingEntries(t *testing.T) {
 	win := func(packet int) rain.Win { return rain.Win{User: "p", Drop: "7.3", Packet: packet, Amount: 5} }
 	var p Pending
@@ -177,7 +177,7 @@ func TestEightEntriesArePublishedAtOnce(t *testing.T) {
 	})
 }
 
-// Warnings names each master without a replica that is online, and only where wins need one.
+// Warnings names each master without an online replica, and only if wins need one.
 func TestAMissingReplicaIsWarnedOf(t *testing.T) {
 	for _, c := range []struct {
 		name    string

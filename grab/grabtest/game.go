@@ -77,7 +77,7 @@ var Secret = seal.Secret{1, 2, 3}
 // Done takes a tap's result.
 type Done func(outcome.Result)
 
-// Gate is a gate whose taps say themselves who takes their results.
+// Gate is a gate whose taps carry the receiver of their results.
 type Gate = grab.Gate[Done]
 
 // New makes a game. Its campaign is stocked, opened and raining, unless s says otherwise.

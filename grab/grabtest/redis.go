@@ -14,7 +14,7 @@ import (
 	"redrain/internal/testenv"
 )
 
-// Backends are the three that may stand where Redis does, each with a client; in a short test only the in-process one.
+// Backends are the three kinds of Redis, each with a client. In a short test it is only the in-process one.
 func Backends(t *testing.T) iter.Seq2[string, redis.UniversalClient] {
 	t.Helper()
 	return func(yield func(string, redis.UniversalClient) bool) {

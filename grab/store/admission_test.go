@@ -56,7 +56,7 @@ func (h *hall) enter(user, node string) store.Turn {
 	return h.turn(h.a.Enter(h.Context(), h.c, user, node))
 }
 
-// place wants a player to wait at a place.
+// place checks a player's position in the queue.
 func (h *hall) place(turn store.Turn, position int) {
 	h.Helper()
 	if turn.Admitted || turn.Position != position || turn.Retry <= 0 {
@@ -96,7 +96,7 @@ func TestSeatsAreGivenInTheOrderOfArrival(t *testing.T) {
 		for i, user := range []string{"c", "d", "e", "f"} {
 			h.place(h.ask(user), i+1)
 		}
-		h.place(h.enter("e", "n2"), 3) // a hello asks as well, and keeps the place
+		h.place(h.enter("e", "n2"), 3) // a hello asks as well, and keeps the position
 		h.counts(4, 2)
 
 		testenv.Must(h, h.a.Left(h.Context(), h.c.ID, "n1", []string{"a"}))
@@ -124,7 +124,7 @@ func TestNeverMoreSeatsThanThereMayBe(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range 200 {
 			all.Go(func() {
-				for range 2 { // on two nodes: it is one seat
+				for range 2 { // on two nodes: it is one slot
 					turn, err := h.a.Enter(h.Context(), h.c, fmt.Sprintf("u%d", i), fmt.Sprintf("n%d", i%2))
 					if err != nil {
 						h.Error(err)
@@ -147,12 +147,12 @@ func TestASeatThatNobodyKeepsIsGiven(t *testing.T) {
 		h.admitted(h.enter("sits", "n1"), true)
 		h.admitted(h.ask("asks"), true)
 		testenv.Eventually(h, 20*time.Second, "a seat", func() bool {
-			turn := h.enter("waits", "n1") // whose seat is for longer than a moment
+			turn := h.enter("waits", "n1") // its slot lasts longer than a moment
 			_ = h.ask("asks")
 			return turn.Admitted
 		})
 		testenv.Must(h, h.a.Lost(h.Context(), h.c.ID, "n1", []string{"sits"}))
-		h.admitted(h.ask("sits"), false) // who comes back within the time has the seat
+		h.admitted(h.ask("sits"), false) // a player who comes back in time has the slot
 		h.counts(1, 2)
 	})
 }
@@ -179,7 +179,7 @@ func TestALostLineKeepsItsSeatForAWhile(t *testing.T) {
 	})
 }
 
-// A player on two nodes has one seat, and one of the two cannot give it up.
+// A player on two nodes has one slot, and one of the two nodes cannot free it.
 func TestOneOfTwoNodesDoesNotGiveUpTheSeat(t *testing.T) {
 	inEveryHall(t, 1, 0, store.AdmissionTimes{Lost: time.Nanosecond}, func(h *hall) {
 		h.admitted(h.enter("a", "n1"), true)

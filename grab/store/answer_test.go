@@ -72,7 +72,7 @@ func TestTheScriptsAnswerIsReadWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-// A win is on record where the hash has its packet from that very entry.
+// A win is on record if the hash has its packet from that very entry.
 func TestARecordHasPacketAndEntry(t *testing.T) {
 	of := rain.WinRecord{Win: rain.Win{User: "p", Packet: 7, Drop: "1.0"}, Entry: "5-1"}
 	testenv.Equal(t, WinField(of.Win), "p\n1.0", "asked for")

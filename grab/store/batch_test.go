@@ -27,7 +27,7 @@ func TestAWinIsGivenAgain(t *testing.T) {
 		again("sold out, on the same node", gm.Gate)
 		again("sold out, on another node", gm.Node().Gate(gm.C))
 
-		// The other nodes have not heard what happens from here on, so that the script has to say it.
+		// The other nodes get no notice from here on, so that the script has to report it.
 		stale := gm.C.Clone()
 		gm.C.Status = rain.Paused
 		gm.Apply()
@@ -113,8 +113,8 @@ func TestPacingReleasesTheStockOverTime(t *testing.T) {
 // a draw in its beat makes no difference.
 func TestPacingIsAheadOfDraws(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
-		// 600 s in beats of ten. It is the eleventh, which has begun a while ago: what belongs to 100 s, 40 s
-		// and 60 s may go, a third.
+		// 600 s in beats of ten. The eleventh beat began a while ago. The packets of 100 s, 40 s and 60 s may go, a
+		// third.
 		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 90, Rain: func(r *rain.Rain) {
 			r.StartsAt, r.Pacing = r.StartsAt+10_000-102_000, rain.PacingEven
 			r.Odds, r.BeatMS = rain.OddsOne-1, 10_000

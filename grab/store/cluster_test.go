@@ -49,7 +49,7 @@ type refusal string
 func (r refusal) Error() string { return string(r) }
 func (refusal) RedisError()     {}
 
-// The Cluster's map is read again where a node did not answer, and only there: it costs a round trip to each node.
+// The Cluster's map is read again only if a node did not answer: it costs a round trip to each node.
 func TestWhoDoesNotAnswerMayHaveAnHeir(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var read atomic.Int64
@@ -107,7 +107,7 @@ func TestTheMasterIsLookedForUntilItIsFound(t *testing.T) {
 		func(context.Context, string, redis.Cmdable) { t.Error("a master that nobody knows") }),
 		"masters that are not known were all asked")
 
-	// A full one is a master all the same; who waits for another would wait for nothing.
+	// A full master is a master all the same. A wait for another one would never end.
 	tries := 0
 	full := func(string, redis.Pipeliner) error { tries++; return refusal("OOM command not allowed") }
 	if err := s.OnMaster(t.Context(), "k", full); tries != 1 || err == nil || !strings.HasPrefix(err.Error(), "OOM") {

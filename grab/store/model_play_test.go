@@ -213,7 +213,7 @@ func (p *playing) actions() map[string]func(*rapid.T) {
 			if behind := heard != "0-0"; behind != errors.Is(err, store.ErrBehind) {
 				p.rt.Fatalf("after %s a Redis that knows of 1-1 says %v", heard, err)
 			}
-			// Either way it is restored as it should be, before anybody else taps.
+			// Either way it is restored correctly before the next tap.
 			p.restore(shard, false)
 		}),
 		"close": with(func() {

@@ -23,7 +23,7 @@ type model struct {
 
 type modelShard struct {
 	stock    []int
-	base     int // where the pacing began; -1: not yet
+	base     int // stock at the start of the pacing; -1: not started
 	won      map[string]map[string]outcome.Result
 	tapped   map[string]map[string]bool // the drops that were counted
 	order    []grabtest.Known           // the wins, in the order won

@@ -53,8 +53,7 @@ func TestTheOutboxIsReadAndRemoved(t *testing.T) {
 	})
 }
 
-// Pages follow each other without a gap and without an entry twice, also where some are removed in between, or
-// cannot be read.
+// Pages follow each other without a gap and without an entry twice. Entries in between may be removed or unreadable.
 func TestPagesFollowEachOther(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
 		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 20})

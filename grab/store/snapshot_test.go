@@ -12,7 +12,7 @@ import (
 	"redrain/rain"
 )
 
-// A proof is made of snapshots, so what cannot be understood is named, and hides nothing else.
+// A proof is made of snapshots. So a snapshot names its unreadable parts, and they hide no other ones.
 func TestASnapshotNamesWhatCannotBeRead(t *testing.T) {
 	c := &rain.Campaign{ID: "c", Spec: rain.Spec{Packets: 1_000}}
 	state := func(pairs ...any) []any {

@@ -142,7 +142,7 @@ func TestTopIsLetGo(t *testing.T) {
 	})
 }
 
-// rank has a node hear what players have won in all.
+// rank reports the players' total winnings to a node.
 func rank(gm *grabtest.Game, g *grabtest.Node, totals map[string]rain.Money) {
 	gm.T.Helper()
 	for user, total := range totals {

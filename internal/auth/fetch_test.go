@@ -21,8 +21,8 @@ import (
 	"redrain/internal/testenv"
 )
 
-// roundTrip is a provider without a network. It notes when it was asked. A bubble's clock orders what happens, but says
-// nothing to the race detector: the lock does.
+// roundTrip is a provider without a network. It records the times of its requests. A bubble's clock orders events, but
+// the race detector does not see that: the lock is for it.
 type roundTrip struct {
 	mu     sync.Mutex
 	answer func(*http.Request) (*http.Response, error)

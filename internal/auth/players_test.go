@@ -59,7 +59,7 @@ func TestVerifyWithSecret(t *testing.T) {
 	hs := func(claims jwt.MapClaims) string { return hs256([]byte(secret), claims) }
 	tests := map[string]struct {
 		token string
-		user  string // "" where the token is bad
+		user  string // "" if the token is bad
 	}{
 		"good":                 {hs(ok), "u1"},
 		"Chinese name":         {hs(good("张三")), "张三"},

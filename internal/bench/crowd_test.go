@@ -190,8 +190,8 @@ func TestGatherFails(t *testing.T) {
 	}
 }
 
-// A queued player polls over HTTP as often as the server says, and connects again once it has a seat. A player
-// without a place connects again, too. No player is given up, and the report has the order.
+// A queued player polls over HTTP as often as the server says, and connects again once it has a slot. A player without
+// a queue position connects again, too. No player is given up, and the report has the order.
 func TestTheWaitingRoom(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

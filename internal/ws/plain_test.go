@@ -42,7 +42,7 @@ func TestWhatIsPlain(t *testing.T) {
 	}
 }
 
-// A reason without the beginning of a character has no place to be cut at.
+// A reason without the first byte of a character cannot be cut anywhere.
 func TestAReasonThatIsNoText(t *testing.T) {
 	testenv.Equal(t, len(AppendClose(nil, 4000, string(bytes.Repeat([]byte{0x80}, 200)))), 4, "bytes of a close frame")
 }

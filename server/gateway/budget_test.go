@@ -151,7 +151,7 @@ func TestAFloodEndsItsConnection(t *testing.T) {
 	}
 }
 
-// A welcome costs much: who asks for one again and again gets a few, and then none.
+// A welcome costs much. A player who asks again and again gets a few, and then no more.
 func TestWelcomesAreFew(t *testing.T) {
 	d := openDoor(t, &neighbours{}, nil)
 	code, heard := d.play("mover").flood(websocket.TextMessage, `{"type":"join","id":1,"campaign":"c"}`)

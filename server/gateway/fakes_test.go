@@ -243,7 +243,7 @@ func openDoor(t *testing.T, n *neighbours, change func(*Options)) *door {
 type client struct {
 	*testing.T
 	conn *websocket.Conn
-	said []json.RawMessage // heard and not yet asked for: several messages come in one frame
+	said []json.RawMessage // received and not yet asked for: several messages come in one frame
 }
 
 // connect opens a connection.
@@ -263,7 +263,7 @@ func (d *door) play(user string) *client {
 	return c
 }
 
-// hello connects a player, who says hello to the campaign "c".
+// hello connects a player and sends a hello for the campaign "c".
 func (d *door) hello(token string) *client {
 	d.Helper()
 	c := d.connect()

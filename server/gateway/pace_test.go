@@ -18,7 +18,7 @@ func TestAStormComesAsFastAsItIsTaken(t *testing.T) {
 	const perSecond, storm = 100, 2000
 	p := newPace(perSecond)
 	now := time.Unix(1, 0)
-	back := map[int64]int{} // second → who comes then
+	back := map[int64]int{} // second → number of players who come back then
 	taken := map[int64]int{}
 	for range storm {
 		after, ok := p.take(now)

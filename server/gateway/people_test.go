@@ -52,7 +52,7 @@ func TestPlayersAreSentAway(t *testing.T) {
 	})
 }
 
-// How a player is shown is by the newest token, as long as they are here.
+// The newest token decides the display profile of a player, as long as they are here.
 func TestPlayersAreShownByTheirNewestToken(t *testing.T) {
 	d := openDoor(t, &neighbours{}, func(o *Options) {
 		o.Face = func(g auth.Grant) wire.Face { return wire.Face{Name: strconv.FormatInt(g.Until, 10)} }
@@ -118,7 +118,7 @@ func TestConnectionsThatAreTooMany(t *testing.T) {
 // TestSettledWhileArriving: a claim is settled between a welcome and the seat. It is reported on that connection once,
 // and once on a connection that is there already.
 func TestSettledWhileArriving(t *testing.T) {
-	var reading atomic.Pointer[func()] // what happens while a welcome is made
+	var reading atomic.Pointer[func()] // runs while a welcome is made
 	d := openDoor(t, &neighbours{wins: func(string) ([]rain.Win, error) {
 		if do := reading.Swap(nil); do != nil {
 			(*do)()

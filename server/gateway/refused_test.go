@@ -66,7 +66,7 @@ func TestOnlyRefusedHellosCount(t *testing.T) {
 	}
 }
 
-// rulings say who may play, by player and campaign.
+// rulings are the answers to "may this player play?", by player and campaign.
 type rulings struct {
 	mu sync.Mutex
 	of map[string]error

@@ -125,7 +125,7 @@ func TestBrokenFramesEndASession(t *testing.T) {
 	}
 }
 
-// The end of the node: every player hears when to come back, and new connections are refused.
+// When the node ends, every player gets the time to come back, and new connections are refused.
 func TestDrain(t *testing.T) {
 	d := openDoor(t, &neighbours{}, nil)
 	c := d.play("u")
@@ -180,8 +180,8 @@ func TestNoticesAreForWhoIsHere(t *testing.T) {
 	testenv.Equal(t, len(n.told), 2, "remembered: %v", n.told)
 }
 
-// The welcome has the player's newest claims, newest first, each with its state; where the ledger does not answer they
-// are granted.
+// The welcome has the player's newest claims, newest first, each with its state. If the ledger does not answer they are
+// granted.
 func TestWelcomeClaims(t *testing.T) {
 	wins := make([]rain.Win, welcomeClaims+1)
 	for i := range wins {

@@ -193,7 +193,7 @@ func TestPiecesCost(t *testing.T) {
 	}
 	_ = c.conn.Close()
 	<-done
-	// 6 KB each is twelve messages and more: the budget of one who taps 20 times a second has fifty of them.
+	// 6 KB each is twelve messages and more. The budget for 20 taps a second has fifty of them.
 	if code != room.CodeTooManyBad || answered > 100 {
 		t.Errorf("%d were answered, and it ended with %d", answered, code)
 	}

@@ -45,7 +45,7 @@ func TestAHelloWithoutASeatIsToldItsPlace(t *testing.T) {
 	}
 }
 
-// The seat goes with the connection: at once where the player has said that they go, and after a while where not.
+// The slot ends with its connection: at once if the player has announced the end, and otherwise after a while.
 func TestASeatGoesWithItsConnection(t *testing.T) {
 	for how, want := range map[string]string{"1000": "c u true", "1001": "c u false", "nothing": "c u false"} {
 		n := &neighbours{}
