@@ -96,7 +96,7 @@ func TestAFailureIsLoggedOnce(t *testing.T) {
 		user := strconv.Itoa(i)
 		err := d.decide([]*Tap[string]{{User: user, player: d.gate.stripe(user).add(user)}})
 		if !errors.Is(err, step.fails) || told != step.told || s.lasted != step.lasts || sent != step.lasts {
-			t.Errorf("step %d: %v, told %q, %d answers last, %d entries are published", i, err, told, s.lasted, sent)
+			t.Errorf("step %d: %v, results %q, %d answers last, %d entries are published", i, err, told, s.lasted, sent)
 		}
 		if _, line, _ := strings.Cut(strings.TrimSpace(log.String()), " "); line != step.logged {
 			t.Errorf("step %d: the log has %q, want %q", i, line, step.logged)

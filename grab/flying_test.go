@@ -31,7 +31,7 @@ func TestCopiesAreBounded(t *testing.T) {
 			testenv.Equal(t, waiting, want+1, "taps that wait for one result")
 			close(s.hold)
 			synctest.Wait()
-			testenv.Equal(t, len(b.told), waiting, "taps that are told")
+			testenv.Equal(t, len(b.told), waiting, "results")
 		})
 	}
 }
@@ -77,7 +77,7 @@ func TestABatchHasAPlayerOnce(t *testing.T) {
 				}
 			}
 			after(2 * shortageTime)
-			testenv.Equal(rt, b.gate.UnderWay(), 0, "taps under way for ever")
+			testenv.Equal(rt, b.gate.UnderWay(), 0, "taps in flight for ever")
 			b.gates.Close()
 			told = b.told
 		})
@@ -92,7 +92,7 @@ func TestABatchHasAPlayerOnce(t *testing.T) {
 			if key := [2]string{taps[i].user, taps[i].drop}; !firsts[key] {
 				firsts[key] = true
 				if i < last[taps[i].user] {
-					rt.Errorf("%q: tap %d of %s is told after a later one", told, i, taps[i].user)
+					rt.Errorf("%q: tap %d of %s has its result after a later one", told, i, taps[i].user)
 				}
 				last[taps[i].user] = max(last[taps[i].user], i)
 			}

@@ -85,7 +85,7 @@ func TestTakersShareAllPacketsExactly(t *testing.T) {
 		gm.Balance()
 		for _, w := range gm.Wins() {
 			if r := got[w.User][w.Drop]; r.Packet != w.Packet || r.Amount != w.Amount {
-				t.Errorf("the outbox has %v, the player was told %v", w, r)
+				t.Errorf("the outbox has %v, the player received %v", w, r)
 			}
 		}
 		gm.WantLevels(store.Levels{Won: 200, WonByLane: [rain.LaneCount]int{200, 0},
@@ -108,7 +108,7 @@ func TestAPlayerWinsAsOftenAsAllowed(t *testing.T) {
 		gm.Want("q", gm.Drop(0), outcome.Won)
 
 		testenv.Equal(t, fmt.Sprint(testenv.Got(gm.Held("p")).Must(t)), fmt.Sprint(won), "wins")
-		testenv.Got(gm.Held("nobody")).Want(t, nil, "nobody has won")
+		testenv.Got(gm.Held("nobody")).Want(t, nil, "no win")
 		// The limit is over all rains.
 		gm.LetItRain(nil)
 		gm.Gate.Update(gm.C)
@@ -134,7 +134,7 @@ func TestSoldOutCostsRedisNothing(t *testing.T) {
 		heard := gm.Node().Gate(gm.C)
 		heard.SoldOut(rain.LanePlayers)
 		if r := grabtest.TapOn(heard, "s", gm.Drop(0)); r.Outcome != outcome.SoldOut || counted.Of("evalsha") != 1 {
-			t.Errorf("a node that has heard of it: %v", r)
+			t.Errorf("a node with the notice: %v", r)
 		}
 		gm.LetItRain(nil)
 		heard.Update(gm.C)

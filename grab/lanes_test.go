@@ -48,7 +48,7 @@ func TestALaneIsSoldOutAlone(t *testing.T) {
 		} {
 			b.gate.SoldOut(rain.LaneGuests)
 			if news(); b.gate.soldOut[rain.LaneGuests].Load() {
-				t.Error("stock of the guests is not heard of")
+				t.Error("the notice of the guests' stock is ignored")
 			}
 		}
 		for _, nonsense := range []rain.Lane{-1, 2, 1 << 40} { // of another node

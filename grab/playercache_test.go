@@ -141,7 +141,7 @@ func TestWhoHasLeftIsForgotten(t *testing.T) {
 		p.flying = []*Tap[int]{first, second}
 		c.Forget("u")
 		if !here() {
-			t.Fatal("forgotten with a tap under way")
+			t.Fatal("forgotten with a tap in flight")
 		}
 		if back {
 			c.Remember("u", []rain.Win{{User: "u", Packet: 3, Amount: 5, Drop: "7.3"}})

@@ -238,8 +238,8 @@ func TestEveryTapHasOneResult(t *testing.T) {
 		}
 	}
 	if _, some := outcomes.Load(outcome.UnknownDrop); !some {
-		t.Error("nobody tapped an unknown drop")
+		t.Error("no player tapped an unknown drop")
 	}
 	gm.Balance()
-	testenv.Equal(t, gm.Gate.UnderWay(), 0, "taps are under way for ever")
+	testenv.Equal(t, gm.Gate.UnderWay(), 0, "taps are in flight for ever")
 }

@@ -217,7 +217,7 @@ func TestATapUnderWayAnswersItsCopies(t *testing.T) {
 			b.wantTold(t, "p1 unavailable", "p2 unavailable", "p3 unavailable", "p4 unavailable", "q1 unavailable")
 		}
 		if (b.wins > 0) != immediate || !b.gate.soldOut[rain.LanePlayers].Load() {
-			t.Errorf("%d entries sent on their way, sold out %t", b.wins, b.gate.soldOut[rain.LanePlayers].Load())
+			t.Errorf("%d entries sent, sold out %t", b.wins, b.gate.soldOut[rain.LanePlayers].Load())
 		}
 	}
 }
@@ -244,7 +244,7 @@ func TestLosersDoNotWait(t *testing.T) {
 	}
 	deciding.Wait()
 	testenv.Equal(t, <-told, "p unavailable", "then")
-	testenv.Equal(t, len(told), 0, "told twice")
+	testenv.Equal(t, len(told), 0, "second results")
 }
 
 // A tap is not sealed any more if it waited so long that the ledger might refuse its win. Each reported win is paid.

@@ -74,7 +74,7 @@ func TestADryTapIsEmptyInTheEnd(t *testing.T) {
 		if n := len(s.sent); n < 3 || n > 4 {
 			t.Errorf("asked %d times: %q", n, s.sent)
 		}
-		testenv.Equal(t, b.gate.UnderWay(), 0, "taps are under way for ever")
+		testenv.Equal(t, b.gate.UnderWay(), 0, "taps are in flight for ever")
 		// The goroutine that waited is gone, and comes again.
 		b.tap(p, "0.1", "p2")
 		after(shortageTime)
@@ -274,6 +274,6 @@ func TestTapsOfAnOlderRainAreLate(t *testing.T) {
 		b.gate.Update(none)
 		synctest.Wait()
 		b.gates.Close()
-		testenv.Equal(t, len(b.told), 1, "told %q", b.told)
+		testenv.Equal(t, len(b.told), 1, "results %q", b.told)
 	})
 }

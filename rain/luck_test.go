@@ -32,7 +32,7 @@ func TestGoldenLuck(t *testing.T) {
 		}
 	}
 	if !rain.Below(rain.OddsOne, 1<<64-1) || rain.Below(rain.OddsCertain, 0) || rain.Below(rain.OddsAuto, 0) {
-		t.Error("the odds 1 have to let everybody win, and what are no odds nobody")
+		t.Error("the odds 1 must let all players win, and invalid odds none")
 	}
 }
 

@@ -25,7 +25,7 @@ func fields(t *testing.T, err error) []string {
 	var names []string
 	for _, f := range faults {
 		if f.Message == "" || !strings.Contains(err.Error(), f.Field+": "+f.Message) {
-			t.Errorf("the error %q does not tell of %+v", err, f)
+			t.Errorf("the error %q does not report %+v", err, f)
 		}
 		names = append(names, f.Field)
 	}

@@ -82,7 +82,7 @@ func TestRunClosesWhoIsLeft(t *testing.T) {
 			t.Errorf("after Run: %d of 3 closed, %d online, %d workers", len(codes), l.Members(),
 				l.workers.running+l.workers.waiting)
 		}
-		testenv.Equal(t, p.lastFrame().code, CodeShutdown, "the peer was told")
+		testenv.Equal(t, p.lastFrame().code, CodeShutdown, "the peer received")
 		if code := last.lastFrame().code; code != CodeUnavailable || len(last.got()) != 1 {
 			t.Errorf("who was being closed after a flush got %q and code %d", last.got(), code)
 		}

@@ -138,7 +138,7 @@ func TestLibraryWritesThroughTheMember(t *testing.T) {
 					t.Errorf("%d pongs and %d messages were read, want one of each", pongs, len(p.got()))
 				}
 				testenv.Must(t, test.say(p.conn))
-				testenv.Equal(t, p.lastFrame().code, test.code, "the peer was told")
+				testenv.Equal(t, p.lastFrame().code, test.code, "the peer received")
 				if code := <-closed; code != websocket.CloseAbnormalClosure || l.Members() != 0 {
 					t.Errorf("closed with %d, %d online", code, l.Members())
 				}

@@ -201,7 +201,7 @@ func TestAClosingMemberKeepsNoMessage(t *testing.T) {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		if !m.lanes.empty() {
-			t.Error("messages that nobody will write are kept")
+			t.Error("messages that will never be written are kept")
 		}
 	})
 }

@@ -184,7 +184,7 @@ func TestAPanicHoldsNoLock(t *testing.T) {
 	func() {
 		defer func() {
 			if recover() == nil {
-				t.Error("nobody leaves, and nothing happens")
+				t.Error("a nil member leaves, and nothing happens")
 			}
 		}()
 		l.Leave(nil)

@@ -97,7 +97,7 @@ func TestLoopback(t *testing.T) {
 		m.CloseAfterFlush(CodeShutdown, "shutdown")
 	}
 	for _, p := range healthy {
-		testenv.Equal(t, p.lastFrame(), lastFrame{CodeShutdown, "shutdown"}, "a peer was told")
+		testenv.Equal(t, p.lastFrame(), lastFrame{CodeShutdown, "shutdown"}, "a peer received")
 	}
 	testenv.Eventually(t, 10*time.Second, "a connection is still open",
 		func() bool { return value(t, l.metrics.connections) == 0 })

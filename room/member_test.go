@@ -96,7 +96,7 @@ func TestSlowMemberIsTold(t *testing.T) {
 			synctest.Wait()
 		}
 		p.reads()
-		testenv.Equal(t, p.lastFrame().code, CodeSlowConsumer, "the peer was told")
+		testenv.Equal(t, p.lastFrame().code, CodeSlowConsumer, "the peer received")
 	})
 }
 

@@ -21,7 +21,7 @@ type toldWins map[string]string
 func (w toldWins) play(gm *grabtest.Game, user string) {
 	gm.T.Helper()
 	drop := gm.Drop(lasting)
-	testenv.Eventually(gm.T, time.Minute, user+" is told of the win", func() bool {
+	testenv.Eventually(gm.T, time.Minute, user+" receives the win", func() bool {
 		switch r := gm.Tap(user, drop); r.Outcome {
 		case outcome.Won:
 			w[user+"\n"+drop] = strconv.Itoa(r.Packet) + " "
@@ -40,7 +40,7 @@ const lasting = 400
 // later waits until a winner receives the win.
 func (w toldWins) later(gm *grabtest.Game, user string) {
 	gm.T.Helper()
-	testenv.Eventually(gm.T, time.Minute, user+" is told of the win", func() bool { return w.know(gm, user) })
+	testenv.Eventually(gm.T, time.Minute, user+" receives the win", func() bool { return w.know(gm, user) })
 }
 
 // know reports whether a player receives a win with the welcome.
@@ -68,7 +68,7 @@ func (w toldWins) on(gm *grabtest.Game, rdb redis.Cmdable, who string) {
 func refused(gm *grabtest.Game, user string) {
 	gm.T.Helper()
 	gm.Want(user, gm.Drop(lasting), outcome.Unavailable)
-	testenv.Equal(gm.T, gm.Confirmed(user), nil, "%s was told", user)
+	testenv.Equal(gm.T, gm.Confirmed(user), nil, "confirmed wins of %s", user)
 	if all, err := reading(gm); len(all) != 0 || err == nil {
 		gm.T.Errorf("%+v left Redis (%v)", all, err)
 	}

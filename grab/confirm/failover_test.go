@@ -86,7 +86,7 @@ func TestAFailoverLosesNoWinThatWasTold(t *testing.T) {
 
 	recorded := gm.Wins() // fails if a packet is won twice
 	for user, w := range told {
-		testenv.Equal(t, recorded[w.Packet], w, "what %s was told, in the outbox", user)
+		testenv.Equal(t, recorded[w.Packet], w, "the result of %s, in the outbox", user)
 	}
 	owners := map[string]bool{}
 	for _, w := range recorded {
@@ -96,9 +96,9 @@ func TestAFailoverLosesNoWinThatWasTold(t *testing.T) {
 		owners[w.User] = true
 	}
 	gm.Balance()
-	t.Logf("%d were told of a win, %d wins are recorded; outcomes %v", len(told), len(recorded), outcomes)
+	t.Logf("%d received a win, %d wins are recorded; outcomes %v", len(told), len(recorded), outcomes)
 	if len(told) == 0 {
-		t.Error("nobody was told of a win")
+		t.Error("no player received a win")
 	}
 }
 

@@ -215,7 +215,7 @@ func TestAPlayersWinsAreConfirmedInTwoSeconds(t *testing.T) {
 	wins, err := confirmer.PlayersWins(t.Context(), c, "p")
 	if err != nil || len(wins.Confirmed) != 1 || wins.Confirmed[0].Drop != "7.3" || len(wins.Unconfirmed) != 1 ||
 		wins.Unconfirmed[0].Drop != "7.4" || wins.Total != 2 || published.Load() != 2 {
-		t.Errorf("told of %+v (%v), %d entries were published", wins, err, published.Load())
+		t.Errorf("confirmed %+v (%v), %d entries were published", wins, err, published.Load())
 	}
 	if text := log.String(); !strings.Contains(text, "campaign=c") || !strings.Contains(text, "away") {
 		t.Errorf("the log has %q", text)

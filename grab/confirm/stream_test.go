@@ -72,9 +72,9 @@ func TestAWinIsToldWhenTheStreamHasIt(t *testing.T) {
 		to.Refuse(true)
 		gm.Want("p", drop, outcome.Unavailable)
 		if left.Load() != 0 || len(gm.Wins()) != 1 {
-			t.Errorf("%d entries sent on their way of %d wins that nobody may be told", left.Load(), len(gm.Wins()))
+			t.Errorf("%d entries sent of %d unconfirmed wins", left.Load(), len(gm.Wins()))
 		}
-		testenv.Equal(t, gm.Confirmed("p"), nil, "told of what the stream does not have")
+		testenv.Equal(t, gm.Confirmed("p"), nil, "wins that the stream does not have")
 		gm.Want("p", drop, outcome.Unavailable) // it was not remembered
 		gm.WantOn(gm.Node().Gate(gm.C), "p", drop, outcome.Unavailable)
 
@@ -82,13 +82,13 @@ func TestAWinIsToldWhenTheStreamHasIt(t *testing.T) {
 		won := gm.UntilWon("p", drop) // taps behind a batch that is still failing fail with it
 		testenv.Equal(t, published(to), inOutbox(gm), "published, and in the outbox")
 		want := []rain.Win{{User: "p", Packet: won.Packet, Amount: won.Amount, Drop: drop}}
-		testenv.Equal(t, gm.Confirmed("p"), want, "told of")
+		testenv.Equal(t, gm.Confirmed("p"), want, "confirmed")
 		// Entries that the ledger has settled need no stream any more.
 		gm.Remove(gm.Read(10))
 		to.Refuse(true)
 		testenv.Equal(t, grabtest.TapOn(gm.Node().Gate(gm.C), "p", drop), won, "settled, and on another node")
-		testenv.Equal(t, gm.Confirmed("p"), want, "settled, and told of")
-		testenv.Equal(t, gm.Confirmed("nobody"), nil, "nobody has won")
+		testenv.Equal(t, gm.Confirmed("p"), want, "settled, and confirmed")
+		testenv.Equal(t, gm.Confirmed("nobody"), nil, "no win")
 		gm.Want("q", drop, outcome.Unavailable)
 		testenv.Equal(t, len(testenv.Got(gm.Held("q")).Must(t)), 1, "wins")
 	})

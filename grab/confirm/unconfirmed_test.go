@@ -143,18 +143,18 @@ func TestWhatIsLentMustLast(t *testing.T) {
 	testenv.Must(t, err)
 	moves := NewMoves(New(s, Replica, nil, nil))
 	for _, count := range []int{4, 0} {
-		testenv.WantErr(t, testenv.Err(moves.Lend(t.Context(), "c", 0, 1, "m", count)), errNoReplica, "no heir has it")
+		testenv.WantErr(t, testenv.Err(moves.Lend(t.Context(), "c", 0, 1, "m", count)), errNoReplica, "no candidate")
 	}
 	m.acks = 1
 	lent, err := moves.Lend(t.Context(), "c", 0, 1, "m", 0)
 	if err != nil || lent == nil || lent.Numbers.String() != "6-9" {
-		t.Errorf("the heir has it: %+v, %v", lent, err)
+		t.Errorf("the candidate has it: %+v, %v", lent, err)
 	}
 	none, err := moves.Lend(t.Context(), "c", 0, 1, "n", 0)
 	left, unread := rdb.LRange(t.Context(), k.Stock, 0, -1).Result()
 	numbers, bad := rain.ParseNumbers(left[0], 10)
 	if none != nil || errors.Join(err, unread, bad) != nil || numbers.Count() != 6 {
-		t.Errorf("asked for what nobody has lent: %+v, %v; %q are left", none, err, left)
+		t.Errorf("asked for a missing move: %+v, %v; %q are left", none, err, left)
 	}
 }
 

@@ -82,7 +82,7 @@ func TestTheMasterIsLookedForUntilItIsFound(t *testing.T) {
 	})
 	s := store.New(rdb, store.Options{})
 	if !s.IsCluster() || store.New(grabtest.InProcess(t), store.Options{}).IsCluster() {
-		t.Error("a Cluster is not told from one server")
+		t.Error("a Cluster is not distinguished from one server")
 	}
 	var addrs []string
 	set := func(addr string, p redis.Pipeliner) error {
@@ -94,7 +94,7 @@ func TestTheMasterIsLookedForUntilItIsFound(t *testing.T) {
 		t.Errorf("asked %v: %v", addrs, err)
 	}
 	if got, err := rdb.Get(t.Context(), "k").Result(); got != "v" {
-		t.Errorf("the heir has %q (%v)", got, err)
+		t.Errorf("the new master has %q (%v)", got, err)
 	}
 	var masters []string
 	if err := s.EachMaster(t.Context(), func(_ context.Context, addr string, master redis.Cmdable) {
@@ -104,7 +104,7 @@ func TestTheMasterIsLookedForUntilItIsFound(t *testing.T) {
 	}
 
 	testenv.WantFail(t, store.New(mapOf(t, func() string { return "" }), store.Options{}).EachMaster(t.Context(),
-		func(context.Context, string, redis.Cmdable) { t.Error("a master that nobody knows") }),
+		func(context.Context, string, redis.Cmdable) { t.Error("an unknown master") }),
 		"masters that are not known were all asked")
 
 	// A full master is a master all the same. A wait for another one would never end.

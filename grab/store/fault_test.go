@@ -102,7 +102,7 @@ func TestAHungRedisKeepsNobodyWaiting(t *testing.T) {
 	close(released)
 	all.Wait()
 	testenv.Equal(t, line.Of("evalsha"), 1, "calls that were waited for, one after the other")
-	testenv.Equal(t, unavailable.Load(), players, "taps that were told unavailable")
+	testenv.Equal(t, unavailable.Load(), players, "taps with the result unavailable")
 	server.Thaw()
 	// Redis may have decided some of them after all; asked again each has one win.
 	testenv.Eventually(t, 10*time.Second, "taps are decided again",

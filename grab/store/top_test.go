@@ -138,7 +138,7 @@ func TestTopIsLetGo(t *testing.T) {
 		}
 		rdb.Del(t.Context(), gm.G.Keys(gm.C.ID, 0).Wins, key)
 		rank(gm, gm.G, map[string]rain.Money{"late": 9})
-		testenv.Equal(t, rdb.Exists(t.Context(), key).Val(), 0, "a board without wins, which nobody lets go")
+		testenv.Equal(t, rdb.Exists(t.Context(), key).Val(), 0, "a board without wins, which never expires")
 	})
 }
 

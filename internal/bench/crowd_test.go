@@ -154,7 +154,7 @@ func TestRefused(t *testing.T) {
 	_, err := gather(t, &benchtest.Room{Welcome: func(string) int { return 4502 }}, nil)
 	closed, ok := errors.AsType[*client.ClosedError](err)
 	if !ok || closed.Code != 4502 || !strings.Contains(err.Error(), "as the test wants") {
-		t.Errorf("nobody is let in: %v", err)
+		t.Errorf("no player is admitted: %v", err)
 	}
 }
 

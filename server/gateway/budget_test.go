@@ -141,7 +141,7 @@ func TestAFloodEndsItsConnection(t *testing.T) {
 		// A player who reads the answers too slowly may be disconnected for that first.
 		if told := strings.Contains(heard, wire.CodeTooMany); code != room.CodeSlowConsumer &&
 			(code != room.CodeTooManyBad || !told) {
-			t.Errorf("%s: ended with %d; told so: %t", name, code, told)
+			t.Errorf("%s: ended with %d; notified: %t", name, code, told)
 		}
 	}
 	other.say(`{"type":"tap","id":2,"drop":"0.0"}`)

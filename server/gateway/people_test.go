@@ -47,7 +47,7 @@ func TestPlayersAreSentAway(t *testing.T) {
 		banned.Store(false)
 	}
 	other.ping()
-	testenv.Eventually(t, 10*time.Second, "nobody who is gone is remembered", func() bool {
+	testenv.Eventually(t, 10*time.Second, "no closed connection is remembered", func() bool {
 		return len(d.gateway.people.connections("u")) == 0
 	})
 }
@@ -72,7 +72,7 @@ func TestPlayersAreShownByTheirNewestToken(t *testing.T) {
 	c.hear(wire.TypeRenewed)
 	shown(until + 1)
 	if _, here := d.gateway.Face("other"); here {
-		t.Error("somebody is here who is not")
+		t.Error("an absent player is here")
 	}
 }
 

@@ -101,7 +101,7 @@ func TestOutsiders(t *testing.T) {
 	} {
 		c := d.hello(user)
 		if want.code != "" {
-			testenv.Contains(t, c.hear("error"), `"`+want.code+`"`, "%s is told", user)
+			testenv.Contains(t, c.hear("error"), `"`+want.code+`"`, "the error for %s", user)
 		}
 		testenv.Equal(t, c.closed(), want.closes, "%s: closed with", user)
 	}
@@ -127,7 +127,7 @@ func TestOutsiders(t *testing.T) {
 	v := d.play("v")
 	d.gateway.Denied("v")
 	testenv.Equal(t, v.closed(), room.CodeSentAway, "closed with")
-	testenv.Eventually(t, 10*time.Second, "nobody who is gone is remembered", func() bool {
+	testenv.Eventually(t, 10*time.Second, "no closed connection is remembered", func() bool {
 		return len(d.gateway.Present()) == 0
 	})
 }

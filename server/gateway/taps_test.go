@@ -24,7 +24,7 @@ func TestTapsAreAnsweredHoweverTheyAreSpelt(t *testing.T) {
 	told := &recorder{}
 	session := s.seated(0, &session{g: s.gateway.shared, member: s.lobby.NewMember(room.NewSocket(told), nil)})
 	if session.seat.ranks == nil {
-		t.Fatal("nobody knows how large a win is among all")
+		t.Fatal("the rank of a win among all is unknown")
 	}
 	want := map[string]string{ // id and drop of the result → outcome
 		`1 0.0`: "won", `"a b" 0.1`: "won", ` 0.2`: "won", `"é" 0.3`: "won", `1.5 0.4`: "won", `"<b>" 0.5`: "won",

@@ -38,7 +38,7 @@ func TestAHelloWithoutASeatIsToldItsPlace(t *testing.T) {
 	}
 	d.emptied(0)
 	if left := n.door.gone(); len(left) != 0 {
-		t.Errorf("%v gave up a seat that nobody had", left)
+		t.Errorf("%v gave up a seat that no player had", left)
 	}
 	if d.lobby.Has("u") {
 		t.Error("who waits is in the room")
@@ -168,7 +168,7 @@ func TestANoticeThatComesTwice(t *testing.T) {
 	for _, c := range both {
 		told := []string{c.hear("settled"), c.hear("settled")}
 		if !strings.Contains(told[0], "c-1") || strings.Contains(told[1], "c-1") || !strings.Contains(told[1], "c-2") {
-			t.Errorf("told %v", told)
+			t.Errorf("received %v", told)
 		}
 	}
 }
