@@ -10,7 +10,7 @@ import (
 	"github.com/yuin/gopher-lua/parse"
 )
 
-// keyAt is where a command has its key among the arguments of redis.call; 0: nowhere. UNLINK has keys from there on.
+// keyAt is the position of a command's key among the arguments of redis.call; 0: no key. UNLINK has keys from there on.
 var keyAt = func() map[string]int {
 	at := map[string]int{"TIME": 0, "XINFO": 2}
 	for command := range strings.FieldsSeq(`GET SET EXISTS PEXPIRE UNLINK HGET HEXISTS HMGET HSET HGETALL HDEL HINCRBY
@@ -21,7 +21,7 @@ var keyAt = func() map[string]int {
 	return at
 }()
 
-// check tells what is wrong with a script: with its header, or with its use of keys.
+// check returns the faults of a script's header and of its use of keys.
 func check(file, source string) (faults []string) {
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
 	header := headerOf(source)

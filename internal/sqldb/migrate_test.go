@@ -29,7 +29,7 @@ func TestManyNodesMigrateAtOnce(t *testing.T) {
 	}
 }
 
-// TestMigrateAfterACrash begins where another node has died: with some of the tables, and nothing noted of it.
+// TestMigrateAfterACrash begins after the crash of another node: some tables exist, and the migration is not noted.
 func TestMigrateAfterACrash(t *testing.T) {
 	for name, left := range map[string]string{
 		"the table of versions is empty": "DELETE FROM goose_db_version",

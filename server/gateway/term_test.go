@@ -48,8 +48,8 @@ func TestATokenEndsByTheClustersClock(t *testing.T) {
 	})
 }
 
-// A connection plays as long as its token is good and not a tap longer, also where its timer is late; a new token of
-// the same player prolongs it, and nothing else does.
+// A connection plays as long as its token is valid and not a tap longer, even if its timer is late. Only a new token of
+// the same player prolongs it.
 func TestAConnectionEndsWithItsToken(t *testing.T) {
 	var taps atomic.Int64
 	n := &neighbours{tap: func(*grab.Tap[Asked]) (outcome.Result, bool) {
