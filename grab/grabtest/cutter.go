@@ -39,7 +39,7 @@ func NewCutter(t *testing.T, server string) *Cutter {
 	return c
 }
 
-// Addr is where clients connect to.
+// Addr is the address for clients.
 func (c *Cutter) Addr() string { return c.listener.Addr().String() }
 
 // LoseAnswer has the next answer lost.
@@ -49,14 +49,14 @@ func (c *Cutter) LoseAnswer() {
 	c.losing = true
 }
 
-// Lost is how many answers were lost so far.
+// Lost is the number of answers that were lost so far.
 func (c *Cutter) Lost() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.nLost
 }
 
-// loses tells whether the answer at hand is to be lost.
+// loses reports whether the current answer is lost.
 func (c *Cutter) loses() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

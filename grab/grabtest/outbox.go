@@ -31,7 +31,7 @@ func (gm *Game) Remove(entries []rain.Entry) {
 	testenv.Must(gm.T, gm.G.Remove(gm.T.Context(), Refs(entries)))
 }
 
-// Pending is how many entries wait in the game's outboxes.
+// Pending is the number of entries in the game's outboxes.
 func (gm *Game) Pending() int64 {
 	gm.T.Helper()
 	return testenv.Got(gm.G.Pending(gm.T.Context(), gm.C)).Must(gm.T)
@@ -47,13 +47,13 @@ func (gm *Game) Outbox() (entries []rain.Entry) {
 	return entries
 }
 
-// Confirmed is what of a player's wins may be told.
+// Confirmed are a player's wins that may be shown to the player.
 func (gm *Game) Confirmed(user string) []rain.Win {
 	gm.T.Helper()
 	return testenv.Got(gm.G.PlayersWins(gm.T.Context(), gm.C, user)).Must(gm.T).Confirmed
 }
 
-// UntilWon taps until the win is told: on a busy machine a replica may need longer than the time it has.
+// UntilWon taps until the win is reported: on a busy machine a replica may need longer than its time limit.
 func (gm *Game) UntilWon(user, drop string) (r outcome.Result) {
 	gm.T.Helper()
 	testenv.Eventually(gm.T, time.Minute, user+" is told of the win", func() bool {

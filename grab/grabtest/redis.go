@@ -35,7 +35,7 @@ func EachBackend(t *testing.T, test func(t *testing.T, rdb Client)) {
 	}
 }
 
-// InProcess is the stand-in for Redis, with a client.
+// InProcess is a client of an in-process Redis.
 func InProcess(t testing.TB) redis.UniversalClient {
 	t.Helper()
 	server := testenv.Got(embedded.Redis()).Must(t)
@@ -96,7 +96,7 @@ func CountCalls(rdb redis.UniversalClient) *Calls {
 	return c
 }
 
-// Of is how often a command was called.
+// Of is the number of calls of a command.
 func (c *Calls) Of(command string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,15 +12,15 @@ import (
 	"redrain/rain"
 )
 
-// ErrStream is what a Stream answers that refuses.
+// ErrStream is the error of a Stream that refuses.
 var ErrStream = errors.New("the stream is away")
 
-// Stream is what JetStream is to a node.
+// Stream replaces JetStream for a node.
 type Stream struct {
 	Mu     sync.Mutex // guards the rest
 	kept   []rain.Entry
 	Before func(ctx context.Context, e rain.Entry) error // an entry is kept; fails it; may be nil
-	After  func()                                        // it was kept, and the answer is on its way; may be nil
+	After  func()                                        // it was kept, and the answer is in flight; may be nil
 }
 
 // Publish is that of a confirm.Publisher.
