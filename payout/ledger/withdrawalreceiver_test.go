@@ -133,7 +133,7 @@ func TestAWithdrawalHasAHistory(t *testing.T) {
 	})
 }
 
-// wantLeased holds what a receiver is given to what it should be.
+// wantLeased checks which withdrawals a receiver gets.
 func wantLeased(t *testing.T, b *paytest.Books, receiver string, ids ...string) {
 	t.Helper()
 	due := testenv.Got(b.LeaseDue(t.Context(), receiver, 10, time.Minute)).Must(t)
@@ -147,8 +147,9 @@ func wantLeased(t *testing.T, b *paytest.Books, receiver string, ids ...string) 
 	}
 }
 
-// TestAnotherReceiverIsConfirmedFirst: the first receiver is confirmed by itself. The next one gets nothing new until a
-// person confirms it, once for all nodes; what was sent before stays with the first, which gets nothing new afterwards.
+// TestAnotherReceiverIsConfirmedFirst: the first receiver needs no confirmation. The next one gets nothing new until an
+// operator confirms it, once for all nodes. Withdrawals that were sent before stay with the first, which gets nothing
+// new afterwards.
 func TestAnotherReceiverIsConfirmedFirst(t *testing.T) {
 	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
@@ -208,8 +209,8 @@ func TestAnotherReceiverIsConfirmedFirst(t *testing.T) {
 	})
 }
 
-// TestARejectedReceiver gets nothing, and what is due goes on with the one before; an order is void once another
-// receiver was confirmed.
+// TestARejectedReceiver gets nothing, and due withdrawals stay with the receiver before it. An order is void once
+// another receiver was confirmed.
 func TestARejectedReceiver(t *testing.T) {
 	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
@@ -239,7 +240,8 @@ func TestARejectedReceiver(t *testing.T) {
 	})
 }
 
-// TestNobodyToConfirmAReceiver: where operators have no names, another receiver is confirmed by itself, and told.
+// TestNobodyToConfirmAReceiver: if operators have no names, another receiver needs no confirmation. The audit records
+// it.
 func TestNobodyToConfirmAReceiver(t *testing.T) {
 	t.Parallel()
 	b := paytest.OnSQLite(t)

@@ -46,7 +46,7 @@ func TestPanicEndsOneRound(t *testing.T) {
 	p.redis.Win("c1", 0, "u1", "u2")
 	testenv.Eventually(t, time.Minute, "both rounds have panicked", func() bool { return alarms.Load() == 2 })
 	p.redis.Win("c1", 0, "u3")
-	// Sooner than JetStream would deliver by itself what nobody has given back.
+	// Sooner than JetStream redelivers a message that was not nacked.
 	p.eventuallySettled(t, ackWait/2, c, 3)
 	cancel()
 	for range 2 {

@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { testenv.Main(m) }
 
-// quick are options for tests that lose things: what is unsettled is published again soon.
+// quick are options for tests that lose messages: unsettled entries are published again soon.
 var quick = RelayOptions{SweepEvery: 10 * time.Millisecond, Patience: 300 * time.Millisecond}
 
 var backEnds = map[string]func(testing.TB) *pipeline{"in process": inProcess, "servers": onServers}

@@ -87,7 +87,7 @@ func TestGivingUpKnowsWhatIsPosted(t *testing.T) {
 		testenv.Must(t, b.RefreshMetrics(ctx))
 		testenv.Equal(t, b.CountDead(t), 1, "letters wait")
 		b.WantBalance(t, booking.UserAccount("a"), 10)
-		// What was settled elsewhere is forgotten after a day.
+		// An entry that another node has settled is forgotten after a day.
 		testenv.Must(t, testenv.Err(b.Attempt(ctx, paytest.Entry("c1", 7, paytest.Win("c", 2, 10)), errors.New("a bug"),
 			2)))
 		b.Clock.Add(posting.AttemptKept + 1000)

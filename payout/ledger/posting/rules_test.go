@@ -201,8 +201,8 @@ func TestTheMarkOnlyRises(t *testing.T) {
 	})
 }
 
-// TestALaneHoldsWhereMoneyMoves: guests have packets 8 and 9 of ten, on shards 2 and 3. Sealed as it may be, a
-// packet of the other lane is not paid, no retry can ever pay it, and it is nobody's meanwhile. No move crosses.
+// TestALaneHoldsWhereMoneyMoves: guests have packets 8 and 9 of ten, on shards 2 and 3. A packet of the other lane is
+// not paid, even with a valid seal. No retry can pay it, and it stays unassigned. No move crosses.
 func TestALaneHoldsWhereMoneyMoves(t *testing.T) {
 	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 4, GuestsShare: 200_000})
