@@ -16,7 +16,7 @@ import (
 	"redrain/rain"
 )
 
-// at makes the environment of somebody who works with a server.
+// at is an operator's environment for this server.
 func (f *fake) at() map[string]string {
 	return map[string]string{"REDRAIN_SERVER": f.URL, "REDRAIN_TOKEN": operatorToken}
 }
@@ -33,7 +33,7 @@ func TestCommands(t *testing.T) {
 	type command struct {
 		args    string
 		golden  string // of standard output
-		request string // what it changes, "" for nothing
+		request string // the request that changes something; "": none
 	}
 	tests := map[string]command{
 		"create": {
@@ -317,7 +317,7 @@ func TestStopWithoutARain(t *testing.T) {
 	run(t, f.at(), "rain", "stop", "c1").exits(t, cli.ExitFailure, "redrain: the campaign has no rain\n")
 }
 
-// What is more than a request may carry goes in several.
+// A list that is too long for one request is sent in several.
 func TestManyMembersAreAddedInSteps(t *testing.T) {
 	f := newFake(t)
 	args := []string{"list", "add", "vip"}

@@ -9,7 +9,8 @@ import (
 	"redrain/internal/cli"
 )
 
-// TestErrorsInJSON: with --json one object on standard error says what went wrong, whoever says so.
+// TestErrorsInJSON: with --json, an error is one object on standard error, whether the server or the command reports
+// it.
 func TestErrorsInJSON(t *testing.T) {
 	f := newFake(t)
 	for name, c := range map[string]struct {
@@ -46,7 +47,7 @@ func TestErrorsInJSON(t *testing.T) {
 	}
 }
 
-// TestCompletion: a shell asks for what could come next, and gets the scripts that have it ask.
+// TestCompletion: a shell asks for the possible next words, and for the script that makes it ask.
 func TestCompletion(t *testing.T) {
 	for line, want := range map[string][]string{
 		"redrain camp":            {"campaign"},
@@ -71,7 +72,7 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// Whatever is wrong and whatever is asked, a secret is not printed.
+// No error and no help text prints a secret.
 func TestSecretsAreNotPrinted(t *testing.T) {
 	const secret = "hunter2"
 	env := map[string]string{"REDRAIN_JWT_SECRET": secret, "REDRAIN_OPERATOR_TOKEN": secret, "REDRAIN_TOKEN": secret,
