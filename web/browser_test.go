@@ -55,7 +55,7 @@ func (p *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	testenv.Must(p.t, p.Do(patience, steps...))
 }
 
-// eval is what an expression, or the promise that it is, comes to in the page.
+// eval returns the value of an expression in the page, or of the promise that it is.
 func eval[T any](p *tab, expression string) T {
 	p.t.Helper()
 	return browsertest.Eval[T](p.Page, expression)
@@ -113,11 +113,12 @@ const (
 	soakHeap = 400_000
 )
 
-// TestPageSoak: a slow phone plays a long rain, with 60 packets in the air and a win every second. In 19 of 20 looks at
-// the last frames their scripts take at most 8 ms (p95), and when garbage is collected nothing is left but the wins.
+// TestPageSoak: a slow phone plays a long rain, with 60 packets in the air and a win every second. The scripts of a
+// frame take at most 8 ms (p95) in 19 of 20 samples of the last frames. After a garbage collection nothing is left but
+// the wins.
 //
-// How fast this machine is does not count: the frames are measured beside reference work that is done between them. But
-// it is done by the clock on the wall, so it needs a machine with nothing else to do:
+// The speed of this machine does not count: the frames are measured beside reference work that is done between them.
+// But the wall clock measures them, so the test needs an idle machine:
 //
 //	go test ./web -run TestPageSoak -v -soak 10m -timeout 0
 func TestPageSoak(t *testing.T) {
@@ -152,7 +153,7 @@ func (p *tab) soak(start int64) {
 	var earlyWins, drops int
 	seconds := int(soakFor.Seconds())
 	for second := range seconds {
-		// Waves are told in time, as the server does.
+		// Waves are announced ahead of time, as the server does.
 		at := start + int64(second+2)*1000
 		for part := range 5 { // a wave each 200 ms
 			var wave [][3]int

@@ -15,7 +15,7 @@ import (
 	"redrain/rain"
 )
 
-// TestPlayStates: what the server tells changes the page at once, and each state says what comes next.
+// TestPlayStates: the server's messages change the page at once, and each state names the next step.
 func TestPlayStates(t *testing.T) {
 	browserFrom(t, testenv.All)
 	f := newFake(t)
@@ -72,9 +72,9 @@ func TestPlayStates(t *testing.T) {
 	p.State("closed")
 }
 
-// TestBackButton: the phone's back button closes what stands before the game, whatever it is, and the game goes on; it
-// leaves nothing behind that the next press would have to undo. The code on the poster leads to the event, and names
-// nobody.
+// TestBackButton: the phone's back button closes the dialog before the game, and the game goes on. It leaves nothing in
+// the history that the next press would have to undo. The QR code on the poster leads to the event, and names no
+// player.
 func TestBackButton(t *testing.T) {
 	browserFrom(t, testenv.All)
 	f := newFake(t)
@@ -119,8 +119,8 @@ func TestBackButton(t *testing.T) {
 	p.shows("user", "Playing as Guest 7f3a")
 }
 
-// TestDelight: the card's joy is by the share of the event that was won, whatever it is in yuan: its words and its
-// beams, which do not move for players who want no motion.
+// TestDelight: the card's words and beams depend on the won share of the event, not on the amount in yuan. The beams do
+// not move for players who want no motion.
 func TestDelight(t *testing.T) {
 	testenv.RunsFrom(t, testenv.Nightly)
 	t.Parallel()
@@ -215,13 +215,13 @@ func (p *tab) tabTo(id string) {
 	p.t.Fatalf("forty times Tab do not lead to #%s", id)
 }
 
-// focus is the id of what has the keyboard.
+// focus is the id of the element with the keyboard focus.
 func (p *tab) focus() string {
 	p.t.Helper()
 	return eval[string](p, `document.activeElement.id`)
 }
 
-// TestCardLuck: the card of a rain with draws has a button that computes the player's beats again, and names the one
+// TestCardLuck: the card of a rain with draws has a button that computes the player's beats again. It names the one
 // claim that the seed has not granted.
 func TestCardLuck(t *testing.T) {
 	browserFrom(t, testenv.All)

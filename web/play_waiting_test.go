@@ -16,8 +16,8 @@ import (
 	"redrain/web"
 )
 
-// TestWaitingRoom: who finds no seat is shown their place and about how long it takes, in both languages, and comes in
-// by themselves when it is their turn.
+// TestWaitingRoom: a player without a slot sees the queue position and the estimated wait, in both languages. The
+// player is admitted automatically when it is their turn.
 func TestWaitingRoom(t *testing.T) {
 	browserFrom(t, testenv.All)
 	f := newFake(t)
@@ -46,7 +46,7 @@ func TestWaitingRoom(t *testing.T) {
 	turn = object{"admitted": false, "position": 2, "retry_after_ms": 1000, "wait_ms": 59_000}
 	f.mu.Unlock()
 	p.hints(`^预计还需 \d+ 秒，轮到您会自动进入$`)
-	// A server that cannot tell is not spoken for.
+	// If the server has no estimate, the page shows none.
 	locked(&f.mu, func() { turn = object{"admitted": false, "position": 36, "retry_after_ms": 1000} })
 	p.hints("^请留在本页，轮到您会自动进入$")
 	locked(&f.mu, func() { f.full, turn = nil, object{"admitted": true} })
@@ -88,7 +88,7 @@ func TestSpread(t *testing.T) {
 	p.mode("waiting")
 }
 
-// TestOldWins: what was won while a page was hidden, or before a player was sent away, is not told as if it were news.
+// TestOldWins: a win from while the page was hidden, or from before a ban, is not shown as news.
 func TestOldWins(t *testing.T) {
 	browserFrom(t, testenv.All)
 	f := newFake(t)
@@ -118,8 +118,8 @@ const heldWaits = `{
 	globalThis.setTimeout = (then, ms, ...of) => between.includes(ms) ? held.push(then) : later(then, ms, ...of);
 }`
 
-// TestLandingFollows: where an operator lets guests in, or does so no longer, the landing offers what there is, and
-// takes nobody's token out of their hands. A page that nobody sees asks nothing.
+// TestLandingFollows: when an operator turns guests on or off, the landing changes its offers. It keeps a token that a
+// player is typing. A hidden page sends no requests.
 func TestLandingFollows(t *testing.T) {
 	browserFrom(t, testenv.All)
 	f := newFake(t)
@@ -176,7 +176,7 @@ func TestLandingFollows(t *testing.T) {
 const inWeChat = `Object.defineProperty(navigator, "userAgent", { value: navigator.userAgent +
 	" NetType/WIFI MicroMessenger/8.0.49.2600(0x2800313D) WindowsWechat Language/zh_CN" })`
 
-// fakeSDK is as much of WeChat's script as the page uses. It keeps what it is told.
+// fakeSDK is the part of WeChat's script that the page uses. It keeps its arguments.
 const fakeSDK = `globalThis.told = { config: null, shares: {} };
 globalThis.wx = {
 	config: (c) => { told.config = c; },
@@ -188,7 +188,7 @@ globalThis.wx = {
 // tencent is WeChat's server with the script, and the operator's that signs, on an origin of their own.
 type tencent struct {
 	*httptest.Server
-	script, signed string // what they answer; "": 500
+	script, signed string // their answers; "": 500
 
 	mu    sync.Mutex
 	asked []string // paths, and of the signer the addresses
@@ -235,8 +235,8 @@ func (n *tencent) enter(t *testing.T, path string, scripts ...string) *tab {
 	return p
 }
 
-// TestInWeChat: what is sent on from WeChat's browser looks as the page says, and names the event and nothing else of
-// the address.
+// TestInWeChat: a link that is shared from WeChat's browser has the page's preview. Its address names the event and
+// nothing else.
 func TestInWeChat(t *testing.T) {
 	browserFrom(t, testenv.All)
 	n := newTencent(t)
@@ -260,7 +260,7 @@ func TestInWeChat(t *testing.T) {
 	}
 }
 
-// TestOutsideWeChat nobody is asked for anything.
+// TestOutsideWeChat: the page asks neither server for anything.
 func TestOutsideWeChat(t *testing.T) {
 	browserFrom(t, testenv.All)
 	n := newTencent(t)
