@@ -34,7 +34,7 @@ func TestAnotherReceiverIsNeverAsked(t *testing.T) {
 			testenv.Got(b.BuryStrays(ctx, "wallet", 10)).Len(t, 1, "strays")
 			w := testenv.Got(b.Withdrawal(ctx, "w1")).Must(t)
 			if w.State != ledger.WithdrawalSent || !w.Dead || w.LastError != "was sent to bank; this server uses wallet" || b.CountDead(t) != 1 {
-				t.Errorf("%+v, %d letters", w, b.CountDead(t))
+				t.Errorf("%+v, %d dead letters", w, b.CountDead(t))
 			}
 			testenv.Got(b.BuryStrays(ctx, "wallet", 10)).Len(t, 0, "a letter is written twice")
 			b.CheckBooks(t)
@@ -188,7 +188,7 @@ func TestAnotherReceiverIsConfirmedFirst(t *testing.T) {
 		b.WantWithdrawal(t, "w2", ledger.WithdrawalRequested, 0)
 		shared := ledger.Person{Name: "operator", Nameless: true}
 		testenv.WantErr(t, paytest.Err3(b.Approvals.Confirm(ctx, order, shared)), ledger.ErrNeedsName,
-			"confirmed by nobody")
+			"confirmed without a name")
 		testenv.Must(t, paytest.Err3(b.Approvals.Confirm(paytest.As(t, "approval.confirm"), order, bob)))
 		if _, _, err := b.Approvals.Confirm(ctx, order, ann); !errors.Is(err, ledger.ErrApprovalOver) {
 			t.Errorf("confirmed twice: %v", err)

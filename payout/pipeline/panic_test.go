@@ -118,7 +118,7 @@ func TestPanicBecomesADeadLetter(t *testing.T) {
 				letter := <-p.dead
 				paid := testenv.Got3(p.Paid(t.Context(), "c1")).Must(t)
 				if paid != 2 || !strings.Contains(letter.Reason, "a fault of the program: broken") {
-					t.Errorf("%d are paid; the letter is %+v", paid, letter)
+					t.Errorf("%d are paid; the dead letter is %+v", paid, letter)
 				}
 				kind, left := posting.LetterPay, 0
 				if attempts {
@@ -129,7 +129,7 @@ func TestPanicBecomesADeadLetter(t *testing.T) {
 				})
 				info := p.consumer(t)
 				if letter.Kind != kind || info.NumPending != 0 || len(p.dead) != 0 {
-					t.Errorf("a letter of kind %s, %d more, messages %+v", letter.Kind, len(p.dead), info)
+					t.Errorf("a dead letter of kind %s, %d more, messages %+v", letter.Kind, len(p.dead), info)
 				}
 				// After the fix, the dead letter is paid. A message is not, but its entry comes again from the
 				// outbox.

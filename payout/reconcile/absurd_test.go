@@ -212,7 +212,7 @@ func TestARedisThatCannotBeReadIsNoDifference(t *testing.T) {
 			if want := []string{fmt.Sprint("bad false ", !broken), "good true false"}; err != nil || all.Balanced ||
 				all.Difference != 0 && !broken || len(all.Unchecked) != unchecked || all.Unbalanced != unbalanced ||
 				len(all.Findings) != 0 || !slices.Equal(told, want) {
-				t.Errorf("%s: %+v, %v, told %q", what, all, err, told)
+				t.Errorf("%s: %+v, %v, reported %q", what, all, err, told)
 			}
 		}
 	})

@@ -89,8 +89,8 @@ func TestWhatComesAfterTheFenceIsVoid(t *testing.T) {
 			b.WantBalance(t, booking.UserAccount(user), want)
 		}
 		testenv.Equal(t, b.ClaimState(t, u(4, 0), "c1-0"), ledger.StateGranted,
-			"a void claim is, and nobody waits for it")
-		testenv.Equal(t, b.CountDead(t), 0, "letters wait for a person")
+			"a void claim, without a dead letter, is")
+		testenv.Equal(t, b.CountDead(t), 0, "dead letters wait for a person")
 		testenv.Equal(t, b.Count(t, "SELECT COUNT(*) FROM dead_letter WHERE resolved_at > 0 AND reason LIKE 'void: %'"),
 			4, "void letters are kept")
 		testenv.WantErr(t, testenv.Err(b.Retry(t.Context(), "c1-9")), ledger.ErrUnknownClaim)

@@ -19,7 +19,7 @@ func wantDead(t *testing.T, what string, posted posting.Posted, kind, reason str
 	t.Helper()
 	if len(posted.Dead) != 1 || posted.New != 0 || posted.Dead[0].Kind != kind ||
 		!strings.Contains(posted.Dead[0].Reason, reason) {
-		t.Errorf("%s: %+v, want a letter of kind %s that says %q", what, posted, kind, reason)
+		t.Errorf("%s: %+v, want a dead letter of kind %s with %q", what, posted, kind, reason)
 	}
 }
 
@@ -167,7 +167,7 @@ func TestManyNodesBringADropTwice(t *testing.T) {
 		if paid, _, err := b.Paid(t.Context(), "c1"); err != nil || paid != players {
 			t.Errorf("%d are paid, %v", paid, err)
 		}
-		testenv.Equal(t, b.CountDead(t), (nodes-1)*players, "letters")
+		testenv.Equal(t, b.CountDead(t), (nodes-1)*players, "dead letters")
 		b.CheckBooks(t)
 	})
 }
