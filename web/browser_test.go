@@ -186,7 +186,7 @@ func (p *tab) soak(start int64) {
 		t.Errorf("scripts take %.1f ms of a frame, want at most %v", most, soakFrame)
 	}
 	if wins < seconds*9/10 || drops/len(frames) < soakAir*8/10 {
-		t.Errorf("%d wins in %d seconds with %d packets in the air: what was measured is not the rain", wins, seconds,
+		t.Errorf("%d wins in %d seconds with %d packets in the air: the measured load is not the rain", wins, seconds,
 			drops/len(frames))
 	}
 	if grown := late.Heap - early.Heap; grown > soakHeap+float64((wins-earlyWins)*soakWin) {

@@ -93,7 +93,7 @@ func TestPlayExpired(t *testing.T) {
 	p.shows("stage-title", "You’ve been signed out")
 	p.shows("play", "Play as a guest")
 	if !p.hidden("signin") {
-		t.Error("a code is asked for before somebody says that they have one")
+		t.Error("a code is asked for before the player has chosen it")
 	}
 	p.Press("#language")
 	p.shows("play", "以游客身份参加")
@@ -155,7 +155,7 @@ func TestAnEvening(t *testing.T) {
 	p := openTab(t, f, o, chromium.Network)
 	p.Go("/?debug&campaign=c1")
 	p.mode("landing")
-	testenv.Equal(t, eval[int](p, "heard.contexts.length"), 0, "contexts of sound before anybody has pressed anything")
+	testenv.Equal(t, eval[int](p, "heard.contexts.length"), 0, "contexts of sound before a press")
 	p.Press("#play")
 	p.mode("waiting")
 	p.Until("the sound begins with the press", "heard.contexts.length === 1")
@@ -197,7 +197,7 @@ func (p *tab) hasMusic() {
 	p.t.Helper()
 	p.Until("there is music", `heard.contexts[0].state === "running" && heard.voices > 3`)
 	eval[bool](p, "(away(true), true)")
-	p.Until("it stops when nobody sees the page", `heard.contexts[0].state === "suspended"`)
+	p.Until("it stops while the page is hidden", `heard.contexts[0].state === "suspended"`)
 	eval[bool](p, "(away(false), true)")
 	p.Until("it goes on", `heard.contexts[0].state === "running"`)
 }

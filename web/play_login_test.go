@@ -113,7 +113,7 @@ func TestNobodyBecomesSomebodyElse(t *testing.T) {
 	p.shows("who-text", "每个链接限用一次，两分钟内有效。您仍以「u1」的身份参加")
 	p.State("code-over")
 	if !p.hidden("who-next") {
-		t.Error("there is somebody else to be")
+		t.Error("another player is offered")
 	}
 	p.Press("#who-now")
 	p.shows("user", "您好，u1")

@@ -24,7 +24,7 @@ func TestPlayStates(t *testing.T) {
 	f.wave(0, start, [3]int{300, 0, 20000})
 	p.mode("falling")
 	const bar = `document.querySelector(".track").classList.contains("on")`
-	p.Until("a bar of what is left of the rain", bar)
+	p.Until("a bar of the rest of the rain", bar)
 	f.push(object{"type": "room", "t": f.now(), "online": 3, "stock": 0, "won": 5,
 		"winners": []object{{"user": "g*1a2b", "amount": 88}}})
 	p.shows("note", "All packets are gone. Enjoy the show")
@@ -68,7 +68,7 @@ func TestPlayStates(t *testing.T) {
 		"wins_per_user": 3, "taps_per_user": 0}})
 	p.mode("over")
 	p.shows("stage-title", "This event is over")
-	p.Until("nobody is said to have won just now", `document.getElementById("ticker").hidden`)
+	p.Until("no winner is shown", `document.getElementById("ticker").hidden`)
 	p.State("closed")
 }
 
@@ -172,7 +172,7 @@ func TestPlayByKeyboard(t *testing.T) {
 	start := p.rains([3]int{300, 1, slowly}, [3]int{700, 0, slowly})
 	f.wave(1, start+slowly/6, [3]int{500, 0, slowly})
 	testenv.Eventually(t, patience, "the canvas has the keyboard", func() bool { return p.focus() == "rain" })
-	testenv.Equal(t, p.text("alarm"), "The rain has started", "a screen reader is told")
+	testenv.Equal(t, p.text("alarm"), "The rain has started", "a screen reader gets")
 	p.Type(kb.Tab)
 	testenv.Eventually(t, patience, "the ring is announced",
 		func() bool { return strings.Contains(p.text("announce"), "1 of ") })

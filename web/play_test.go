@@ -150,7 +150,7 @@ func TestAGuestWinsAndIsPaid(t *testing.T) {
 	start = p.rains([3]int{500, 0, slowly}, [3]int{100, 1, slowly})
 	p.State("falling")
 	p.hitDrop(0, start, 500)
-	testenv.Eventually(t, patience, "the tap is on its way", func() bool { return len(f.tapped()) == 1 })
+	testenv.Eventually(t, patience, "the tap is in flight", func() bool { return len(f.tapped()) == 1 })
 	testenv.Equal(t, f.tapped()[0], "0.0", "tapped")
 	testenv.Equal(t, p.text("announce"), "", "before the server has decided the page says")
 	p.Shoot("pending")

@@ -158,7 +158,7 @@ func TestLandingFollows(t *testing.T) {
 	again()
 	offers("guests are on", true, true)
 	const token = `(({ hidden, elements }) => hidden ? "" : elements[0].value)(document.getElementById("signin"))`
-	testenv.Equal(t, eval[string](p, token), "half a tok", "what is left of the token that is being written")
+	testenv.Equal(t, eval[string](p, token), "half a tok", "the half-typed token")
 
 	before := asked.Load()
 	hidden := func(hidden bool) {
@@ -241,7 +241,7 @@ func TestInWeChat(t *testing.T) {
 	browserFrom(t, testenv.All)
 	n := newTencent(t)
 	p := n.enter(t, "/?campaign=c1&x=y%26#later", inWeChat)
-	p.Until("both shares are told", `!!(globalThis.told?.shares.chat && told.shares.moments)`)
+	p.Until("both shares are set", `!!(globalThis.told?.shares.chat && told.shares.moments)`)
 	for what, want := range map[string]string{
 		"config": `{"appId":"wx1","timestamp":1414587457,"nonceStr":"n","signature":"s",` +
 			`"jsApiList":["updateAppMessageShareData","updateTimelineShareData"]}`,
@@ -271,7 +271,7 @@ func TestOutsideWeChat(t *testing.T) {
 	p.mode("waiting")
 	if asked := n.was(); len(asked) > 0 || eval[bool](p, `performance.getEntriesByType("resource")
 		.some((r) => r.name.includes("/wechat-"))`) {
-		t.Errorf("the page has loaded what is for WeChat: %q", asked)
+		t.Errorf("the page has loaded files for WeChat: %q", asked)
 	}
 }
 
@@ -294,7 +294,7 @@ func TestWithoutWeChat(t *testing.T) {
 		p.Press("#play")
 		p.mode("waiting")
 		if eval[bool](p, `!!globalThis.told?.config`) {
-			t.Errorf("%s: the script was told something", name)
+			t.Errorf("%s: the script was configured", name)
 		}
 		testenv.Eventually(t, patience, name+": who looks for the cause finds it",
 			func() bool { return strings.Contains(fmt.Sprint(p.Faults()), "WeChat's JS-SDK:") })

@@ -59,7 +59,7 @@ func TestScreenEvening(t *testing.T) {
 	}
 	f.push(f.figures(4990, 10, object{"online": 31280}))
 	p.shows("online", "31,280")
-	p.Until("nobody waits", `!document.getElementById("waiting")`)
+	p.Until("the queue is empty", `!document.getElementById("waiting")`)
 	f.push(f.figures(4990, 10, object{"online": 31280, "waiting": 4321}))
 	p.shows("waiting", "4,321")
 	p.Says(".waiting", "in the queue")
