@@ -56,7 +56,7 @@ func (gm *Game) Confirmed(user string) []rain.Win {
 // UntilWon taps until the win is reported: on a busy machine a replica may need longer than its time limit.
 func (gm *Game) UntilWon(user, drop string) (r outcome.Result) {
 	gm.T.Helper()
-	testenv.Eventually(gm.T, time.Minute, user+" is told of the win", func() bool {
+	testenv.Eventually(gm.T, time.Minute, user+"'s win is reported", func() bool {
 		r = gm.Tap(user, drop)
 		return r.Outcome == outcome.Won
 	})
