@@ -12,7 +12,7 @@ import (
 
 // The forms in which sources name an error's code: beside its status, in a field, or as a constant of the socket's.
 var (
-	beside   = regexp.MustCompile(`(?:http\.Status\w+, |[^.]status, |Code: +)"([a-z_]+)"`)
+	beside   = regexp.MustCompile(`(?:http\.Status\w+, |[^.]status, |Code(?::| =) +)"([a-z_]+)"`)
 	refused  = regexp.MustCompile(`t\.refuse\(w, "([a-z_]+)"`)
 	ofSocket = regexp.MustCompile(`Code\w+ += "([a-z_]+)"`)
 	row      = regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\| ")

@@ -17,7 +17,7 @@ import (
 	"redrain/rain"
 )
 
-// A batch may take two seconds, with its confirmation; then its players are told to try again.
+// A batch and its confirmation have two seconds. After that its players are asked to try again.
 func TestABatchHasTwoSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, c := &fakeScript{stock: 1}, &fakeConfirmer{}
@@ -30,8 +30,8 @@ func TestABatchHasTwoSeconds(t *testing.T) {
 	})
 }
 
-// Where a campaign has one shard, it is sold out when that has nothing left. Where it has more, one that is empty says
-// nothing of the campaign.
+// If a campaign has only one shard and that is empty, the campaign is sold out. With more shards, one empty shard
+// proves nothing.
 func TestOneShardIsTheCampaign(t *testing.T) {
 	for _, c := range []struct {
 		stock   int
@@ -61,7 +61,8 @@ func TestOneShardIsTheCampaign(t *testing.T) {
 	}
 }
 
-// What a failure means for those that wait behind the batch, and that the log has its beginning and its end once.
+// The test covers the effect of a failure on the taps behind the batch. The log has the beginning and the end of it
+// once.
 func TestAFailureIsLoggedOnce(t *testing.T) {
 	away := errors.New("away")
 	var log strings.Builder
@@ -75,7 +76,7 @@ func TestAFailureIsLoggedOnce(t *testing.T) {
 		script, confirmer error
 		all, immediate    bool
 		told              string
-		lasts             int   // the script's answer, from which a Redis that has gone back is told
+		lasts             int   // calls of Lasts, by which the script detects a rolled-back Redis
 		fails             error // with those that wait
 		logged            string
 	}{
@@ -95,7 +96,7 @@ func TestAFailureIsLoggedOnce(t *testing.T) {
 		user := strconv.Itoa(i)
 		err := d.decide([]*Tap[string]{{User: user, player: d.gate.stripe(user).add(user)}})
 		if !errors.Is(err, step.fails) || told != step.told || s.lasted != step.lasts || sent != step.lasts {
-			t.Errorf("step %d: %v, told %q, %d answers last, %d entries are published", i, err, told, s.lasted, sent)
+			t.Errorf("step %d: %v, results %q, %d answers last, %d entries are published", i, err, told, s.lasted, sent)
 		}
 		if _, line, _ := strings.Cut(strings.TrimSpace(log.String()), " "); line != step.logged {
 			t.Errorf("step %d: the log has %q, want %q", i, line, step.logged)
@@ -151,7 +152,7 @@ func TestOptionsMayBeLeftOut(t *testing.T) {
 	testenv.Equal(t, tap.Result().Outcome, outcome.Won, "%v", tap.Result())
 }
 
-// What waits behind a batch that fails is told, too, and was not sent: nothing of it can be won.
+// Taps behind a failed batch get a result, too. They were never sent, so they cannot win.
 func TestWhatWaitsBehindAFailureIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakeScript{err: errors.New("away"), hold: make(chan struct{})}

@@ -12,7 +12,7 @@ import (
 	"redrain/internal/testenv"
 )
 
-// workbench is a coalescer of players' names, with a function that does what the test says.
+// workbench is a coalescer of players' names, with a function from the test.
 type workbench struct {
 	*coalescer[string]
 
@@ -108,7 +108,8 @@ func TestAFullQueueRefuses(t *testing.T) {
 	})
 }
 
-// A batch that fails takes with it what waits, but not what was decided before. The next tap is decided as ever.
+// If a batch fails, the waiting items fail with it. Earlier items keep their results, and the next tap is decided as
+// usual.
 func TestAFailureInTheMiddleOfAQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		batches := 0
@@ -144,7 +145,7 @@ func TestAFailureInTheMiddleOfAQueue(t *testing.T) {
 	})
 }
 
-// A queue that never empties is no longer than what waits in it asks for.
+// A queue that never empties stays as short as its waiting items allow.
 func TestAQueueThatNeverEmptiesDoesNotGrow(t *testing.T) {
 	batches := 0
 	b := newWorkbench(func(b *workbench) error {
@@ -181,7 +182,7 @@ func TestCloseWaitsForWhatWasTaken(t *testing.T) {
 			})
 		}
 		b.workers.close()
-		pushing.Wait() // what is pushed after close is refused
+		pushing.Wait() // items pushed after close are refused
 		n := 0
 		taken.Range(func(user, _ any) bool {
 			n++

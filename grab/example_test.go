@@ -26,7 +26,7 @@ func Example() {
 	check(clock.Sync(ctx))
 	s := store.New(rdb, store.Options{Clock: clock.Now})
 	stock, outbox := store.NewStock(s), store.NewOutbox(s)
-	// A tap carries what its result needs to find its way back: here a channel.
+	// A tap carries the address of its result: here a channel.
 	answer := func(taps []*grab.Tap[chan outcome.Result]) {
 		for _, t := range taps {
 			t.Caller <- t.Result()

@@ -9,7 +9,7 @@ func (g *Gate[T]) WaitForStock(atMost time.Duration) {
 	}
 }
 
-// UnderWay is how many taps are with the script, or wait behind one that is.
+// UnderWay is the number of taps that are with the script, or wait behind one that is.
 func (g *Gate[T]) UnderWay() (n int) {
 	for i := range g.stripes {
 		for _, p := range g.stripes[i].players {

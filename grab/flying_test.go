@@ -13,7 +13,7 @@ import (
 	"redrain/rain"
 )
 
-// Copies of a tap under way count for the tap rate, and there is an end to them.
+// Copies of a tap in flight count for the tap rate, and their number is limited.
 func TestCopiesAreBounded(t *testing.T) {
 	for rate, want := range map[int]int{0: mostCopies, 5: 4} { // the first tap is no copy
 		synctest.Test(t, func(t *testing.T) {
@@ -31,20 +31,19 @@ func TestCopiesAreBounded(t *testing.T) {
 			testenv.Equal(t, waiting, want+1, "taps that wait for one result")
 			close(s.hold)
 			synctest.Wait()
-			testenv.Equal(t, len(b.told), waiting, "taps that are told")
+			testenv.Equal(t, len(b.told), waiting, "results")
 		})
 	}
 }
 
-// Whoever taps however fast on whatever drops, while stock comes and goes, the campaign is sold out and not, and the
-// player leaves: a batch has a player once, each tap has one result, and those of a player come in the order of the
-// taps.
+// Players tap at any speed on any drops. Stock comes and goes, the campaign is sold out at times, and players leave.
+// Still a batch has a player once, and each tap has one result. A player's results come in the order of their taps.
 func TestABatchHasAPlayerOnce(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		users := []string{playerOf(0, "a"), playerOf(0, "b"), playerOf(1, "c")}
 		type tapped struct{ user, drop string }
 		var taps []tapped
-		results := map[int]int{} // tap -> how often it was told
+		results := map[int]int{} // tap -> number of its results
 		scripts := []*fakeScript{{}, {}}
 		actions := rapid.SliceOfN(rapid.IntRange(0, 11), 1, 60).Draw(rt, "actions")
 		players := rapid.SliceOfN(rapid.IntRange(0, 2), 60, 60).Draw(rt, "players")
@@ -78,22 +77,22 @@ func TestABatchHasAPlayerOnce(t *testing.T) {
 				}
 			}
 			after(2 * shortageTime)
-			testenv.Equal(rt, b.gate.UnderWay(), 0, "taps under way for ever")
+			testenv.Equal(rt, b.gate.UnderWay(), 0, "taps in flight for ever")
 			b.gates.Close()
 			told = b.told
 		})
-		last := map[string]int{}       // user -> the newest first tap that was told
+		last := map[string]int{}       // user -> the newest first tap with a result
 		firsts := map[[2]string]bool{} // user and drop of taps that are not copies
 		for _, text := range told {
 			var i int
 			name, _, _ := strings.Cut(text, " ")
 			testenv.Must(rt, testenv.Err(fmt.Sscan(name, &i)))
 			results[i]++
-			// A copy is told with the tap that it copies.
+			// A copy gets its result with the tap that it copies.
 			if key := [2]string{taps[i].user, taps[i].drop}; !firsts[key] {
 				firsts[key] = true
 				if i < last[taps[i].user] {
-					rt.Errorf("%q: tap %d of %s is told after a later one", told, i, taps[i].user)
+					rt.Errorf("%q: tap %d of %s has its result after a later one", told, i, taps[i].user)
 				}
 				last[taps[i].user] = max(last[taps[i].user], i)
 			}

@@ -10,7 +10,7 @@ import (
 	"redrain/rain"
 )
 
-// beatDrops are the drops of the first beat that stays in the air for a while, by what they are.
+// beatDrops returns the drops of the first beat that stays in the air for a while, by kind.
 func beatDrops(t *testing.T, gm *grabtest.Game) (ticket rain.Ticket, packets, decoys []string) {
 	t.Helper()
 	r, now := gm.C.Current(), gm.Options.Clock()
@@ -40,8 +40,8 @@ func drawingGame(t *testing.T, rdbOf grabtest.Setup) grabtest.Setup {
 	return rdbOf
 }
 
-// A player has one draw in a beat, wherever they tap; who has no luck costs Redis nothing, and everybody else gets what
-// the script says.
+// A player has one draw in a beat, on any node. A player without luck costs Redis nothing. All others get the script's
+// result.
 func TestOneDrawInABeat(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
 		gm := grabtest.New(t, rdb, drawingGame(t, grabtest.Setup{Packets: 1_000, Wins: 10, Shards: 3}))
@@ -78,7 +78,7 @@ func TestOneDrawInABeat(t *testing.T) {
 	})
 }
 
-// What a new node knows of a player's wins it knows by their beats.
+// A new node knows a player's earlier wins by their beats.
 func TestAWinOfABeatIsRemembered(t *testing.T) {
 	gm := grabtest.New(t, grabtest.InProcess(t), drawingGame(t, grabtest.Setup{Packets: 100, Wins: 10}))
 	ticket, packets, decoys := beatDrops(t, gm)

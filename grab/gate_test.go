@@ -85,7 +85,7 @@ func TestTakersShareAllPacketsExactly(t *testing.T) {
 		gm.Balance()
 		for _, w := range gm.Wins() {
 			if r := got[w.User][w.Drop]; r.Packet != w.Packet || r.Amount != w.Amount {
-				t.Errorf("the outbox has %v, the player was told %v", w, r)
+				t.Errorf("the outbox has %v, the player received %v", w, r)
 			}
 		}
 		gm.WantLevels(store.Levels{Won: 200, WonByLane: [rain.LaneCount]int{200, 0},
@@ -108,7 +108,7 @@ func TestAPlayerWinsAsOftenAsAllowed(t *testing.T) {
 		gm.Want("q", gm.Drop(0), outcome.Won)
 
 		testenv.Equal(t, fmt.Sprint(testenv.Got(gm.Held("p")).Must(t)), fmt.Sprint(won), "wins")
-		testenv.Got(gm.Held("nobody")).Want(t, nil, "nobody has won")
+		testenv.Got(gm.Held("nobody")).Want(t, nil, "no win")
 		// The limit is over all rains.
 		gm.LetItRain(nil)
 		gm.Gate.Update(gm.C)
@@ -134,11 +134,12 @@ func TestSoldOutCostsRedisNothing(t *testing.T) {
 		heard := gm.Node().Gate(gm.C)
 		heard.SoldOut(rain.LanePlayers)
 		if r := grabtest.TapOn(heard, "s", gm.Drop(0)); r.Outcome != outcome.SoldOut || counted.Of("evalsha") != 1 {
-			t.Errorf("a node that has heard of it: %v", r)
+			t.Errorf("a node with the notice: %v", r)
 		}
 		gm.LetItRain(nil)
 		heard.Update(gm.C)
-		// Apply is a call, too. Who has only heard of it asks once more in the next rain: stock may be back.
+		// Apply is a call, too. A node that only received the notice asks once more in the next rain: stock may be
+		// back.
 		for _, user := range []string{"t", "u"} {
 			if r := grabtest.TapOn(heard, user, gm.Drop(0)); r.Outcome != outcome.SoldOut ||
 				counted.Of("evalsha") != 3 {
@@ -148,8 +149,8 @@ func TestSoldOutCostsRedisNothing(t *testing.T) {
 	})
 }
 
-// Where one shard of several has nothing left its players wait for stock from another one, and are told sold out only
-// when nothing is left of the campaign.
+// If one of several shards is empty, its players wait for stock from another one. They get sold_out only when the
+// campaign is empty.
 func TestADryShardIsNotSoldOut(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
 		empty := make(chan int, 10)
@@ -212,7 +213,7 @@ func TestTheGateAnswersWhatItCan(t *testing.T) {
 	}
 	gm.Want("p", decoy, outcome.TooFast)
 	gm.Want("p", gm.Drop(0), outcome.TooFast)
-	gm.Want("p", "07.3", outcome.UnknownDrop) // what is wrong anyway is not too fast
+	gm.Want("p", "07.3", outcome.UnknownDrop) // an invalid drop is not too fast
 	now += 50
 	testenv.Equal(t, counted.Of("evalsha"), 0, "calls for local answers")
 	gm.Want("p", gm.Drop(0), outcome.Won)
@@ -243,7 +244,7 @@ func TestGatesAreKeptAndDropped(t *testing.T) {
 	newer.Revision++
 	newer.Status = rain.Paused
 	gm.G.Gate(newer)
-	gm.Want("p", gm.Drop(0), outcome.NotOpen) // the gate has learned from who asked for it
+	gm.Want("p", gm.Drop(0), outcome.NotOpen) // the call with the newer campaign has updated the gate
 	gm.G.Drop(gm.C.ID)
 	if gm.G.Gate(gm.C) == gm.Gate {
 		t.Error("the gate is still there")

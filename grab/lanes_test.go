@@ -21,8 +21,8 @@ func lanedBench(t *testing.T, scripts ...*fakeScript) *bench {
 
 const aGuest = rain.GuestPrefix + "0123456789abcdef0123"
 
-// With a shard for each lane nothing can come from elsewhere: who finds it empty is told that it is sold out, at once.
-// Those of the other lane win on, and what is said of one lane is not said of the other.
+// With one shard for each lane no stock can come from elsewhere. Players on an empty shard get sold_out at once.
+// Players of the other lane win on: each lane is sold out alone.
 func TestALaneIsSoldOutAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		players, guests := &fakeScript{}, &fakeScript{}
@@ -48,7 +48,7 @@ func TestALaneIsSoldOutAlone(t *testing.T) {
 		} {
 			b.gate.SoldOut(rain.LaneGuests)
 			if news(); b.gate.soldOut[rain.LaneGuests].Load() {
-				t.Error("stock of the guests is not heard of")
+				t.Error("the notice of the guests' stock is ignored")
 			}
 		}
 		for _, nonsense := range []rain.Lane{-1, 2, 1 << 40} { // of another node
@@ -77,7 +77,7 @@ func TestADryTapHearsOfItsOwnLane(t *testing.T) {
 	})
 }
 
-// A campaign without lanes has one, whoever taps.
+// A campaign without lanes has one lane for all players.
 func TestWithoutLanesAllAreSoldOutTogether(t *testing.T) {
 	b := newShardedBench(t, &fakeConfirmer{immediate: true}, &fakeScript{})
 	b.gate.SoldOut(rain.LaneGuests)
@@ -90,7 +90,7 @@ func TestWithoutLanesAllAreSoldOutTogether(t *testing.T) {
 	}
 }
 
-// A campaign has one gate, also where two ask for it at the same time.
+// A campaign has one gate, also if two goroutines ask for it at the same time.
 func TestTwoMakersGetOneGate(t *testing.T) {
 	b := newBench(t, &fakeScript{}, &fakeConfirmer{})
 	if again := b.gates.make(b.gate.view.Load().campaign); again != b.gate {
@@ -98,7 +98,7 @@ func TestTwoMakersGetOneGate(t *testing.T) {
 	}
 }
 
-// What a gate was told that a player has won, it answers by itself; also what it was told before.
+// A gate answers wins that it was notified of by itself, earlier ones too.
 func TestAGateIsToldOfWins(t *testing.T) {
 	b := newBench(t, &fakeScript{}, &fakeConfirmer{})
 	b.gate.Remember("nobody", nil)
@@ -138,8 +138,7 @@ func TestAGateForgetsWithTheRain(t *testing.T) {
 	b.wantTold(t, "p2 won")
 }
 
-// A winner who was not confirmed may ask again, also when all others hear that nothing is left. Where nobody has won
-// there is nothing to confirm.
+// An unconfirmed winner may ask again, also when all others get sold_out. A batch without a win needs no confirmation.
 func TestAWinnerWhoWasNotToldMayAskAgain(t *testing.T) {
 	s, c := &fakeScript{stock: 1}, &fakeConfirmer{}
 	b := newBench(t, s, c)

@@ -47,7 +47,7 @@ func TestTheFirstResultStays(t *testing.T) {
 	p.remember(drop(1), outcome.Result{Outcome: outcome.Empty})
 	p.remember(drop(1), outcome.Result{Outcome: outcome.SoldOut})
 	testenv.Equal(t, outcomeOf(p, drop(1)), "empty", "the first result")
-	// A win that is heard of later (at a join, from another node) is stronger.
+	// A win that is received later (at a join, from another node) is stronger.
 	p.remember(drop(2), outcome.Result{Outcome: outcome.Limited})
 	for range 2 {
 		p.remember(drop(1), outcome.Result{Outcome: outcome.Won, Packet: 3, Amount: 5})
@@ -59,7 +59,7 @@ func TestTheFirstResultStays(t *testing.T) {
 	testenv.Equal(t, outcomeOf(p, drop(2)), "limited", "another drop, from which it takes nothing")
 }
 
-// Wins are found in whatever order they were heard of.
+// Wins are found in any order of their arrival.
 func TestWinsAreFoundInAnyOrder(t *testing.T) {
 	p := &player{}
 	for _, i := range []int{5, 1, 9, 3, 7} {
@@ -89,7 +89,7 @@ func TestOnlyDropsOfARainAreRemembered(t *testing.T) {
 	}
 }
 
-// Of whom nobody answers for minutes, no more is remembered than of others.
+// The cache keeps as few undecided taps as other results, even if the back end is away for minutes.
 func TestUndecidedTapsAreBounded(t *testing.T) {
 	p := &player{}
 	for i := range keptResults + 10 {
@@ -121,7 +121,7 @@ func TestWinsOutliveTheirRain(t *testing.T) {
 	}
 }
 
-// A player who has left is forgotten, when no tap of theirs is under way any more; one who has come back is not.
+// A player who has left is evicted when no tap of theirs is in flight. A player who has come back is kept.
 func TestWhoHasLeftIsForgotten(t *testing.T) {
 	c := newPlayerCache[int]()
 	s := c.stripe("u")
@@ -141,7 +141,7 @@ func TestWhoHasLeftIsForgotten(t *testing.T) {
 		p.flying = []*Tap[int]{first, second}
 		c.Forget("u")
 		if !here() {
-			t.Fatal("forgotten with a tap under way")
+			t.Fatal("forgotten with a tap in flight")
 		}
 		if back {
 			c.Remember("u", []rain.Win{{User: "u", Packet: 3, Amount: 5, Drop: "7.3"}})
@@ -191,7 +191,7 @@ func TestAnUnsentTapLeavesAnEarlierOneUndecided(t *testing.T) {
 	testenv.Equal(t, len(p.undecided), 0, "never sent, and undecided: %v", p.undecided)
 }
 
-// What the script has decided for good is remembered, so that asking again costs Redis nothing.
+// The cache keeps final decisions of the script, so that asking again costs Redis nothing.
 func TestWhatIsDecidedForGoodIsRemembered(t *testing.T) {
 	for _, o := range outcome.All() {
 		p := &player{}

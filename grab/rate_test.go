@@ -14,8 +14,8 @@ import (
 	"redrain/rain"
 )
 
-// A player on several nodes has a part of the rate on each; a copy of a tap costs what any tap does and keeps its
-// answer; who leaves and comes back at once has no new burst.
+// A player on several nodes has a part of the rate on each. A copy of a tap costs as much as any tap and keeps its
+// answer. A player who leaves and comes back at once has no new burst.
 func TestTheRateIsAPlayersWhereverTheyTap(t *testing.T) {
 	rdb := grabtest.InProcess(t)
 	var now int64
@@ -133,8 +133,8 @@ func (p *purse) tap(t *testing.T, gate *grabtest.Gate, user, drop string, want o
 	}
 }
 
-// Players with one quota win no more than it has. A tap that cannot win, or is answered from memory, costs nothing
-// of it; and who has none is not concerned.
+// Players with one quota win no more than it has. A tap that cannot win, or is answered from memory, costs nothing of
+// it. Players without a quota are not limited.
 func TestAnAllowance(t *testing.T) {
 	gm := grabtest.New(t, grabtest.InProcess(t), grabtest.Setup{Packets: 9, Wins: 2})
 	p := &purse{left: 3}
@@ -149,7 +149,7 @@ func TestAnAllowance(t *testing.T) {
 	tap("c", gm.Drop(0), outcome.Limited)
 	p.is(t, 3, 0)
 	gm.Want("d", gm.Drop(0), outcome.Won)
-	p.left = 1 // what was limited is not remembered
+	p.left = 1 // limited taps are not cached
 	tap("c", gm.Drop(0), outcome.Won)
 	gm.Gate.SoldOut(rain.LanePlayers)
 	p.left = 1
@@ -238,8 +238,8 @@ func TestEveryTapHasOneResult(t *testing.T) {
 		}
 	}
 	if _, some := outcomes.Load(outcome.UnknownDrop); !some {
-		t.Error("nobody tapped an unknown drop")
+		t.Error("no player tapped an unknown drop")
 	}
 	gm.Balance()
-	testenv.Equal(t, gm.Gate.UnderWay(), 0, "taps are under way for ever")
+	testenv.Equal(t, gm.Gate.UnderWay(), 0, "taps are in flight for ever")
 }

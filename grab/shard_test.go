@@ -26,7 +26,7 @@ type fakeScript struct {
 	sent    []string // "user drop" of each tap that it was asked
 	hold    chan struct{}
 	pending []string
-	lasted  int           // how often it was told that its answer lasts
+	lasted  int           // calls of Lasts
 	within  time.Duration // that it was given, the last time
 }
 
@@ -112,7 +112,7 @@ type bench struct {
 	gates *Gates[string]
 	gate  *Gate[string]
 	mu    sync.Mutex
-	told  []string // "caller outcome" in the order of telling
+	told  []string // "caller outcome" in the order of the results
 	empty []int    // how many taps waited for stock, each time that some did
 	wins  int
 	late  atomic.Int64 // how much later it is than 2,000, ms
@@ -174,7 +174,7 @@ func aShard(s *fakeScript, c *fakeConfirmer, o Options, answer Answer[string], u
 	return gate.shards[0], taps
 }
 
-// tap taps and returns what the gate knows at once, "" for nothing; caller is said with the result that comes later.
+// tap taps and returns the gate's immediate result, or "". The later result names the caller.
 func (b *bench) tap(user, drop, caller string) string {
 	id, _ := rain.ParseDrop(drop)
 	if r, known := b.gate.Tap(&Tap[string]{User: user, Drop: id, Caller: caller}); known {
@@ -191,8 +191,8 @@ func (b *bench) wantTold(t *testing.T, want ...string) {
 	b.told = nil
 }
 
-// Who taps a drop again before the first tap is decided waits for that one, and costs Redis nothing more. Each is told
-// once.
+// A second tap on a drop waits if the first one is not decided yet. It costs Redis nothing more. Each tap gets one
+// result.
 func TestATapUnderWayAnswersItsCopies(t *testing.T) {
 	for _, immediate := range []bool{true, false} {
 		s := &fakeScript{stock: 2, hold: make(chan struct{})}
@@ -212,18 +212,18 @@ func TestATapUnderWayAnswersItsCopies(t *testing.T) {
 		testenv.Equal(t, s.sent, want, "sent")
 		if immediate {
 			b.wantTold(t, "p1 won", "p2 won", "p3 won", "q1 won", "p4 sold_out")
-		} else { // what is not confirmed is not told, and nothing behind it is sent
+		} else { // unconfirmed wins are not reported, and later batches are not sent
 			slices.Sort(b.told)
 			b.wantTold(t, "p1 unavailable", "p2 unavailable", "p3 unavailable", "p4 unavailable", "q1 unavailable")
 		}
 		if (b.wins > 0) != immediate || !b.gate.soldOut[rain.LanePlayers].Load() {
-			t.Errorf("%d entries sent on their way, sold out %t", b.wins, b.gate.soldOut[rain.LanePlayers].Load())
+			t.Errorf("%d entries sent, sold out %t", b.wins, b.gate.soldOut[rain.LanePlayers].Load())
 		}
 	}
 }
 
-// Losers are told at once, and what has to be confirmed does not hold up their answers. A winner is told once,
-// after the confirmation.
+// Losers get their results at once: a pending confirmation does not delay them. A winner gets one result, after the
+// confirmation.
 func TestLosersDoNotWait(t *testing.T) {
 	s, c := &fakeScript{stock: 1}, &fakeConfirmer{hold: make(chan struct{})}
 	told := make(chan string, 10)
@@ -244,11 +244,11 @@ func TestLosersDoNotWait(t *testing.T) {
 	}
 	deciding.Wait()
 	testenv.Equal(t, <-told, "p unavailable", "then")
-	testenv.Equal(t, len(told), 0, "told twice")
+	testenv.Equal(t, len(told), 0, "second results")
 }
 
-// A tap that waited for so long that the ledger might refuse its win is not sealed any more: what is told is paid. It
-// may be tapped again.
+// A tap is not sealed any more if it waited so long that the ledger might refuse its win. Each reported win is paid.
+// The player may tap again.
 func TestATapThatWaitedTooLongIsNotSealed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakeScript{stock: 10, hold: make(chan struct{})}

@@ -56,7 +56,7 @@ func TestADryTapWaitsForStock(t *testing.T) {
 	})
 }
 
-// Where none comes it is empty after its time, to the millisecond, however often it is asked in between.
+// If no stock comes, the result is empty after the waiting time, to the millisecond. Calls in between change nothing.
 func TestADryTapIsEmptyInTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakeScript{}
@@ -74,7 +74,7 @@ func TestADryTapIsEmptyInTheEnd(t *testing.T) {
 		if n := len(s.sent); n < 3 || n > 4 {
 			t.Errorf("asked %d times: %q", n, s.sent)
 		}
-		testenv.Equal(t, b.gate.UnderWay(), 0, "taps are under way for ever")
+		testenv.Equal(t, b.gate.UnderWay(), 0, "taps are in flight for ever")
 		// The goroutine that waited is gone, and comes again.
 		b.tap(p, "0.1", "p2")
 		after(shortageTime)
@@ -104,14 +104,14 @@ func TestADryTapThatComesBackKeepsItsTime(t *testing.T) {
 	})
 }
 
-// Stock that comes while a tap is on its way back from the script is not missed.
+// Stock that comes while the script's answer is in flight is not missed.
 func TestStockThatCameJustBeforeIsNotMissed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakeScript{hold: make(chan struct{})}
 		b, p := twoShards(t, s)
 		b.tap(p, "0.0", "p1")
 		synctest.Wait()
-		b.gate.Restocked(0) // nobody waits yet
+		b.gate.Restocked(0) // no tap waits yet
 		s.hold <- struct{}{}
 		s.restock(1)
 		close(s.hold)
@@ -120,7 +120,7 @@ func TestStockThatCameJustBeforeIsNotMissed(t *testing.T) {
 	})
 }
 
-// When the campaign is sold out those who wait hear of it at once, and so do those who come back from the script.
+// When the campaign is sold out, waiting taps get that result at once. So do taps that come back from the script.
 func TestSoldOutEndsADrought(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakeScript{}
@@ -142,8 +142,7 @@ func TestSoldOutEndsADrought(t *testing.T) {
 	})
 }
 
-// That a campaign is sold out is not believed for longer than it is so, where nobody says that it is over: a new rain
-// asks again, and so does a node that sees stock.
+// A gate may miss the notice that stock is back. Then a new rain ends sold_out, and so does a node that sees stock.
 func TestSoldOutEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakeScript{stock: 2}
@@ -169,7 +168,7 @@ func TestSoldOutEnds(t *testing.T) {
 	})
 }
 
-// Stock that is seen asks for nothing where nothing was sold out: those who wait are told by who brings some.
+// If nothing was sold out, a report of stock wakes no tap. The node that brings stock notifies the waiting taps.
 func TestStockThatIsSeenWakesNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakeScript{}
@@ -233,7 +232,7 @@ func TestADryTapMayFail(t *testing.T) {
 	})
 }
 
-// A wins that a player may not be told of yet is asked of the script, also where nothing is left.
+// The gate asks the script for a win that the player may not be notified of yet, also when the campaign is sold out.
 func TestAnUnsureWinIsAskedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, &fakeScript{stock: 1}, &fakeConfirmer{immediate: true})
@@ -275,6 +274,6 @@ func TestTapsOfAnOlderRainAreLate(t *testing.T) {
 		b.gate.Update(none)
 		synctest.Wait()
 		b.gates.Close()
-		testenv.Equal(t, len(b.told), 1, "told %q", b.told)
+		testenv.Equal(t, len(b.told), 1, "results %q", b.told)
 	})
 }

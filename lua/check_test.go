@@ -10,18 +10,18 @@ import (
 	"github.com/yuin/gopher-lua/parse"
 )
 
-// keyAt is where a command has its key among the arguments of redis.call; 0: nowhere. UNLINK has keys from there on.
-var keyAt = map[string]int{"TIME": 0, "XINFO": 2}
-
-func init() {
+// keyAt is the position of a command's key among the arguments of redis.call; 0: no key. UNLINK has keys from there on.
+var keyAt = func() map[string]int {
+	at := map[string]int{"TIME": 0, "XINFO": 2}
 	for command := range strings.FieldsSeq(`GET SET EXISTS PEXPIRE UNLINK HGET HEXISTS HMGET HSET HGETALL HDEL HINCRBY
 		HSETNX LLEN LRANGE LTRIM LSET LINDEX RPUSH RPOP XADD XLEN XDEL XRANGE ZADD ZREM ZSCORE ZRANK ZREMRANGEBYSCORE
 		ZCOUNT ZRANGEBYSCORE`) {
-		keyAt[command] = 1
+		at[command] = 1
 	}
-}
+	return at
+}()
 
-// check tells what is wrong with a script: with its header, or with its use of keys.
+// check returns the faults of a script's header and of its use of keys.
 func check(file, source string) (faults []string) {
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
 	header := headerOf(source)

@@ -97,7 +97,7 @@ func TestAmountsAtTheLimits(t *testing.T) {
 	}
 }
 
-// TestEntriesAreFilledIn: whoever knows the campaign knows what an entry is about.
+// TestEntriesAreFilledIn: FillIn sets the amounts of an entry from those of the campaign.
 func TestEntriesAreFilledIn(t *testing.T) {
 	t.Parallel()
 	amounts := amountsOf(t, spec(rain.DoubleMean, 1000, 10, 1, nil), seedOf(1))
@@ -110,8 +110,7 @@ func TestEntriesAreFilledIn(t *testing.T) {
 	}
 }
 
-// TestAmountsCache: a campaign's amounts are made once, another seed's anew, and those of a split that is none are an
-// error.
+// TestAmountsCache: a campaign's amounts are made once. Another seed needs new ones. An impossible split is an error.
 func TestAmountsCache(t *testing.T) {
 	t.Parallel()
 	cache := rain.NewAmountsCache()

@@ -22,7 +22,7 @@ func ExampleSpec_Cut() {
 	// Output: [27.99 0.87 17.54 38.44 15.16] = 100.00 <nil>
 }
 
-// What cannot be done is refused, with every faulty field.
+// An impossible spec is refused, with every faulty field.
 func ExampleSpec_Validate() {
 	spec := rain.DefaultSpec()
 	spec.Name, spec.Sponsor = "Gala", "acme"
@@ -32,17 +32,17 @@ func ExampleSpec_Validate() {
 	// Output: shards: is 1 to 256; budget: is less than packets × min (100 × 1)
 }
 
-// Whoever has the revealed seed computes what fell, and checks that it is the rain that was announced.
+// Anyone with the revealed seed can compute the drops, and check that it is the rain that was announced.
 func ExampleRain_Wave() {
 	secret := rain.Seed{4, 5, 6}
-	announced := secret.Commitment() // told to everybody in the countdown
+	announced := secret.Commitment() // published in the countdown
 	fell := rain.Rain{
 		Seed:     secret,
 		Settings: rain.Settings{DurationMS: 2_000, DropsPerSecond: 8, FallMS: 4_000, DecoyPercent: 25},
 	}
 	published := fell.Digest()
 
-	revealed, err := rain.ParseSeed(secret.Hex()) // told to everybody after the end
+	revealed, err := rain.ParseSeed(secret.Hex()) // published after the end
 	if err != nil {
 		fmt.Println(err)
 		return

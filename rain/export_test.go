@@ -2,7 +2,7 @@ package rain
 
 import "errors"
 
-// Draw is a split before its packets are shuffled, so that tests can see whether a packet's turn changes what it gets.
+// Draw is a split before its packets are shuffled, so that tests can compare the amounts by their turn.
 func Draw(kind SplitKind, packets int, budget, least Money, most *Money, seed Seed) []Money {
 	amounts, src := make([]Money, packets), newSource(seed, "test")
 	map[SplitKind]func([]Money, Money, Money, *Money, *source){
@@ -35,11 +35,11 @@ func (s Source) Below(n Money) Money { return s.src.below(n) }
 // XMax is the largest horizontal place of a drop.
 const XMax = xMax
 
-// LandedAt is when the last drop lands if the rain is not stopped before.
+// LandedAt is the time in Unix ms when the last drop lands if the rain is not stopped before.
 func (r *Rain) LandedAt() int64 { return r.landedAt() }
 
 // BlockPackets is the most packets of a block of a split.
 const BlockPackets = blockPackets
 
-// Below tells whether a draw wins at the odds.
+// Below reports whether a draw wins at the odds.
 func Below(o Odds, luck uint64) bool { return o.below(luck) }

@@ -26,7 +26,7 @@ func TestCheckUser(t *testing.T) {
 	}
 }
 
-// TestCheckList: a list's name is any words, but for what a path or a command takes for something else.
+// TestCheckList: a list's name is any text that no path and no command line misreads.
 func TestCheckList(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{

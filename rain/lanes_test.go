@@ -29,9 +29,9 @@ func laned(t *rapid.T) rain.Spec {
 // guest is the id of a guest.
 func guest(n int) string { return fmt.Sprintf("%s%020x", rain.GuestPrefix, n) }
 
-// Each packet is in one lane and on one shard of it, which has some or, where its lane has fewer packets than shards,
-// none; guests have the share and no packet more; each player's home is
-// of their lane; and without a share all is as ever.
+// Each packet is in one lane and on one shard of it. A shard is empty only if its lane has fewer packets than shards.
+// Guests have their share and no packet more, and each player's home shard is of their lane. Without a share there is
+// only one lane.
 func TestLanesAreApart(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

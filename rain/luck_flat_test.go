@@ -12,7 +12,7 @@ import (
 	"redrain/rain"
 )
 
-// flat is a rain of 20 beats, in each of which everybody has one draw of four. Each of its waves has packets.
+// flat is a rain of 20 beats. In each of them every head has one draw of four. Each of its waves has packets.
 type flat struct {
 	rain    *rain.Rain
 	sky     *rain.Sky
@@ -34,8 +34,8 @@ func newFlat() *flat {
 	return f
 }
 
-// wins is what a head gets who taps so often, each time a packet of the wave that was the newest as long ago as they
-// need to react. The nodes take such a tap while its drop falls, and a moment longer.
+// wins is the number of packets that a head wins. The head taps every everyMS ms, each time a packet of the newest wave
+// of reactionMS ms before. The nodes take such a tap while its drop falls, and a moment longer.
 func (f *flat) wins(user string, everyMS, reactionMS int64) (wins int) {
 	r, taken := f.rain, map[rain.Ticket]bool{}
 	last := r.FirstWave + r.Waves() - 1
@@ -57,16 +57,16 @@ func (f *flat) wins(user string, everyMS, reactionMS int64) (wins int) {
 	return wins
 }
 
-// TestLuckIsFlat: the share of a head does not depend on how fast they react, nor on how often they tap, as long as it
-// is once in each beat: the lines of least squares through what 6,000 heads won are level, within four standard errors.
-// Who taps in half of the beats gets half, and who reacts when the drops have landed gets nothing.
+// TestLuckIsFlat: the share of a head does not depend on their reaction, nor on their rate, if they tap once in each
+// beat. The lines of least squares through the wins of 6,000 heads are level, within four standard errors. Heads that
+// tap in half of the beats get half. Heads that react when the drops have landed get nothing.
 func TestLuckIsFlat(t *testing.T) {
 	t.Parallel()
 	f := newFlat()
 	const heads = 250
 	reactions, everies := []int64{1, 150, 400, 900, 1_500, 2_300}, []int64{50, 250, 500, 1_000}
 	draws := float64(f.rain.Beats())
-	deviation := math.Sqrt(draws * 0.25 * 0.75) // of what one head wins
+	deviation := math.Sqrt(draws * 0.25 * 0.75) // of one head's wins
 	var byReaction, byRate line
 	for _, reaction := range reactions {
 		for _, every := range everies {
@@ -126,7 +126,7 @@ type sample struct{ n, sum, squares float64 }
 
 func (s *sample) add(x float64) { s.n++; s.sum += x; s.squares += x * x }
 
-// z is how many standard errors the mean of the sample is away from want.
+// z is the distance in standard errors between the mean of the sample and want.
 func (s *sample) z(want float64) float64 {
 	mean := s.sum / s.n
 	variance := s.squares/s.n - mean*mean
@@ -159,11 +159,11 @@ func chiSquare(counts []int) float64 {
 func (s *sample) mean() float64      { return s.sum / s.n }
 func (s *sample) deviation() float64 { return math.Sqrt(s.squares/s.n - s.mean()*s.mean()) }
 
-// farKS is what kolmogorov exceeds about once in a million seeds.
+// farKS is the value that kolmogorov exceeds about once in a million seeds.
 const farKS = 2.7
 
-// kolmogorov is how far a sample is from a distribution: the largest distance between the two distribution
-// functions, times the root of the sample's size (Kolmogorov–Smirnov).
+// kolmogorov is the distance between a sample and a distribution. It is the largest distance between the two
+// distribution functions, times the root of the sample's size (Kolmogorov–Smirnov).
 func kolmogorov(values []float64, cdf func(float64) float64) float64 {
 	slices.Sort(values)
 	n, far := float64(len(values)), 0.0
@@ -174,7 +174,7 @@ func kolmogorov(values []float64, cdf func(float64) float64) float64 {
 	return far * math.Sqrt(n)
 }
 
-// shareZ is how many standard errors hits of n are away from the share p.
+// shareZ is the distance in standard errors between hits of n and the share p.
 func shareZ(hits, n int, p float64) float64 {
 	return (float64(hits) - float64(n)*p) / math.Sqrt(float64(n)*p*(1-p))
 }

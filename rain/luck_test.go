@@ -32,7 +32,7 @@ func TestGoldenLuck(t *testing.T) {
 		}
 	}
 	if !rain.Below(rain.OddsOne, 1<<64-1) || rain.Below(rain.OddsCertain, 0) || rain.Below(rain.OddsAuto, 0) {
-		t.Error("the odds 1 have to let everybody win, and what are no odds nobody")
+		t.Error("the odds 1 must let all players win, and invalid odds none")
 	}
 }
 
@@ -105,8 +105,8 @@ func drawing(beatMS int64, odds rain.Odds) *rain.Rain {
 	return &r
 }
 
-// TestOnlyTheLuckyArePaid: a win that the seed did not grant is refused, and so is one with a drop where players have
-// draws, with a beat where they have none, or of a beat none of whose packets was in the air.
+// TestOnlyTheLuckyArePaid: a win that the seed did not grant is refused. So is a win with a drop if the rain has draws,
+// and a win with a beat if it has none. A win of a beat that had no packets in the air is refused, too.
 func TestOnlyTheLuckyArePaid(t *testing.T) {
 	t.Parallel()
 	r := drawing(1_000, rain.OddsOne/4)
@@ -200,7 +200,8 @@ func TestOddsAreSetAhead(t *testing.T) {
 	}
 }
 
-// TestALateNodeIsPaid: who went by odds that ended less than ten seconds before the beat is paid, and nobody else.
+// TestALateNodeIsPaid: a win by earlier odds is paid if they ended less than ten seconds before the beat. Later ones
+// are refused.
 func TestALateNodeIsPaid(t *testing.T) {
 	t.Parallel()
 	r := drawing(1_000, rain.OddsAuto)
@@ -231,8 +232,8 @@ func TestALateNodeIsPaid(t *testing.T) {
 	}
 }
 
-// TestOddsOfLanes: guests draw by odds of their own where they are set, players by theirs, also where a node had not
-// heard of newer ones; and the record comes back from its two lists, as long as these are of one record.
+// TestOddsOfLanes: guests draw by odds of their own if these are set, and players by theirs. A node may have missed
+// newer odds. The record comes back from its two lists, as long as these are of one record.
 func TestOddsOfLanes(t *testing.T) {
 	t.Parallel()
 	r := drawing(1_000, rain.OddsAuto)
@@ -254,7 +255,7 @@ func TestOddsOfLanes(t *testing.T) {
 		if r.LuckyIn(player, beat) != early || r.LuckyIn(guest, beat) == early {
 			t.Errorf("beat %d: a player has %s and a guest %s", beat, r.OddsFor(player, beat), r.OddsFor(guest, beat))
 		}
-		// In the first ten seconds a node may not have heard of any.
+		// In the first ten seconds a node may have received no odds.
 		if !paid(player, beat) || beat >= 10 && paid(guest, beat) == early {
 			t.Errorf("beat %d: a player is paid: %v, a guest: %v", beat, paid(player, beat), paid(guest, beat))
 		}

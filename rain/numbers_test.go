@@ -102,8 +102,8 @@ func TestMoneyString(t *testing.T) {
 	}
 }
 
-// TestSumIsExactOrRefused compares with numbers of any size. The running total counts, as documented:
-// a sum may not pass through what does not fit.
+// TestSumIsExactOrRefused compares with numbers of any size. The running total counts, as documented: it may not
+// overflow in between.
 func TestSumIsExactOrRefused(t *testing.T) {
 	t.Parallel()
 	amount := rapid.OneOf(rapid.Int64(), rapid.Int64Range(-3, 3),

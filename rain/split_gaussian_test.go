@@ -59,8 +59,8 @@ func TestGaussianHasItsShape(t *testing.T) {
 	}
 }
 
-// TestGaussianOfFewUnits: where an amount is a few units, rounding adds its own sixth of a unit to the variance and
-// moves no mean.
+// TestGaussianOfFewUnits: if an amount is a few units, rounding adds its own sixth of a unit to the variance and moves
+// no mean.
 func TestGaussianOfFewUnits(t *testing.T) {
 	t.Parallel()
 	const packets = 200_000
@@ -93,7 +93,7 @@ func TestGaussianOfFewPackets(t *testing.T) {
 	}
 }
 
-// TestSpreadMovesEachByItsPart: exact, within the bounds, and nobody's part is a unit off its proportion.
+// TestSpreadMovesEachByItsPart: the sum is exact and within the bounds, and no part is a unit off its proportion.
 func TestSpreadMovesEachByItsPart(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -150,8 +150,8 @@ func TestCutAtTheLimits(t *testing.T) {
 	}
 }
 
-// TestSpreadAtTheLimits moves the amounts of a block as far as the largest budget lets them: nothing may overflow where
-// a Gaussian split adds up over all of them.
+// TestSpreadAtTheLimits moves the amounts of a block as far as the largest budget lets them. The sums of a Gaussian
+// split over all of them may not overflow.
 func TestSpreadAtTheLimits(t *testing.T) {
 	t.Parallel()
 	const (

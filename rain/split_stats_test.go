@@ -13,8 +13,7 @@ import (
 // random are the splits that draw each packet.
 var random = []rain.SplitKind{rain.DoubleMean, rain.LowVariance, rain.Gaussian}
 
-// meanCases are splits whose every packet must have the same mean: also where rounding or the
-// maximum is what decides.
+// meanCases are splits whose every packet must have the same mean, also if rounding or the maximum decides.
 var meanCases = []struct {
 	name    string
 	budget  rain.Money
@@ -35,9 +34,9 @@ var meanCases = []struct {
 	{"minimum and maximum one apart", 13, 10, 1, new(rain.Money(2))},
 }
 
-// TestEachPacketHasTheSameMean looks at the packets in the order they are drawn in, and by their number, after the
-// shuffle. A split that rounds down at each turn, or cuts at the maximum without raising the lower end, leaves the rest
-// to the last turns and fails here.
+// TestEachPacketHasTheSameMean looks at the packets in the order of their draws, and by their number, after the
+// shuffle. A wrong split leaves the rest to the last turns and fails here. It rounds down at each turn, or cuts at the
+// maximum without raising the lower end.
 func TestEachPacketHasTheSameMean(t *testing.T) {
 	t.Parallel()
 	const trials = 20_000
@@ -143,9 +142,8 @@ func TestShuffleReachesEveryOrderEqually(t *testing.T) {
 	}
 }
 
-// TestBelowRejects: with a bound of 3·2^60 there are 16 numbers of the generator for 3 results, so that
-// without rejection every third result would come 6 times for 5 of the others.
-// With 3·2^61 + 1 a quarter of the numbers has to be rejected.
+// TestBelowRejects: with a bound of 3·2^60 the generator has 16 numbers for 3 results. Without rejection every third
+// result would come 6 times for 5 of the others. With 3·2^61 + 1 a quarter of the numbers has to be rejected.
 func TestBelowRejects(t *testing.T) {
 	t.Parallel()
 	for _, bound := range []rain.Money{3 << 60, 3<<61 + 1} {
@@ -160,7 +158,7 @@ func TestBelowRejects(t *testing.T) {
 	}
 }
 
-// TestPurposesDrawDifferentNumbers: one seed may serve two purposes without the one telling of the other.
+// TestPurposesDrawDifferentNumbers: one seed may serve two purposes. Neither reveals the numbers of the other.
 func TestPurposesDrawDifferentNumbers(t *testing.T) {
 	t.Parallel()
 	a, b := rain.NewSource(seedOf(1), "split"), rain.NewSource(seedOf(1), "other")

@@ -56,8 +56,8 @@ func genSeed() *rapid.Generator[rain.Seed] {
 	})
 }
 
-// genFeasible draws a spec that must be accepted, most often one at the edge of what is: a maximum
-// equal to the mean or just above, hardly anything above the minimum, one or two packets.
+// genFeasible draws a valid spec, most often one at the edge. Examples are a maximum equal to the mean or just above,
+// hardly anything above the minimum, and one or two packets.
 func genFeasible() *rapid.Generator[rain.Spec] {
 	return rapid.Custom(func(t *rapid.T) rain.Spec {
 		packets := rapid.OneOf(rapid.IntRange(1, 4), rapid.IntRange(1, 300)).Draw(t, "packets")

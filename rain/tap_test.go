@@ -34,7 +34,7 @@ func classify(r *rain.Rain, id rain.DropID, now int64, paused bool) rain.TapClas
 	return rain.NewSky(r).Classify(id, now, paused)
 }
 
-// TestClassify has what TestClassifyEveryMillisecond does not go through.
+// TestClassify has the cases that TestClassifyEveryMillisecond lacks.
 func TestClassify(t *testing.T) {
 	t.Parallel()
 	r := testRain()
@@ -69,8 +69,8 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// TestClassifyEveryMillisecond follows all drops of a short rain through its whole life, and a bit more,
-// and compares each answer with the waves as players see them.
+// TestClassifyEveryMillisecond follows all drops of a short rain through its whole life, and a bit more. It compares
+// each answer with the waves as players see them.
 func TestClassifyEveryMillisecond(t *testing.T) {
 	t.Parallel()
 	r := testRain()
@@ -205,8 +205,9 @@ func FuzzParseDrop(f *testing.F) {
 	})
 }
 
-// TestCheckTicket: a drop may have won from ten seconds before it fell, for clocks that differ, until ten seconds
-// after a tap on it was too late, for taps that waited; a decoy never, and neither what no rain of the campaign had.
+// TestCheckTicket: a drop may have won from ten seconds before it fell, because clocks differ. The limit is ten seconds
+// after a tap on it was too late, because taps may wait. A decoy never wins, nor does a drop that is in no rain of the
+// campaign.
 func TestCheckTicket(t *testing.T) {
 	t.Parallel()
 	first := rain.Rain{
@@ -215,7 +216,7 @@ func TestCheckTicket(t *testing.T) {
 	}
 	second := first
 	second.StartsAt, second.FirstWave, second.Seed = 5_000_000, 8, seedOf(2)
-	second.StoppedAt = second.StartsAt + 1 // what has won before nodes have heard of it is paid
+	second.StoppedAt = second.StartsAt + 1 // wins before the nodes' notice of the stop are paid
 	c := &rain.Campaign{Rains: []rain.Rain{first, second}}
 	decoys := 0
 	for _, r := range c.Rains {

@@ -25,7 +25,7 @@ func fields(t *testing.T, err error) []string {
 	var names []string
 	for _, f := range faults {
 		if f.Message == "" || !strings.Contains(err.Error(), f.Field+": "+f.Message) {
-			t.Errorf("the error %q does not tell of %+v", err, f)
+			t.Errorf("the error %q does not report %+v", err, f)
 		}
 		names = append(names, f.Field)
 	}
@@ -232,7 +232,7 @@ func TestValidateRain(t *testing.T) {
 	}
 }
 
-// TestCheckStored: what redrain stores passes, and each number or word that nothing may be computed from is named.
+// TestCheckStored: records that redrain stores pass. Each unusable number or word is named.
 func TestCheckStored(t *testing.T) {
 	t.Parallel()
 	stored := func() *rain.Campaign {

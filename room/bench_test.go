@@ -12,8 +12,8 @@ import (
 // wave has the size of a wave of the default rain.
 var wave = bytes.Repeat([]byte("x"), 450)
 
-// BenchmarkWave hands one wave to everybody in a room, and waits until the last has been written. ns/member is what
-// a delivered frame costs in time of the whole machine; divide by the members to compare the other figures.
+// BenchmarkWave hands one wave to all members of a room, and waits until the last frame is written. ns/member is the
+// cost of a delivered frame in time of the whole machine. Divide by the members to compare the other figures.
 func BenchmarkWave(b *testing.B) {
 	for _, n := range []int{1_000, 10_000} {
 		b.Run(fmt.Sprintf("fake/%d", n), func(b *testing.B) {

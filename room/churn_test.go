@@ -24,9 +24,9 @@ import (
 	"redrain/internal/testenv"
 )
 
-// Everything at once: members come, sit, move, leave, stall, break and are closed, while rooms are broadcast to,
-// users are written to, and pings fall due all the time. Under -race this is the test of the locks; watchedConn is
-// the test of who writes.
+// All at once: members come, sit, move, leave, stall, break and are closed. Meanwhile messages go to rooms and to
+// users, and pings fall due all the time. Under -race this is the test of the locks. watchedConn checks that only one
+// goroutine writes.
 func TestChurn(t *testing.T) {
 	const players, rounds = 32, 40
 	var opened atomic.Int64
@@ -77,7 +77,7 @@ func TestChurn(t *testing.T) {
 	testenv.Equal(t, value(t, l.metrics.connections), 0, "counted connections")
 }
 
-// visit is what a member does between coming and going, and what others do meanwhile.
+// visit is the activity of a member between coming and going, and that of others meanwhile.
 func visit(l *Lobby, m *Member, user string, round int, random *rand.Rand) {
 	for n := range 3 {
 		l.Join(strconv.Itoa(random.IntN(3)), user, m)
@@ -103,8 +103,8 @@ func visit(l *Lobby, m *Member, user string, round int, random *rand.Rand) {
 	}
 }
 
-// watchedConn fails the test when two goroutines write at once, or when what they have written is not frames with
-// the close frame last. It may take less than it is given, stall, or break.
+// watchedConn fails the test when two goroutines write at once. It also fails unless the bytes are frames with the
+// close frame last. It may take less than it is given, stall, or break.
 type watchedConn struct {
 	t              *testing.T
 	random         *rand.Rand
@@ -112,7 +112,7 @@ type watchedConn struct {
 	writing        atomic.Bool
 	closes         atomic.Int32
 	hungUp         chan struct{}
-	wire           []byte // belongs to the one who writes
+	wire           []byte // belongs to the writing goroutine
 
 	mu    sync.Mutex
 	due   time.Time
@@ -176,7 +176,7 @@ func (c *watchedConn) Close() error {
 	return nil
 }
 
-// check reads what has been written as a client does.
+// check reads the written bytes as a client does.
 func (c *watchedConn) check() error {
 	r := bufio.NewReader(bytes.NewReader(c.wire))
 	closed := false
@@ -222,7 +222,7 @@ func TestASegmentShrinksLate(t *testing.T) {
 	}
 }
 
-// What is told to a user comes to all of their connections, complete and in order, and to nobody else.
+// A message to a user comes to all of their connections, complete and in order. No other user gets it.
 func TestAUserIsToldOnEachConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := running(t)
@@ -234,7 +234,7 @@ func TestAUserIsToldOnEachConnection(t *testing.T) {
 		}
 		want := numbered("settled", 0, 30) // more than the rain lane holds
 		for _, message := range want {
-			testenv.Equal(t, l.ToUser("u", func() []byte { return []byte(message) }), 2, "connections that are told")
+			testenv.Equal(t, l.ToUser("u", func() []byte { return []byte(message) }), 2, "notified connections")
 		}
 		for name, p := range peers {
 			p.reads()

@@ -23,7 +23,7 @@ func TestCloseTellsThePeerWhy(t *testing.T) {
 		m.Close(CodeBadToken, "bad token")
 		m.Close(CodeOrigin, "too late to change it")
 		m.CloseAfterFlush(CodeOrigin, "too late to change it")
-		testenv.Equal(t, p.lastFrame(), lastFrame{CodeBadToken, "bad token"}, "the peer was told")
+		testenv.Equal(t, p.lastFrame(), lastFrame{CodeBadToken, "bad token"}, "the peer received")
 		synctest.Wait()
 		m.Close(CodeOrigin, "too late to change it")
 		m.Gone()
@@ -52,7 +52,7 @@ func TestCloseAfterFlushWritesWhatIsQueued(t *testing.T) {
 		m.Send([]byte("too late"))
 		synctest.Wait()
 		p.reads()
-		testenv.Equal(t, p.lastFrame(), lastFrame{CodeShutdown, "shutdown"}, "the peer was told")
+		testenv.Equal(t, p.lastFrame(), lastFrame{CodeShutdown, "shutdown"}, "the peer received")
 		testenv.Equal(t, p.got(), want, "before the close frame came")
 	})
 }

@@ -82,7 +82,7 @@ func TestRunClosesWhoIsLeft(t *testing.T) {
 			t.Errorf("after Run: %d of 3 closed, %d online, %d workers", len(codes), l.Members(),
 				l.workers.running+l.workers.waiting)
 		}
-		testenv.Equal(t, p.lastFrame().code, CodeShutdown, "the peer was told")
+		testenv.Equal(t, p.lastFrame().code, CodeShutdown, "the peer received")
 		if code := last.lastFrame().code; code != CodeUnavailable || len(last.got()) != 1 {
 			t.Errorf("who was being closed after a flush got %q and code %d", last.got(), code)
 		}
@@ -94,7 +94,7 @@ func TestRunClosesWhoIsLeft(t *testing.T) {
 	})
 }
 
-// pingConn takes everything and tells of pings.
+// pingConn accepts all bytes and reports pings.
 type pingConn struct {
 	idleConn
 	ping func()
@@ -143,7 +143,7 @@ func (c *haltingConn) take(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A client that goes on pinging is let go like any other: its pongs do not keep it.
+// A leaving client that goes on pinging is closed like any other: its pongs do not keep it.
 func TestPingsDoNotKeepAMemberThatIsLeaving(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := running(t)
@@ -176,8 +176,8 @@ func (c *pingedConn) tryWrite(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// From every state each event leads to a state that is later in the member's life, or nowhere; and every state but
-// the last has a way on.
+// Each event leads from a state to a later one of the member's life, or changes nothing. Every state but the last has a
+// way on.
 func TestTransitionsLeadOnward(t *testing.T) {
 	for from := open; from < stateCount; from++ {
 		ways := 0

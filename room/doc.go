@@ -8,9 +8,10 @@
 //	Rain      the newest messages only; when it is full the oldest one is dropped
 //
 // Idle members cost no goroutine. A few workers write the queued messages, and live only while there is something to
-// write (workers.go). Each member has a timer for pings and deadlines. One goroutine at a time serves a member, so a connection never has two writers. One time slice of a member is one frame, so no member is served
-// twice while others wait (turn.go). A worker writes as much as the connection takes at once and never waits. A
-// separate goroutine waits for a peer that has stalled, for at most WriteTimeout (turn.go).
+// write (workers.go). Each member has a timer for pings and deadlines. One goroutine at a time serves a member, so a
+// connection never has two writers. One time slice of a member is one frame, so no member is served twice while others
+// wait (turn.go). A worker writes as much as the connection takes at once and never waits. A separate goroutine waits
+// for a peer that has stalled, for at most WriteTimeout (turn.go).
 //
 // News of settled wins is not urgent. It waits in the results lane for the next frame to its member (news.go). Tens
 // of thousands of frames with a few bytes each would cost more than all other notifications.

@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// readFrame reads a frame of a server, by the letter of RFC 6455. Between two frames the end is io.EOF.
+// readFrame reads a frame of a server, strictly by RFC 6455. Between two frames the end is io.EOF.
 func readFrame(r *bufio.Reader) (opcode int, payload []byte, err error) {
 	first, err := r.ReadByte()
 	if err != nil {
@@ -54,7 +54,7 @@ func readFrame(r *bufio.Reader) (opcode int, payload []byte, err error) {
 	return int(first & 0xf), payload, nil
 }
 
-// What a batch puts together is what a client reads: control frames first, then one text frame.
+// A client reads the frames that a batch assembles: control frames first, then one text frame.
 func TestAssembledFramesAreRead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := &batch{}
@@ -100,8 +100,8 @@ func TestAssembledFramesAreRead(t *testing.T) {
 	})
 }
 
-// What the WebSocket library would write by itself goes through the member: the answers to a ping and to a close
-// frame, and the close frame for a peer that breaks the protocol.
+// The WebSocket library writes through the member: the answers to a ping and to a close frame. It also writes the close
+// frame for a peer that breaks the protocol.
 func TestLibraryWritesThroughTheMember(t *testing.T) {
 	for name, test := range map[string]struct {
 		say  func(client *websocket.Conn) error
@@ -138,7 +138,7 @@ func TestLibraryWritesThroughTheMember(t *testing.T) {
 					t.Errorf("%d pongs and %d messages were read, want one of each", pongs, len(p.got()))
 				}
 				testenv.Must(t, test.say(p.conn))
-				testenv.Equal(t, p.lastFrame().code, test.code, "the peer was told")
+				testenv.Equal(t, p.lastFrame().code, test.code, "the peer received")
 				if code := <-closed; code != websocket.CloseAbnormalClosure || l.Members() != 0 {
 					t.Errorf("closed with %d, %d online", code, l.Members())
 				}

@@ -13,7 +13,7 @@ import (
 	"redrain/internal/testenv"
 )
 
-// laneModel is what lanes ought to do, in the plainest way.
+// laneModel is a model of lanes, in the plainest way.
 type laneModel struct {
 	lanes
 	want   [laneCount][][]byte
@@ -98,10 +98,10 @@ func TestLanesKeepOrderAndBounds(t *testing.T) { rapid.Check(t, lanesBehave) }
 
 func FuzzLanes(f *testing.F) { f.Fuzz(rapid.MakeFuzz(lanesBehave)) }
 
-// same tells whether two messages, neither empty, are one.
+// same reports whether two messages share their memory. Neither may be empty.
 func same(a, b []byte) bool { return &a[0] == &b[0] && len(a) == len(b) }
 
-// What comes in bundles comes in order, also between bundles and single messages, and joined where it can be.
+// Bundled messages come in order, also between bundles and single messages. They are joined if possible.
 func TestBundlesArriveInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := running(t)
@@ -144,7 +144,7 @@ func TestBundlesArriveInOrder(t *testing.T) {
 	})
 }
 
-// Nobody hears of a bundle before it is delivered, and what is delivered to a member that has closed harms nobody.
+// A member gets no message of a bundle before its delivery. A delivery to a closed member does no harm.
 func TestBundleWaitsForItsDelivery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := running(t)
@@ -188,7 +188,7 @@ func TestDeliveredBundleKeepsLittle(t *testing.T) {
 	}
 }
 
-// What has been served keeps neither its messages nor, after a rush, its memory.
+// Served messages are released, and so is their memory after a rush.
 
 func TestAClosingMemberKeepsNoMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -201,7 +201,7 @@ func TestAClosingMemberKeepsNoMessage(t *testing.T) {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		if !m.lanes.empty() {
-			t.Error("messages that nobody will write are kept")
+			t.Error("messages that will never be written are kept")
 		}
 	})
 }

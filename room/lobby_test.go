@@ -13,7 +13,7 @@ import (
 	"redrain/internal/testenv"
 )
 
-// lobbyModel is where everybody ought to sit.
+// lobbyModel has the expected seats of all members.
 type lobbyModel struct {
 	lobby   *Lobby
 	members []*Member
@@ -184,7 +184,7 @@ func TestAPanicHoldsNoLock(t *testing.T) {
 	func() {
 		defer func() {
 			if recover() == nil {
-				t.Error("nobody leaves, and nothing happens")
+				t.Error("a nil member leaves, and nothing happens")
 			}
 		}()
 		l.Leave(nil)
@@ -194,7 +194,7 @@ func TestAPanicHoldsNoLock(t *testing.T) {
 	}
 }
 
-// value is what a counter or gauge stands at.
+// value is the value of a counter or gauge.
 func value(t *testing.T, c prometheus.Collector) float64 {
 	t.Helper()
 	reg := prometheus.NewRegistry()

@@ -48,8 +48,8 @@ func dial(t *testing.T, url string) *peer {
 	return &peer{conn: conn, done: make(chan struct{})}
 }
 
-// The same as in memory, on the real thing: everybody gets everything in order, although some peers do not read and
-// some vanish, and those are closed.
+// The same as in memory, on real sockets. All healthy peers get all messages in order, although some peers do not read
+// and some vanish. Those are closed.
 func TestLoopback(t *testing.T) {
 	l := runningWith(t, Options{WriteTimeout: 2 * time.Second})
 	codes := make(chan int, 100)
@@ -97,7 +97,7 @@ func TestLoopback(t *testing.T) {
 		m.CloseAfterFlush(CodeShutdown, "shutdown")
 	}
 	for _, p := range healthy {
-		testenv.Equal(t, p.lastFrame(), lastFrame{CodeShutdown, "shutdown"}, "a peer was told")
+		testenv.Equal(t, p.lastFrame(), lastFrame{CodeShutdown, "shutdown"}, "a peer received")
 	}
 	testenv.Eventually(t, 10*time.Second, "a connection is still open",
 		func() bool { return value(t, l.metrics.connections) == 0 })

@@ -11,7 +11,7 @@ type Member struct {
 	lobby    *Lobby
 	conn     conn
 	onClose  func(code int)
-	timer    *time.Timer  // of expired; open: the next ping, or the end of the wait for a pong; lingering: the end of that
+	timer    *time.Timer  // the next ping, or the end of a wait for a pong; lingering: its end
 	lastPong atomic.Int64 // the peer's last sign of life, in nanoseconds since Lobby.started
 
 	seat  seat               // guarded by Lobby.mu

@@ -16,7 +16,7 @@ func numbered(name string, from, to int) (messages []string) {
 	return messages
 }
 
-// What has queued up goes out in one frame, results before the rain; a message alone is a frame as it is.
+// Queued messages go out in one frame, results before the rain. A message alone is a frame as it is.
 func TestQueuedMessagesShareAFrame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := running(t)
@@ -96,7 +96,7 @@ func TestSlowMemberIsTold(t *testing.T) {
 			synctest.Wait()
 		}
 		p.reads()
-		testenv.Equal(t, p.lastFrame().code, CodeSlowConsumer, "the peer was told")
+		testenv.Equal(t, p.lastFrame().code, CodeSlowConsumer, "the peer received")
 	})
 }
 

@@ -41,7 +41,7 @@ func (c *notingConn) noted() []notedFrame {
 	return slices.Clone(c.frames)
 }
 
-// quiet is a lobby in which nothing is written by itself.
+// quiet is a lobby that sends no pings during a test.
 func quiet(t *testing.T) *Lobby {
 	t.Helper()
 	return runningWith(t, Options{PingEvery: time.Hour, PongWait: 2 * time.Hour})
@@ -103,7 +103,8 @@ func TestNewsGoesWithTheNextFrame(t *testing.T) {
 	}
 }
 
-// While others are told without end nobody waits for longer than the limit, and who was told meanwhile waits anew.
+// While other users get news without end, no user waits for longer than the limit. A user who got a frame meanwhile
+// waits anew.
 func TestNewsInAStorm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := quiet(t)
@@ -153,7 +154,7 @@ func TestMuchNewsOfOneGoesAtOnce(t *testing.T) {
 	})
 }
 
-// Who is sent away has been told before; who is cut off, or away, costs nobody anything.
+// A member who is sent away gets the news before. Members who are cut off or absent cost the others nothing.
 func TestNewsOfWhoLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := quiet(t)

@@ -33,8 +33,8 @@ func readUntilGone(conn *websocket.Conn, m *Member) {
 	}
 }
 
-// pair is the two ends of a WebSocket in memory. It works inside a synctest bubble, and what the server writes blocks
-// until the client reads: a client that does not is a stalled peer.
+// pair is the two ends of a WebSocket in memory. It works inside a synctest bubble. A write of the server blocks until
+// the client reads: a client that does not read is a stalled peer.
 func pair(t *testing.T) (server, client *websocket.Conn) {
 	t.Helper()
 	near, far := net.Pipe()
@@ -141,7 +141,7 @@ func (p *peer) got() []string {
 	return messages
 }
 
-// lastFrame is what a close frame says.
+// lastFrame is the content of a close frame.
 type lastFrame struct {
 	code   int
 	reason string

@@ -13,7 +13,7 @@ import (
 	"redrain/internal/ws"
 )
 
-// Wherever the serving of one member panics, that member is closed and everybody else is served on.
+// If the serving of one member panics, that member is closed and all others are served on.
 func TestAPanicHarmsNobodyElse(t *testing.T) {
 	for name, test := range map[string]struct {
 		conn  *breakingConn
@@ -26,7 +26,7 @@ func TestAPanicHarmsNobodyElse(t *testing.T) {
 			conn := m.conn.(*breakingConn)
 			conn.held = make(chan struct{})
 			m.Send([]byte("x"))
-			synctest.Wait() // the write is under way
+			synctest.Wait() // the write is in flight
 			m.Close(CodeShutdown, "")
 			close(conn.held)
 		}, CodeShutdown},
@@ -88,7 +88,7 @@ func TestAPanicHarmsNobodyElse(t *testing.T) {
 	}
 }
 
-// breakingConn panics where it is told to; one that panics later takes nothing at once.
+// breakingConn panics in the chosen call. With later it takes no bytes before that.
 type breakingConn struct {
 	idleConn
 	now, later, close bool

@@ -10,7 +10,7 @@ import (
 	"redrain/internal/testenv"
 )
 
-// Two hundred members who do not read must not be felt by those who do, neither in the broadcast nor afterwards.
+// Two hundred members who do not read do not slow down the others, neither in the broadcast nor afterwards.
 func TestStalledMembersDelayNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := running(t)

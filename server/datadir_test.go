@@ -161,7 +161,7 @@ func TestAtStartOneBadCampaignHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-// funded makes a campaign of which nothing is in Redis yet.
+// funded makes a campaign without any state in Redis.
 func funded(t *testing.T, s *Server) (*rain.Campaign, error) {
 	t.Helper()
 	c := &rain.Campaign{
@@ -171,7 +171,7 @@ func funded(t *testing.T, s *Server) (*rain.Campaign, error) {
 	return c, s.ledger.Campaigns.CreateCampaign(t.Context(), c)
 }
 
-// TestTheRebuildOverHTTP: what an operator is answered, and what the audit log says.
+// TestTheRebuildOverHTTP checks the answers to an operator, and the audit log.
 func TestTheRebuildOverHTTP(t *testing.T) {
 	cfg := ownConfig("")
 	cfg.Demo = false
@@ -215,7 +215,7 @@ func TestTheRebuildOverHTTP(t *testing.T) {
 			!strings.Contains(string(records[0].Detail), `"packets":10`) {
 			t.Errorf("the audit log: %+v, %v", records, err)
 		}
-		s.gates.Close() // what it would ask Redis it now answers "unavailable"
+		s.gates.Close() // it answers taps "unavailable" instead of asking Redis
 		testenv.Eventually(t, 10*time.Second, "the gate would ask Redis again", func() bool {
 			drop := rain.DropID{N: c.Current().FirstWave}
 			r, known := gate.Tap(&grab.Tap[gateway.Asked]{User: testenv.Namespace(t), Drop: drop})

@@ -20,8 +20,8 @@ import (
 	"redrain/internal/testenv"
 )
 
-// TestTheFront: TLS with HTTP/2, sockets over it, clients named by a PROXY header or by X-Forwarded-For and limited by
-// these names in guests and connections, and what monitoring asks for on an address of its own.
+// TestTheFront checks TLS with HTTP/2, sockets over it, and the monitoring routes on an address of their own. A PROXY
+// header or X-Forwarded-For gives the client's address, by which guests and connections are limited.
 func TestTheFront(t *testing.T) {
 	cfg := ownConfig("")
 	cfg.AdminListen, cfg.GuestRate = "localhost:0", 0.1 // with a burst of one
@@ -73,7 +73,7 @@ func TestTheFront(t *testing.T) {
 		if code, _ := status(again, "POST", guests, ""); code != 429 {
 			t.Errorf("one more of this address: %d", code)
 		}
-		// What a client behind the proxy says of itself is not believed.
+		// A client behind the proxy cannot change its own address.
 		if code, _ := status(other, "POST", guests, "198.51.100.9"); code != 201 {
 			t.Errorf("one of another: %d", code)
 		}

@@ -58,7 +58,7 @@ func limitsOf(t *testing.T, addr, campaign, first, other string) {
 			testenv.Must(t, json.NewDecoder(answer.Body).Decode(&guest))
 		}
 	}
-	// play opens a socket until the test ends, and tells whether it was welcomed.
+	// play opens a socket until the test ends, and reports whether it was welcomed.
 	play := func(from string) bool {
 		dialer := websocket.Dialer{NetDialContext: dial(from), Subprotocols: []string{"redrain.v1"}}
 		socket, answer, err := dialer.DialContext(t.Context(), "ws://"+addr+"/ws", nil)

@@ -15,8 +15,8 @@ import (
 	"redrain/server/campaigns"
 )
 
-// TestReady: a node is ready when every back end answers in time; what is missing is named, why is in the log only; and
-// a node that ends is not ready whatever answers.
+// TestReady: a node is ready if every back end answers in time. The answer names those that do not, and the log has the
+// errors. A node that ends is never ready.
 func TestReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fine := func(context.Context) error { return nil }

@@ -16,8 +16,8 @@ import (
 	"redrain/server/config"
 )
 
-// TestMigratingIsAStepOfItsOwn: by a user who may, while the servers' user may not. Where the tables are those of this
-// version they need not; where they are not, a server says what to do.
+// TestMigratingIsAStepOfItsOwn: a user with the rights migrates, and the servers' user has none. The servers need no
+// such rights if the tables have this version. If they do not, the server's error names the command.
 func TestMigratingIsAStepOfItsOwn(t *testing.T) {
 	t.Parallel()
 	dsn := testenv.MySQL(t)
@@ -58,7 +58,7 @@ func TestMigratingIsAStepOfItsOwn(t *testing.T) {
 		"DELETE FROM goose_db_version WHERE version_id = ?", len(all)); err != nil {
 		t.Fatal(err)
 	}
-	// What the newest one makes; where it is there, nothing is left that a server may not do.
+	// The newest migration makes this table. If it stays, the migration needs no further rights.
 	testenv.Must(t, testenv.Err(admin.ExecContext(context.Background(), "DROP TABLE list_member")))
 	done, err = migrate(dsn, true)
 	want("one that is missing", done, err, all[len(all)-1])

@@ -20,8 +20,8 @@ import (
 	"redrain/server/servertest"
 )
 
-// TestARoundThatPanicsEndsNoActor: each actor whose rounds panic, because a neighbour is missing, goes on with the next
-// round, is counted, and ends when it is told to.
+// TestARoundThatPanicsEndsNoActor: the rounds of each actor panic, because a dependency is missing. The actor goes on
+// with the next round, is counted, and ends with its context.
 func TestARoundThatPanicsEndsNoActor(t *testing.T) {
 	quiet := slog.New(slog.DiscardHandler)
 	node := func(g *loop.Recoverer) campaigns.Node {
@@ -79,7 +79,7 @@ func TestARoundThatPanicsEndsNoActor(t *testing.T) {
 	}
 }
 
-// panics is how often a part has panicked.
+// panics returns the number of a part's panics.
 func panics(t *testing.T, metrics prometheus.Gatherer, part string) (n float64) {
 	t.Helper()
 	families, err := metrics.Gather()

@@ -12,9 +12,9 @@ import (
 	"redrain/payout/paytest"
 )
 
-// TestAnotherProviderIsTold: a node that was started with another receiver raises an alarm that says what to do, asks
-// again once the order is too old, and leaves a rejected one to the next start; one that others have replaced asks for
-// nothing.
+// TestAnotherProviderIsTold: a node that starts with another receiver raises an alarm with the command. It makes a new
+// order after the old one expires, and does not repeat a rejected order before its next start. A node with a replaced
+// receiver makes no order.
 func TestAnotherProviderIsTold(t *testing.T) {
 	t.Parallel()
 	b := paytest.OnSQLite(t)

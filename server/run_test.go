@@ -46,7 +46,7 @@ func TestActorsOfRoles(t *testing.T) {
 	}
 }
 
-// TestGroup: an actor that ends before it is told to is said, whether it failed or not; one that is told to is not.
+// TestGroup: an actor that ends too early is reported, with or without an error. An actor that is stopped is not.
 func TestGroup(t *testing.T) {
 	broken := errors.New("broken")
 	for name, c := range map[string]struct {

@@ -326,6 +326,8 @@ func (f *fakeServer) token() string {
 }
 
 // watches reports whether the newest hello was a spectator's.
-func (f *fakeServer) watches() bool { return read(f, func() bool { return f.hello["watch"] == true }) }
+func (f *fakeServer) watches() bool {
+	return read(f, func() bool { watches, _ := f.hello["watch"].(bool); return watches })
+}
 
 func (f *fakeServer) greeted() int { return read(f, func() int { return f.hellos }) }

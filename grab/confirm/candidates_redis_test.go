@@ -14,14 +14,14 @@ import (
 	"redrain/internal/testenv"
 )
 
-// toldWins are wins that players were told of: what the hash of wins has of each of them begins with the packet.
+// toldWins are the wins that players were notified of. Each record in the hash of wins begins with the packet.
 type toldWins map[string]string
 
-// play has a player win and be told of it.
+// play lets a player win and receive the result.
 func (w toldWins) play(gm *grabtest.Game, user string) {
 	gm.T.Helper()
 	drop := gm.Drop(lasting)
-	testenv.Eventually(gm.T, time.Minute, user+" is told of the win", func() bool {
+	testenv.Eventually(gm.T, time.Minute, user+" receives the win", func() bool {
 		switch r := gm.Tap(user, drop); r.Outcome {
 		case outcome.Won:
 			w[user+"\n"+drop] = strconv.Itoa(r.Packet) + " "
@@ -37,13 +37,13 @@ func (w toldWins) play(gm *grabtest.Game, user string) {
 // lasting is the index of a drop that is in the air for some ten seconds more.
 const lasting = 400
 
-// later waits until a player who has won is told of it.
+// later waits until a winner receives the win.
 func (w toldWins) later(gm *grabtest.Game, user string) {
 	gm.T.Helper()
-	testenv.Eventually(gm.T, time.Minute, user+" is told of the win", func() bool { return w.know(gm, user) })
+	testenv.Eventually(gm.T, time.Minute, user+" receives the win", func() bool { return w.know(gm, user) })
 }
 
-// know tells whether a player is told of a win when greeted.
+// know reports whether a player receives a win with the welcome.
 func (w toldWins) know(gm *grabtest.Game, user string) bool {
 	gm.T.Helper()
 	won := gm.Confirmed(user)
@@ -64,17 +64,18 @@ func (w toldWins) on(gm *grabtest.Game, rdb redis.Cmdable, who string) {
 	}
 }
 
-// refused checks that a player who wins is not told, and that nothing of it leaves Redis.
+// refused checks that a winner is not notified, and that no entry of the win leaves Redis.
 func refused(gm *grabtest.Game, user string) {
 	gm.T.Helper()
 	gm.Want(user, gm.Drop(lasting), outcome.Unavailable)
-	testenv.Equal(gm.T, gm.Confirmed(user), nil, "%s was told", user)
+	testenv.Equal(gm.T, gm.Confirmed(user), nil, "confirmed wins of %s", user)
 	if all, err := reading(gm); len(all) != 0 || err == nil {
 		gm.T.Errorf("%+v left Redis (%v)", all, err)
 	}
 }
 
-// Of two replicas either may become master, so while one of them lacks a win nobody is told of it, and it is not paid.
+// Either of two replicas may become master. While one of them lacks a win, the player is not notified and the win is
+// not paid.
 func TestEveryHeirHasAWinThatIsTold(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []confirm.Mode{confirm.Replica, confirm.Stream} {
@@ -93,7 +94,7 @@ func TestEveryHeirHasAWinThatIsTold(t *testing.T) {
 				away.Freeze()
 				user := "frozen " + strconv.Itoa(i)
 				refused(gm, user)
-				refused(gm, user+" too") // also where it is known
+				refused(gm, user+" too") // also if the node knows the win already
 				away.Thaw()
 				told.later(gm, user)
 			}
@@ -116,7 +117,7 @@ func TestReplicasThatComeAndGo(t *testing.T) {
 	second := testenv.StartReplica(t, master)
 	told.on(gm, grabtest.Connect(t, second.Addr), "who has just come")
 	second.Freeze()
-	refused(gm, "two") // it is not forgotten for those who were there before
+	refused(gm, "two") // players who were there before still count on it
 	second.Kill()
 	told.later(gm, "two")
 	told.play(gm, "three")
@@ -127,7 +128,7 @@ func TestReplicasThatComeAndGo(t *testing.T) {
 	gm.Balance()
 }
 
-// A replica with the priority 0 never becomes master: nobody waits for it, and that it has a win says nothing.
+// A replica with the priority 0 never becomes master. No win waits for it, and its copy of a win proves nothing.
 func TestAReplicaWithoutPriorityIsNoHeir(t *testing.T) {
 	testenv.Parallel(t, testenv.Medium)
 	master := testenv.StartRedis(t)
@@ -199,12 +200,12 @@ func (c *clusterOfHeirs) set(server int, name, to string) {
 	testenv.Must(c.gm.T, c.as[server].ConfigSet(c.gm.T.Context(), name, to).Err())
 }
 
-// says is how often the master has something in CLUSTER NODES.
+// says returns the number of times that the text occurs in the master's CLUSTER NODES.
 func (c *clusterOfHeirs) says(what string) int {
 	return strings.Count(c.as[2].ClusterNodes(c.gm.T.Context()).Val(), what)
 }
 
-// flagged waits until the master knows a flag of an heir.
+// flagged waits until the master knows a flag of a failover candidate.
 func (c *clusterOfHeirs) flagged(heir int, flag string) {
 	c.gm.T.Helper()
 	c.until("the master has the flag "+flag, func() bool {
@@ -218,8 +219,8 @@ func (c *clusterOfHeirs) flagged(heir int, flag string) {
 	})
 }
 
-// A replica of a Cluster that is frozen counts also when the Cluster has declared it dead, as long as Redis lets it be
-// elected: here for ever. Whichever takes over has all wins that were told.
+// A frozen replica of a Cluster counts as long as Redis may elect it, even if the Cluster has declared it dead. Here
+// that is for ever. Either candidate that takes over has all the wins that players were notified of.
 func TestEitherHeirOfAClusterHasTheToldWins(t *testing.T) {
 	t.Parallel()
 	for heir, name := range []string{"the one that was there", "the one that was frozen"} {
@@ -242,14 +243,14 @@ func TestEitherHeirOfAClusterHasTheToldWins(t *testing.T) {
 			})
 			told.on(c.gm, c.as[heir], name)
 			told.play(c.gm, "after") // the other one follows it
-			c.gm.Wins()              // none twice
+			c.gm.Wins()              // fails if a packet is won twice
 			c.gm.Balance()
 		})
 	}
 }
 
-// What Redis itself does not let become master is not waited for: who is told not to, and who has been away for
-// too long.
+// A win does not wait for replicas that Redis never elects: those with the flag nofailover, and those that were
+// disconnected for too long.
 func TestWhoIsBarredFromAClusterIsNoHeir(t *testing.T) {
 	testenv.ParallelFailover(t, testenv.Medium)
 	c := startHeirs(t)
@@ -264,7 +265,7 @@ func TestWhoIsBarredFromAClusterIsNoHeir(t *testing.T) {
 	c.candidates[0].Thaw()
 	told.later(c.gm, "it is nobody's witness")
 
-	// With these settings Redis lets nobody be elected who hears nothing of the master for five seconds.
+	// With these settings Redis elects no replica that has received nothing from the master for five seconds.
 	c.set(2, "cluster-replica-validity-factor", "1")
 	c.set(2, "repl-timeout", "600") // it stays connected, and is not waited for all the same
 	c.set(1, "cluster-replica-no-failover", "no")

@@ -91,8 +91,8 @@ func TestWhoMayTakeOverInACluster(t *testing.T) {
 	testenv.WantErr(t, err, errNoMaster)
 }
 
-// Where the Cluster writes other addresses than the master, its replicas are counted. It is not forgotten that it
-// writes the same ones when all that are connected are strangers.
+// If the Cluster writes other addresses than the master, only the number of its replicas counts. If both once wrote the
+// same address, that stays known, even when all connected replicas are strangers.
 func TestHeirsByNameAndByNumber(t *testing.T) {
 	names := func(n ...string) []string { return n }
 	for _, c := range []struct {

@@ -17,8 +17,8 @@ import (
 	"redrain/rain"
 )
 
-// A master is killed in the middle of a storm. Whoever was told of a win has it after the failover, and no packet
-// is given twice.
+// A master is killed in the middle of a storm. All players who were notified of a win have it after the failover. No
+// packet is won twice.
 func TestAFailoverLosesNoWinThatWasTold(t *testing.T) {
 	testenv.ParallelFailover(t, testenv.Medium)
 	const crews, each, shards = 60, 40, 6 // the shards are on all masters; a crew's players come one after the other
@@ -40,7 +40,7 @@ func TestAFailoverLosesNoWinThatWasTold(t *testing.T) {
 
 	var mu sync.Mutex
 	told := map[string]rain.Win{}
-	outcomes := map[outcome.Outcome]int{} // what each player was told in the end
+	outcomes := map[outcome.Outcome]int{} // the last outcome that each player received
 	enough := make(chan struct{})         // closed when a third has an answer: then the master dies
 	answered := 0
 	var storm sync.WaitGroup
@@ -84,9 +84,9 @@ func TestAFailoverLosesNoWinThatWasTold(t *testing.T) {
 	victim.Start()
 	storm.Wait()
 
-	recorded := gm.Wins() // fails where a packet is there twice
+	recorded := gm.Wins() // fails if a packet is won twice
 	for user, w := range told {
-		testenv.Equal(t, recorded[w.Packet], w, "what %s was told, in the outbox", user)
+		testenv.Equal(t, recorded[w.Packet], w, "the result of %s, in the outbox", user)
 	}
 	owners := map[string]bool{}
 	for _, w := range recorded {
@@ -96,13 +96,13 @@ func TestAFailoverLosesNoWinThatWasTold(t *testing.T) {
 		owners[w.User] = true
 	}
 	gm.Balance()
-	t.Logf("%d were told of a win, %d wins are recorded; outcomes %v", len(told), len(recorded), outcomes)
+	t.Logf("%d received a win, %d wins are recorded; outcomes %v", len(told), len(recorded), outcomes)
 	if len(told) == 0 {
-		t.Error("nobody was told of a win")
+		t.Error("no player received a win")
 	}
 }
 
-// reading reads all entries, as a relay does. It is an error where they may not leave Redis.
+// reading reads all entries, as a relay does. It returns an error if they may not leave Redis.
 func reading(gm *grabtest.Game) (all []rain.Entry, err error) {
 	gm.T.Helper()
 	all, _, err = gm.G.Page(gm.T.Context(), gm.C.ID, 0, "", 100)
@@ -115,8 +115,8 @@ func reading(gm *grabtest.Game) (all []rain.Entry, err error) {
 	return all, nil
 }
 
-// What a relay holds may be settled at that moment by way of the winners' own node. It is told from what Redis has
-// lost.
+// Entries that a relay holds may be settled at that moment, through the winners' own node. MayLeave distinguishes them
+// from entries that Redis has lost.
 func TestWhatIsSettledMeanwhileMayLeave(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
 		gm, _ := grabtest.Streaming(t, rdb, grabtest.Setup{Packets: 3})
@@ -143,7 +143,8 @@ func TestWhatIsSettledMeanwhileMayLeave(t *testing.T) {
 	})
 }
 
-// An heir that has not got the entry may have written another one under the same id: what was read does not last.
+// A failover candidate without the entry may have written another one under the same id. Then the entry that was read
+// does not last.
 func TestAnotherEntryUnderTheSameIDIsNoProof(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
 		gm, _ := grabtest.Streaming(t, rdb, grabtest.Setup{Packets: 3})

@@ -15,9 +15,10 @@ import (
 	"redrain/rain"
 )
 
-// fakeMaster makes the stand-in for Redis a master with replicas: it answers WAIT and what a master says of them.
+// fakeMaster makes the in-process Redis a master with replicas. It answers WAIT and the commands that ask about
+// replicas.
 type fakeMaster struct {
-	info, nodes string // what it says to INFO replication, and to CLUSTER NODES
+	info, nodes string // its answers to INFO replication and to CLUSTER NODES
 	online      string // INFO replication with those that are online when ROLE is asked; "" is info
 	acks        int64  // how many of them acknowledge: the first
 	counted     int64  // how many more WAIT counts that ROLE does not have
@@ -95,7 +96,7 @@ func (m *fakeMaster) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.P
 	}
 }
 
-// role is what the master says to ROLE: it has written 100 bytes.
+// role is the master's answer to ROLE. The master has written 100 bytes.
 func (m *fakeMaster) role() []any {
 	online := m.online
 	if online == "" {

@@ -41,8 +41,8 @@ func TestConfirmIsParsed(t *testing.T) {
 	confirm.New(store.New(nil, store.Options{}), confirm.Stream, nil, nil)
 }
 
-// BenchmarkConfirm is what the ways to confirm a win cost on a real Redis with a replica and a real JetStream: a
-// player alone, where each batch is one tap and an op is the latency of a batch, and a storm.
+// BenchmarkConfirm measures each mode of confirmation on a real Redis with a replica and a real JetStream. With one
+// player each batch is one tap, and an op is the latency of a batch. The other case is a storm.
 func BenchmarkConfirm(b *testing.B) {
 	master := testenv.StartRedis(b)
 	testenv.StartReplica(b, master)
@@ -74,7 +74,7 @@ func publisher(b *testing.B) confirm.Publisher {
 		Storage: jetstream.FileStorage})
 	testenv.Must(b, err)
 	return publish(func(ctx context.Context, e rain.Entry) error {
-		data := fmt.Appendf(nil, "%+v", e) // nobody reads it
+		data := fmt.Appendf(nil, "%+v", e) // the format does not matter
 		_, err := js.Publish(ctx, ns+"."+strconv.Itoa(e.Ref.Shard), data, jetstream.WithMsgID(e.Ref.String()))
 		return err
 	})

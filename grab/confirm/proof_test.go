@@ -30,7 +30,8 @@ func fresh(id, user string, packet int) *rain.Entry {
 	}}
 }
 
-// What a win needs before it is told, for each kind of master: the commands that are sent together.
+// Each kind of master needs other commands before a player is notified of a win. The commands of one element are sent
+// together.
 func TestWhatAWinIsConfirmedBy(t *testing.T) {
 	const look, cluster = "hmget info", "hmget info time cluster"
 	const wait, wait2 = "set hmget role wait 1 role", "set hmget role wait 2 role"
@@ -181,14 +182,14 @@ func TestTheHeirsAreAskedForAsOftenAsNeeded(t *testing.T) {
 		outlasts(followed, "", 1, errNoReplica, wait2) // one of two has gone
 		outlasts(followed, "", 1, nil, look, wait)
 		outlasts(followed, "role:slave", 1, errNoMaster, wait)
-		if !cluster { // where another would be looked for
+		if !cluster { // a Cluster would look for another master
 			outlasts("role:slave", "", 0, errNoMaster, look)
 			outlasts(alone, "", 0, nil, look)
 		}
 	}
 }
 
-// A player is told of what is confirmed in two seconds, and the log says that the rest is not.
+// A player receives the wins that are confirmed within two seconds. The log reports the others.
 func TestAPlayersWinsAreConfirmedInTwoSeconds(t *testing.T) {
 	s, rdb := atMaster(t, &fakeMaster{info: alone}, false)
 	c := threePackets()
@@ -214,7 +215,7 @@ func TestAPlayersWinsAreConfirmedInTwoSeconds(t *testing.T) {
 	wins, err := confirmer.PlayersWins(t.Context(), c, "p")
 	if err != nil || len(wins.Confirmed) != 1 || wins.Confirmed[0].Drop != "7.3" || len(wins.Unconfirmed) != 1 ||
 		wins.Unconfirmed[0].Drop != "7.4" || wins.Total != 2 || published.Load() != 2 {
-		t.Errorf("told of %+v (%v), %d entries were published", wins, err, published.Load())
+		t.Errorf("confirmed %+v (%v), %d entries were published", wins, err, published.Load())
 	}
 	if text := log.String(); !strings.Contains(text, "campaign=c") || !strings.Contains(text, "away") {
 		t.Errorf("the log has %q", text)

@@ -22,28 +22,28 @@ func TestAWinIsToldWhenAReplicaHasIt(t *testing.T) {
 	copied := grabtest.Connect(t, replica.Addr)
 	drop := gm.Drop(0)
 	first := gm.UntilWon("p", drop)
-	// Without waiting for anything: it was there before the player was told.
+	// There is no wait here: the replica had the win before the player was notified.
 	text, err := copied.HGet(t.Context(), gm.G.Keys(gm.C.ID, 0).Wins, "p\n"+drop).Result()
 	if err != nil || !strings.HasPrefix(text, strconv.Itoa(first.Packet)+" ") {
 		t.Errorf("the replica has %q (%v)", text, err)
 	}
 	testenv.Got(copied.Exists(t.Context(), gm.G.Keys(gm.C.ID, 0).Confirmed).Result()).Want(t, 1,
 		"keys of the write that it acknowledged")
-	testenv.Eventually(t, time.Minute, "the win is told again", func() bool { return len(gm.Confirmed("p")) == 1 })
+	testenv.Eventually(t, time.Minute, "the win is reported again", func() bool { return len(gm.Confirmed("p")) == 1 })
 
 	replica.Freeze()
 	results := gm.BatchOf([2]string{"q", drop}, [2]string{"p", gm.Drop(1)})
 	if results[0].Outcome != outcome.Unavailable || results[1].Outcome != outcome.Already {
 		t.Errorf("%v, want unavailable for the winner only", results)
 	}
-	// A replay writes nothing by itself; it is not told all the same.
+	// A replay writes nothing. The player is not notified all the same.
 	gm.Want("q", drop, outcome.Unavailable)
 	elsewhere := *gm
 	elsewhere.RDB = grabtest.Connect(t, master.Addr) // whose connections have written nothing that WAIT could wait for
 	elsewhere.Gate = elsewhere.Node().Gate(gm.C)
 	elsewhere.Want("q", drop, outcome.Unavailable)
-	testenv.Equal(t, gm.Confirmed("q"), nil, "told of what no replica has")
-	testenv.Equal(t, gm.Confirmed("nobody"), nil, "nobody has won")
+	testenv.Equal(t, gm.Confirmed("q"), nil, "wins that no replica has")
+	testenv.Equal(t, gm.Confirmed("nobody"), nil, "no win")
 	replica.Thaw()
 	second := gm.UntilWon("q", drop)
 	testenv.Equal(t, second, elsewhere.UntilWon("q", drop), "on two nodes")
@@ -96,7 +96,7 @@ func TestReplicasOfAClusterConfirm(t *testing.T) {
 	for i := range 30 {
 		user := "p" + strconv.Itoa(i)
 		r := gm.UntilWon(user, gm.Drop(0))
-		testenv.Eventually(t, time.Minute, "the win is told again", func() bool {
+		testenv.Eventually(t, time.Minute, "the win is reported again", func() bool {
 			got := gm.Confirmed(user)
 			return len(got) == 1 && got[0].Packet == r.Packet
 		})

@@ -30,8 +30,8 @@ type Publisher interface {
 }
 
 // confirm publishes the entries that outlive their master. A replica that takes over without an entry gives its packet
-// again; then the winner who is published first is paid. When the entries are acknowledged, confirm checks whether Redis
-// still has their wins.
+// again; then the winner who is published first is paid. When the entries are acknowledged, confirm checks whether
+// Redis still has their wins.
 //
 // The check comes last because Redis may be rebuilt from the ledger and the stream while this node hangs (ADR 17). A
 // rebuild reads the stream after Redis has accepted the rebuild, which it does only after a loss. So a rebuild reads

@@ -19,7 +19,7 @@ func TestWhatIsPublishedIsWhatTheOutboxHolds(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
 		gm, to := grabtest.Streaming(t, rdb, grabtest.Setup{Packets: 6, Wins: 2, Split: rain.DoubleMean})
 		a, b, c := gm.Drop(0), gm.Drop(1), gm.Drop(2)
-		// Players with two drops, with the same drop twice, and some who come too late.
+		// Players with two drops, with the same drop twice, and some players who are too late.
 		first := gm.BatchOf([2]string{"张 三", a}, [2]string{"p", a})
 		for _, tap := range [][2]string{{"p", b}, {"p", a}, {"p", c}} {
 			first = append(first, gm.BatchOf(tap)...)
@@ -47,10 +47,10 @@ func TestWhatIsPublishedIsWhatTheOutboxHolds(t *testing.T) {
 	})
 }
 
-// inOutbox is what waits in the outbox, as a relay reads it: without amounts.
+// inOutbox returns the entries of the outbox as a relay reads them: without amounts.
 func inOutbox(gm *grabtest.Game) []rain.Entry { return withoutAmounts(gm.Outbox()) }
 
-// published is what the stream has been given, as it travels: without amounts.
+// published returns the entries of the stream as they were published: without amounts.
 func published(to *grabtest.Stream) []rain.Entry { return withoutAmounts(to.Entries()) }
 
 func withoutAmounts(entries []rain.Entry) []rain.Entry {
@@ -72,23 +72,23 @@ func TestAWinIsToldWhenTheStreamHasIt(t *testing.T) {
 		to.Refuse(true)
 		gm.Want("p", drop, outcome.Unavailable)
 		if left.Load() != 0 || len(gm.Wins()) != 1 {
-			t.Errorf("%d entries sent on their way of %d wins that nobody may be told", left.Load(), len(gm.Wins()))
+			t.Errorf("%d entries sent of %d unconfirmed wins", left.Load(), len(gm.Wins()))
 		}
-		testenv.Equal(t, gm.Confirmed("p"), nil, "told of what the stream does not have")
+		testenv.Equal(t, gm.Confirmed("p"), nil, "wins that the stream does not have")
 		gm.Want("p", drop, outcome.Unavailable) // it was not remembered
 		gm.WantOn(gm.Node().Gate(gm.C), "p", drop, outcome.Unavailable)
 
 		to.Refuse(false)
-		won := gm.UntilWon("p", drop) // what comes while the batch before is still failing is given up with it
+		won := gm.UntilWon("p", drop) // taps behind a batch that is still failing fail with it
 		testenv.Equal(t, published(to), inOutbox(gm), "published, and in the outbox")
 		want := []rain.Win{{User: "p", Packet: won.Packet, Amount: won.Amount, Drop: drop}}
-		testenv.Equal(t, gm.Confirmed("p"), want, "told of")
-		// What the ledger has needs no stream any more.
+		testenv.Equal(t, gm.Confirmed("p"), want, "confirmed")
+		// Entries that the ledger has settled need no stream any more.
 		gm.Remove(gm.Read(10))
 		to.Refuse(true)
 		testenv.Equal(t, grabtest.TapOn(gm.Node().Gate(gm.C), "p", drop), won, "settled, and on another node")
-		testenv.Equal(t, gm.Confirmed("p"), want, "settled, and told of")
-		testenv.Equal(t, gm.Confirmed("nobody"), nil, "nobody has won")
+		testenv.Equal(t, gm.Confirmed("p"), want, "settled, and confirmed")
+		testenv.Equal(t, gm.Confirmed("nobody"), nil, "no win")
 		gm.Want("q", drop, outcome.Unavailable)
 		testenv.Equal(t, len(testenv.Got(gm.Held("q")).Must(t)), 1, "wins")
 	})
@@ -119,11 +119,11 @@ func TestAWinThatRedisForgotIsNotTold(t *testing.T) {
 			defer to.Mu.Unlock()
 			to.After = after
 		}
-		// Rebuilt by one who has read the stream before: the win is not there, and its packet is another's.
+		// A rebuild that read the stream before: the win is missing, and its packet belongs to another player.
 		rebuild()
 		then(func() { lose(); rebuild() })
 		gm.Want("q", drop, outcome.Unavailable)
-		// Rebuilt by one who has read the stream afterwards: the win is there, and is told.
+		// A rebuild reads the stream afterwards. The win is there, and the player is notified.
 		then(func() {
 			lose()
 			all := to.Entries()
@@ -139,7 +139,8 @@ func TestAWinThatRedisForgotIsNotTold(t *testing.T) {
 	})
 }
 
-// go-redis asks again when an answer is lost, and the script then gives what it has decided: old wins to this node.
+// If an answer is lost, go-redis repeats the call. The script then returns its first decision, so this node sees old
+// wins.
 func TestALostAnswerIsConfirmedToo(t *testing.T) {
 	cut := grabtest.NewCutter(t, testenv.Redis(t))
 	gm, to := grabtest.Streaming(t, grabtest.Connect(t, cut.Addr()), grabtest.Setup{Packets: 10})
@@ -151,7 +152,7 @@ func TestALostAnswerIsConfirmedToo(t *testing.T) {
 	}
 }
 
-// An entry that nobody can read is told by nobody, and holds nobody else up.
+// If an entry is unreadable, its player is not notified. The other players do not wait for it.
 func TestAWinWhoseEntryCannotBeReadIsNotTold(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
 		gm, to := grabtest.Streaming(t, rdb, grabtest.Setup{Packets: 10})

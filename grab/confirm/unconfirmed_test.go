@@ -16,7 +16,7 @@ import (
 	"redrain/rain"
 )
 
-// A player who has won nothing costs one question, and one whose wins cannot be read has no answer.
+// A player without a win costs one call. If a player's wins cannot be read, there is no answer.
 func TestWinsThatAreNotThereAreNotConfirmed(t *testing.T) {
 	m := &fakeMaster{}
 	s, _ := atMaster(t, m, false)
@@ -39,7 +39,7 @@ func TestWinsThatAreNotThereAreNotConfirmed(t *testing.T) {
 	}
 }
 
-// An older win whose entry cannot be looked up is not told, and the reason is.
+// If the entry of an older win cannot be read, the win is not confirmed and the error is returned.
 func TestAnOutboxThatCannotBeReadConfirmsNothing(t *testing.T) {
 	m := &fakeMaster{info: alone, failing: "xrange", failed: errors.New("away")}
 	s, rdb := atMaster(t, m, false)
@@ -52,7 +52,7 @@ func TestAnOutboxThatCannotBeReadConfirmsNothing(t *testing.T) {
 	}
 }
 
-// Where no entry is acknowledged there is nothing to look for.
+// If the stream acknowledges no entry, the outbox is not read.
 func TestWithoutTheStreamNothingIsLookedFor(t *testing.T) {
 	m, away := &fakeMaster{info: alone}, errors.New("away")
 	s, rdb := atMaster(t, m, false)
@@ -67,7 +67,7 @@ func TestWithoutTheStreamNothingIsLookedFor(t *testing.T) {
 	}
 }
 
-// What is read leaves Redis when it outlives its master, unless Redis alone is asked for.
+// Entries may leave Redis if they outlive its master. In the mode Redis they always may.
 func TestWhatMayLeaveRedis(t *testing.T) {
 	const look, wait = "xrange hmget info", "set xrange hmget role wait 1 role"
 	won := []string{"at", "8", "packets", "1-1", "wins", "seal 7.3 p"}
@@ -76,7 +76,7 @@ func TestWhatMayLeaveRedis(t *testing.T) {
 		name  string
 		mode  Mode
 		m     fakeMaster
-		entry []string // its fields and what they hold; none
+		entry []string // its fields and their values; nil: no entry
 		want  error
 		asked []string
 	}{
@@ -108,8 +108,8 @@ func TestWhatMayLeaveRedis(t *testing.T) {
 	}
 }
 
-// Entries are confirmed each for itself. Of the entry of a batch all wins go to the stream, of an older one what the
-// outbox has.
+// Each entry is confirmed by itself. For the entry of a batch, all wins go to the stream. For an older entry, it is the
+// content of the outbox.
 func TestPendingEntries(t *testing.T) {
 	win := func(packet int) rain.Win { return rain.Win{User: "p", Drop: "7.3", Packet: packet, Amount: 5} }
 	var p Pending
@@ -131,8 +131,8 @@ func TestPendingEntries(t *testing.T) {
 	}
 }
 
-// TestWhatIsLentMustLast: what no heir has counts as not lent, also where it is asked for again; when the heir has it
-// the same packets are.
+// TestWhatIsLentMustLast: packets that no failover candidate has count as not lent, also if the move is requested
+// again. Once a candidate has the move, the same packets are lent.
 func TestWhatIsLentMustLast(t *testing.T) {
 	m := &fakeMaster{info: followed}
 	s, rdb := atMaster(t, m, false)
@@ -143,22 +143,22 @@ func TestWhatIsLentMustLast(t *testing.T) {
 	testenv.Must(t, err)
 	moves := NewMoves(New(s, Replica, nil, nil))
 	for _, count := range []int{4, 0} {
-		testenv.WantErr(t, testenv.Err(moves.Lend(t.Context(), "c", 0, 1, "m", count)), errNoReplica, "no heir has it")
+		testenv.WantErr(t, testenv.Err(moves.Lend(t.Context(), "c", 0, 1, "m", count)), errNoReplica, "no candidate")
 	}
 	m.acks = 1
 	lent, err := moves.Lend(t.Context(), "c", 0, 1, "m", 0)
 	if err != nil || lent == nil || lent.Numbers.String() != "6-9" {
-		t.Errorf("the heir has it: %+v, %v", lent, err)
+		t.Errorf("the candidate has it: %+v, %v", lent, err)
 	}
 	none, err := moves.Lend(t.Context(), "c", 0, 1, "n", 0)
 	left, unread := rdb.LRange(t.Context(), k.Stock, 0, -1).Result()
 	numbers, bad := rain.ParseNumbers(left[0], 10)
 	if none != nil || errors.Join(err, unread, bad) != nil || numbers.Count() != 6 {
-		t.Errorf("asked for what nobody has lent: %+v, %v; %q are left", none, err, left)
+		t.Errorf("asked for a missing move: %+v, %v; %q are left", none, err, left)
 	}
 }
 
-// A few entries are on their way to the stream at a time: neither one after the other nor all at once.
+// A few entries are in flight to the stream at a time: more than one, and fewer than all.
 func TestEightEntriesArePublishedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stream{publisher: publisher(func(context.Context, rain.Entry) error {
@@ -177,7 +177,7 @@ func TestEightEntriesArePublishedAtOnce(t *testing.T) {
 	})
 }
 
-// Warnings names each master without a replica that is online, and only where wins need one.
+// Warnings names each master without an online replica, and only if wins need one.
 func TestAMissingReplicaIsWarnedOf(t *testing.T) {
 	for _, c := range []struct {
 		name    string

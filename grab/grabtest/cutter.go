@@ -56,7 +56,7 @@ func (c *Cutter) Lost() int {
 	return c.nLost
 }
 
-// loses reports whether the current answer is lost.
+// loses reports whether the current answer is to be lost.
 func (c *Cutter) loses() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package grabtest has campaigns for the tests of package grab and its rooms. They are stocked in Redis, a rain is
-// falling, and nodes take their taps.
+// Package grabtest has campaigns for the tests of package grab and its rooms. They are stocked in Redis. A rain is
+// falling, and nodes take its taps.
 package grabtest
 
 import (
@@ -18,8 +18,8 @@ import (
 	"redrain/rain"
 )
 
-// Setup describes a game. The zero value has 10 packets of 1.00 each, one win for a player, and one shard. Its rain has
-// been falling for ten seconds and goes on for minutes.
+// Setup describes the game of a test. The zero value is 10 packets of 1.00 each, one win for a player, and one shard.
+// Its rain has been falling for ten seconds and goes on for minutes.
 type Setup struct {
 	Packets, Wins, Taps, Shards int
 	GuestsShare                 rain.Share
@@ -68,7 +68,7 @@ type Node struct {
 	*grab.Gates[Done]
 }
 
-// Ring has the secret with which all nodes of tests seal.
+// Ring seals on all nodes of tests.
 var Ring = seal.NewRing(Secret)
 
 // Secret is that of the ring.
@@ -77,7 +77,7 @@ var Secret = seal.Secret{1, 2, 3}
 // Done takes a tap's result.
 type Done func(outcome.Result)
 
-// Gate is a gate whose taps say themselves who takes their results.
+// Gate is a gate whose taps carry the receiver of their results.
 type Gate = grab.Gate[Done]
 
 // New makes a game. Its campaign is stocked, opened and raining, unless s says otherwise.
@@ -195,7 +195,7 @@ func TapOn(gate *Gate, user, drop string) outcome.Result {
 	return <-got
 }
 
-// Ask taps and passes the result to done, now or after the batch.
+// Ask taps and hands the result to done, from the gate or from the script.
 func Ask(gate *Gate, user, drop string, done Done) {
 	id, ok := rain.ParseDrop(drop)
 	if !ok {
@@ -256,8 +256,8 @@ func (gm *Game) Wins() map[int]rain.Win {
 	return all
 }
 
-// Balance checks that each packet is in one place: in the stock of a shard, in flight, won, or reclaimed. Every win
-// must have the amount of its packet in the split.
+// Balance checks that each packet is in one place: the stock of a shard, in flight, won or returned. It also checks
+// that every win has the amount of its packet in the split.
 func (gm *Game) Balance() {
 	gm.T.Helper()
 	shards := testenv.Got(gm.G.Snapshot(gm.T.Context(), gm.C)).Must(gm.T)
@@ -301,7 +301,7 @@ func (gm *Game) Balance() {
 	}
 }
 
-// hasCome reports whether a move's packets have arrived at its shard.
+// hasCome reports whether the target shard of a move has its packets.
 func (gm *Game) hasCome(lent rain.Lent) bool {
 	gm.T.Helper()
 	return testenv.Got(gm.RDB.HExists(gm.T.Context(), gm.G.Keys(gm.C.ID, lent.To).Borrowed, lent.Move).Result()).

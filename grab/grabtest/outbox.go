@@ -47,16 +47,16 @@ func (gm *Game) Outbox() (entries []rain.Entry) {
 	return entries
 }
 
-// Confirmed are a player's wins that may be shown to the player.
+// Confirmed returns the wins that the player may be notified of.
 func (gm *Game) Confirmed(user string) []rain.Win {
 	gm.T.Helper()
 	return testenv.Got(gm.G.PlayersWins(gm.T.Context(), gm.C, user)).Must(gm.T).Confirmed
 }
 
-// UntilWon taps until the win is reported: on a busy machine a replica may need longer than its time limit.
+// UntilWon taps until the result is a win. On a busy machine a replica may need longer than its time limit.
 func (gm *Game) UntilWon(user, drop string) (r outcome.Result) {
 	gm.T.Helper()
-	testenv.Eventually(gm.T, time.Minute, user+"'s win is reported", func() bool {
+	testenv.Eventually(gm.T, time.Minute, user+" receives the win", func() bool {
 		r = gm.Tap(user, drop)
 		return r.Outcome == outcome.Won
 	})

@@ -14,7 +14,7 @@ import (
 	"redrain/internal/testenv"
 )
 
-// Backends are the three that may stand where Redis does, each with a client; in a short test only the in-process one.
+// Backends are the three kinds of Redis, each with a client. In a short test it is only the in-process one.
 func Backends(t *testing.T) iter.Seq2[string, redis.UniversalClient] {
 	t.Helper()
 	return func(yield func(string, redis.UniversalClient) bool) {
@@ -35,7 +35,7 @@ func EachBackend(t *testing.T, test func(t *testing.T, rdb Client)) {
 	}
 }
 
-// InProcess is a client of an in-process Redis.
+// InProcess returns a client of an in-process Redis.
 func InProcess(t testing.TB) redis.UniversalClient {
 	t.Helper()
 	server := testenv.Got(embedded.Redis()).Must(t)

@@ -50,7 +50,7 @@ func (gm *Game) Known(shard int) (all []Known) {
 	return slices.Compact(all) // HSCAN may say a player twice
 }
 
-// Restoration returns the result of a rebuild with these wins: the rest of the shard is the stock.
+// Restoration is the result of a rebuild from the wins: the rest of the shard is the stock.
 func (gm *Game) Restoration(shard int, wins []Known) store.Restoration {
 	taken := make(map[int]bool, len(wins))
 	for _, k := range wins {

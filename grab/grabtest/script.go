@@ -37,7 +37,7 @@ func TapOf(t testing.TB, user, drop string) *Tap {
 // Script has batches decided on one shard, without a gate.
 type Script struct {
 	Answer *store.Answer // to the last call
-	Heard  string        // the newest entry that it has received
+	Heard  string        // the newest entry that it knows
 	batch  *store.Batch
 	game   *Game
 }

@@ -6,7 +6,7 @@ import (
 	"redrain/rain"
 )
 
-// Shard is Redis's state of a shard, with its outbox.
+// Shard is the state of a shard in Redis, with its outbox.
 type Shard struct {
 	rain.ShardSnapshot
 	Entries []rain.Entry

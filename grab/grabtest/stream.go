@@ -12,10 +12,10 @@ import (
 	"redrain/rain"
 )
 
-// ErrStream is the error of a Stream that refuses.
+// ErrStream is the error of a Stream that refuses entries.
 var ErrStream = errors.New("the stream is away")
 
-// Stream replaces JetStream for a node.
+// Stream is a fake JetStream.
 type Stream struct {
 	Mu     sync.Mutex // guards the rest
 	kept   []rain.Entry

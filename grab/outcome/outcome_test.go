@@ -25,7 +25,7 @@ func TestAnOutcomeIsItsNameInJSON(t *testing.T) {
 	if err := json.Unmarshal(text, &read); err != nil || !maps.Equal(read, counts) {
 		t.Errorf("read as %v (%v)", read, err)
 	}
-	// What another version counts besides is passed over; what is no count is an error.
+	// Unknown outcomes of another version are skipped. A value that is no number is an error.
 	if err := json.Unmarshal([]byte(`{"won":3,"Won":1,"":1,"shared":4}`), &read); err != nil ||
 		!maps.Equal(read, Counts{Won: 3}) {
 		t.Errorf("unknown names: %v (%v)", read, err)

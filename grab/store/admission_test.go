@@ -56,7 +56,7 @@ func (h *hall) enter(user, node string) store.Turn {
 	return h.turn(h.a.Enter(h.Context(), h.c, user, node))
 }
 
-// place wants a player to wait at a place.
+// place checks a player's position in the queue.
 func (h *hall) place(turn store.Turn, position int) {
 	h.Helper()
 	if turn.Admitted || turn.Position != position || turn.Retry <= 0 {
@@ -85,7 +85,8 @@ func inEveryHall(t *testing.T, capacity, rate int, times store.AdmissionTimes, t
 	}
 }
 
-// Who comes first is let in first, over all nodes; a seat that becomes free is the first one's who waits, whoever asks.
+// Players are admitted in the order of arrival, over all nodes. A free slot belongs to the first player in the queue,
+// in any order of the calls.
 func TestSeatsAreGivenInTheOrderOfArrival(t *testing.T) {
 	inEveryHall(t, 2, 0, store.AdmissionTimes{Admitted: long}, func(h *hall) {
 		h.admitted(h.ask("a"), true)
@@ -95,7 +96,7 @@ func TestSeatsAreGivenInTheOrderOfArrival(t *testing.T) {
 		for i, user := range []string{"c", "d", "e", "f"} {
 			h.place(h.ask(user), i+1)
 		}
-		h.place(h.enter("e", "n2"), 3) // a hello asks as well, and keeps the place
+		h.place(h.enter("e", "n2"), 3) // a hello asks as well, and keeps the position
 		h.counts(4, 2)
 
 		testenv.Must(h, h.a.Left(h.Context(), h.c.ID, "n1", []string{"a"}))
@@ -105,7 +106,7 @@ func TestSeatsAreGivenInTheOrderOfArrival(t *testing.T) {
 		h.place(h.ask("d"), 1)
 		h.counts(4, 2)
 
-		// Two at once: whoever of the first two asks first.
+		// Two slots are free: the first two players get them in any order.
 		testenv.Must(h, h.a.Left(h.Context(), h.c.ID, "n1", []string{"b"}))
 		h.c.Capacity = 3
 		h.place(h.ask("f"), 3)
@@ -123,7 +124,7 @@ func TestNeverMoreSeatsThanThereMayBe(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range 200 {
 			all.Go(func() {
-				for range 2 { // on two nodes: it is one seat
+				for range 2 { // on two nodes: it is one slot
 					turn, err := h.a.Enter(h.Context(), h.c, fmt.Sprintf("u%d", i), fmt.Sprintf("n%d", i%2))
 					if err != nil {
 						h.Error(err)
@@ -140,23 +141,24 @@ func TestNeverMoreSeatsThanThereMayBe(t *testing.T) {
 	})
 }
 
-// A seat ends by itself where nobody keeps it, and only who is there keeps it: asking does not.
+// A slot expires if no node renews it. Only a connected player keeps a slot: asking does not.
 func TestASeatThatNobodyKeepsIsGiven(t *testing.T) {
 	inEveryHall(t, 2, 0, store.AdmissionTimes{Admitted: 300 * time.Millisecond}, func(h *hall) {
 		h.admitted(h.enter("sits", "n1"), true)
 		h.admitted(h.ask("asks"), true)
 		testenv.Eventually(h, 20*time.Second, "a seat", func() bool {
-			turn := h.enter("waits", "n1") // whose seat is for longer than a moment
+			turn := h.enter("waits", "n1") // its slot lasts longer than a moment
 			_ = h.ask("asks")
 			return turn.Admitted
 		})
 		testenv.Must(h, h.a.Lost(h.Context(), h.c.ID, "n1", []string{"sits"}))
-		h.admitted(h.ask("sits"), false) // who comes back within the time has the seat
+		h.admitted(h.ask("sits"), false) // a player who comes back in time has the slot
 		h.counts(1, 2)
 	})
 }
 
-// A line that was lost keeps its seat for a while and not for ever; a node that says that the player is there keeps it.
+// A player with a lost connection keeps the slot for a while and not for ever. A node that reports the player as
+// connected keeps it.
 func TestALostLineKeepsItsSeatForAWhile(t *testing.T) {
 	inEveryHall(t, 2, 0, store.AdmissionTimes{Lost: 200 * time.Millisecond}, func(h *hall) {
 		h.admitted(h.enter("a", "n1"), true)
@@ -168,7 +170,7 @@ func TestALostLineKeepsItsSeatForAWhile(t *testing.T) {
 		if n, err := h.a.Keep(h.Context(), h.c.ID, "n2", []string{"b"}); n != 0 || err != nil {
 			h.Errorf("keeping what is there: %d, %v", n, err)
 		}
-		// What Redis has forgotten is there again with the node's next word, also beyond the number of seats.
+		// The node's next report restores slots that Redis has forgotten, also beyond the capacity.
 		if n, err := h.a.Keep(h.Context(), h.c.ID, "n2", []string{"b", "x", "y"}); n != 2 || err != nil {
 			h.Errorf("keeping what was forgotten: %d, %v", n, err)
 		}
@@ -177,7 +179,7 @@ func TestALostLineKeepsItsSeatForAWhile(t *testing.T) {
 	})
 }
 
-// A player on two nodes has one seat, and one of the two cannot give it up.
+// A player on two nodes has one slot, and one of the two nodes cannot free it.
 func TestOneOfTwoNodesDoesNotGiveUpTheSeat(t *testing.T) {
 	inEveryHall(t, 1, 0, store.AdmissionTimes{Lost: time.Nanosecond}, func(h *hall) {
 		h.admitted(h.enter("a", "n1"), true)
@@ -191,7 +193,7 @@ func TestOneOfTwoNodesDoesNotGiveUpTheSeat(t *testing.T) {
 	})
 }
 
-// So many are let in within a second, and not more; what is not used is not saved up for long.
+// The number of admissions in a second is limited. Unused ones are not saved up for long.
 func TestTheFlowIsLimited(t *testing.T) {
 	inEveryHall(t, 0, 10, store.AdmissionTimes{}, func(h *hall) {
 		began := time.Now()
@@ -208,7 +210,7 @@ func TestTheFlowIsLimited(t *testing.T) {
 		if !slices.Equal(in[:20], []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19}) {
 			h.Errorf("%v, want the first ones", in)
 		}
-		// Far behind one is told how long it takes, and to come back later.
+		// A player far behind gets the expected wait, and asks again later.
 		last := h.ask("u59")
 		if h.place(last, 60-len(in)); last.Wait < time.Second || last.Wait > 10*time.Second {
 			h.Errorf("%v for place %d at 10 a second", last.Wait, last.Position)
@@ -218,7 +220,8 @@ func TestTheFlowIsLimited(t *testing.T) {
 	})
 }
 
-// Two who wait at the front and have gone, whose places are kept, hold up nobody for long at one a second.
+// The first two in the queue have gone, and their positions are kept. At one admission a second they do not hold up
+// others for long.
 func TestWhoHasGoneHoldsUpNobody(t *testing.T) {
 	inEveryHall(t, 0, 1, store.AdmissionTimes{}, func(h *hall) {
 		h.admitted(h.ask("a"), true)
@@ -236,8 +239,9 @@ func TestWhoHasGoneHoldsUpNobody(t *testing.T) {
 	})
 }
 
-// Who is far behind asks seldom, so that many who wait cost little: a second for the first one, 10 ms more for each
-// place behind it, and at most a minute, give or take a tenth. So 7,000 ask some 430 times a second.
+// Players far behind ask seldom, so that a long queue costs little. The first one asks each second, and the interval
+// grows by 10 ms for each position. It is at most a minute, give or take a tenth. So 7,000 players ask some 430 times a
+// second.
 func TestWhoIsFarBehindAsksSeldom(t *testing.T) {
 	rdb := grabtest.InProcess(t)
 	h := newHall(t, rdb, 1, 0, store.AdmissionTimes{})

@@ -72,7 +72,7 @@ func TestTheScriptsAnswerIsReadWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-// A win is on record where the hash has its packet from that very entry.
+// A win is on record if the hash has its packet from that very entry.
 func TestARecordHasPacketAndEntry(t *testing.T) {
 	of := rain.WinRecord{Win: rain.Win{User: "p", Packet: 7, Drop: "1.0"}, Entry: "5-1"}
 	testenv.Equal(t, WinField(of.Win), "p\n1.0", "asked for")
@@ -84,7 +84,7 @@ func TestARecordHasPacketAndEntry(t *testing.T) {
 	}
 }
 
-// Whatever Redis says, the program goes on, and what it takes for an answer has a result for every tap.
+// No reply of Redis stops the program. A reply that is accepted as an answer has a result for every tap.
 func FuzzAnswer(f *testing.F) {
 	f.Add("7 0 1 2\n1-1\nwwb\n12-13\n5 1-0 ", 3)
 	f.Add("0 1 1 2\n\ndne\n\n", 3)
@@ -107,7 +107,7 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// FuzzStock: what is taken for a stock is written the same way.
+// FuzzStock: a stock that is accepted is written in the same form.
 func FuzzStock(f *testing.F) {
 	f.Add("0-4", "7-7", ".", "9-9")
 	f.Add(".", "", "", "x")

@@ -23,11 +23,11 @@ func TestAWinIsGivenAgain(t *testing.T) {
 		again("on another node", gm.Node().Gate(gm.C))
 
 		gm.Want("other", drop, outcome.Won)
-		gm.Want("third", drop, outcome.SoldOut) // with one shard, dry is sold out
+		gm.Want("third", drop, outcome.SoldOut) // with one shard, empty is sold out
 		again("sold out, on the same node", gm.Gate)
 		again("sold out, on another node", gm.Node().Gate(gm.C))
 
-		// The other nodes have not heard what happens from here on, so that the script has to say it.
+		// The other nodes get no notice from here on, so that the script has to report it.
 		stale := gm.C.Clone()
 		gm.C.Status = rain.Paused
 		gm.Apply()
@@ -64,7 +64,7 @@ func TestTapsAreCounted(t *testing.T) {
 		paced.Want("q", limited, outcome.Limited)
 		paced.Want("q", paced.Drop(0), outcome.Empty)
 		testenv.Equal(t, counted.Of("evalsha"), 0, "calls for results that are remembered")
-		// The allowance is over all rains.
+		// The limit of taps is over all rains.
 		paced.LetItRain(nil)
 		paced.Gate.Update(paced.C)
 		paced.Want("q", paced.Drop(0), outcome.Limited)
@@ -73,8 +73,7 @@ func TestTapsAreCounted(t *testing.T) {
 
 func TestPacingReleasesTheStockOverTime(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
-		// Half of the rain's time has passed, in which nobody has tapped: 50 of 100 packets may go, one more
-		// each six seconds.
+		// Half of the rain's time has passed without a tap. So 50 of 100 packets may go, and one more each six seconds.
 		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 100, Rain: func(r *rain.Rain) {
 			r.StartsAt, r.Pacing = r.StartsAt+10_000-300_000, rain.PacingEven
 		}})
@@ -92,7 +91,7 @@ func TestPacingReleasesTheStockOverTime(t *testing.T) {
 			t.Errorf("%d packets went in half of the time, want 50", won)
 		}
 
-		// The next rain begins with what is left.
+		// The next rain begins with the rest.
 		left := 100 - won
 		// a tenth
 		gm.LetItRain(func(r *rain.Rain) { r.StartsAt, r.Pacing = r.StartsAt+10_000-60_000, rain.PacingEven })
@@ -110,12 +109,12 @@ func TestPacingReleasesTheStockOverTime(t *testing.T) {
 	})
 }
 
-// Where luck decides, the pacing is four beats and a tenth of the rain ahead of a beat's beginning, so that it makes no
-// difference when in a beat somebody draws.
+// If luck decides, the pacing runs ahead of a beat's beginning, by four beats and a tenth of the rain. So the moment of
+// a draw in its beat makes no difference.
 func TestPacingIsAheadOfDraws(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
-		// 600 s in beats of ten. It is the eleventh, which has begun a while ago: what belongs to 100 s, 40 s
-		// and 60 s may go, a third.
+		// 600 s in beats of ten. The eleventh beat began a while ago. The packets of 100 s, 40 s and 60 s may go, a
+		// third.
 		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 90, Rain: func(r *rain.Rain) {
 			r.StartsAt, r.Pacing = r.StartsAt+10_000-102_000, rain.PacingEven
 			r.Odds, r.BeatMS = rain.OddsOne-1, 10_000
@@ -148,7 +147,7 @@ func TestTheScriptRefusesWhatANodeLetsThrough(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				gm := grabtest.New(t, rdb, grabtest.Setup{})
 				drop, before := gm.Drop(0), *gm.C.Current()
-				stale := gm.Gate // hears of nothing
+				stale := gm.Gate // receives no notices
 				gm.C = gm.C.Clone()
 				change(gm)
 				gm.Apply()
@@ -197,8 +196,8 @@ func ofShard(shard, shards int) string {
 	return user
 }
 
-// TestARainBeginsALittleEarly: the script takes taps a quarter of a second before the start by Redis's clock,
-// because the nodes' clocks differ a little, and none seconds before it.
+// TestARainBeginsALittleEarly: the script takes taps a quarter of a second before the start by Redis's clock, because
+// the nodes' clocks differ a little. It takes none seconds before the start.
 func TestARainBeginsALittleEarly(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
 		for startsInMS, want := range map[int64]outcome.Outcome{

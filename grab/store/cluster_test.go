@@ -35,7 +35,7 @@ func mapOf(t *testing.T, master func() string) *redis.ClusterClient {
 	return c
 }
 
-// inProcess is the address of a stand-in for Redis.
+// inProcess is the address of an in-process Redis.
 func inProcess(t *testing.T) string {
 	t.Helper()
 	server := testenv.Got(embedded.Redis()).Must(t)
@@ -49,7 +49,7 @@ type refusal string
 func (r refusal) Error() string { return string(r) }
 func (refusal) RedisError()     {}
 
-// The Cluster's map is read again where a node did not answer, and only there: it costs a round trip to each node.
+// The Cluster's map is read again only if a node did not answer: it costs a round trip to each node.
 func TestWhoDoesNotAnswerMayHaveAnHeir(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var read atomic.Int64
@@ -69,7 +69,7 @@ func TestWhoDoesNotAnswerMayHaveAnHeir(t *testing.T) {
 	})
 }
 
-// What has to be sure of a master finds the one that has taken over, and gives up with its context.
+// A call that must reach the master finds the one that has taken over. It gives up with its context.
 func TestTheMasterIsLookedForUntilItIsFound(t *testing.T) {
 	const dead = ":1" // of a map that names a loopback address the client takes the port
 	heir := inProcess(t)
@@ -82,7 +82,7 @@ func TestTheMasterIsLookedForUntilItIsFound(t *testing.T) {
 	})
 	s := store.New(rdb, store.Options{})
 	if !s.IsCluster() || store.New(grabtest.InProcess(t), store.Options{}).IsCluster() {
-		t.Error("a Cluster is not told from one server")
+		t.Error("a Cluster is not distinguished from one server")
 	}
 	var addrs []string
 	set := func(addr string, p redis.Pipeliner) error {
@@ -94,7 +94,7 @@ func TestTheMasterIsLookedForUntilItIsFound(t *testing.T) {
 		t.Errorf("asked %v: %v", addrs, err)
 	}
 	if got, err := rdb.Get(t.Context(), "k").Result(); got != "v" {
-		t.Errorf("the heir has %q (%v)", got, err)
+		t.Errorf("the new master has %q (%v)", got, err)
 	}
 	var masters []string
 	if err := s.EachMaster(t.Context(), func(_ context.Context, addr string, master redis.Cmdable) {
@@ -104,10 +104,10 @@ func TestTheMasterIsLookedForUntilItIsFound(t *testing.T) {
 	}
 
 	testenv.WantFail(t, store.New(mapOf(t, func() string { return "" }), store.Options{}).EachMaster(t.Context(),
-		func(context.Context, string, redis.Cmdable) { t.Error("a master that nobody knows") }),
+		func(context.Context, string, redis.Cmdable) { t.Error("an unknown master") }),
 		"masters that are not known were all asked")
 
-	// A full one is a master all the same; who waits for another would wait for nothing.
+	// A full master is a master all the same. A wait for another one would never end.
 	tries := 0
 	full := func(string, redis.Pipeliner) error { tries++; return refusal("OOM command not allowed") }
 	if err := s.OnMaster(t.Context(), "k", full); tries != 1 || err == nil || !strings.HasPrefix(err.Error(), "OOM") {
@@ -119,7 +119,7 @@ func TestTheMasterIsLookedForUntilItIsFound(t *testing.T) {
 	testenv.WantErr(t, s.OnMaster(ctx, "k", giveUp), away, "given up with")
 }
 
-// The Cluster's clock is that of one master. Where that one is not known or does not answer, there is no time.
+// The Cluster's clock is that of one master. If that master is unknown or does not answer, there is no time.
 func TestTheTimeOfACluster(t *testing.T) {
 	for _, c := range []struct {
 		master string

@@ -57,7 +57,7 @@ func TestConnectUnderstandsAddresses(t *testing.T) {
 	}
 }
 
-// patience is how long a client waits for Redis.
+// patience has a client's time limits for Redis.
 type patience struct {
 	dial, read, write time.Duration
 	dials             int
@@ -83,7 +83,7 @@ func describe(rdb redis.UniversalClient) (text string, waits patience) {
 	return strings.Join(parts, " "), waits
 }
 
-// fakeRedis has a clock of its own, and takes some time to tell it.
+// fakeRedis has a clock of its own, and its answers take some time.
 type fakeRedis struct {
 	ahead time.Duration   // of this machine
 	way   []time.Duration // there and back, one call after the other; the first half of it is the way there
@@ -92,7 +92,7 @@ type fakeRedis struct {
 	mu    sync.Mutex
 }
 
-// set changes what the fake does while a clock runs on it.
+// set changes the answers of the fake while a clock uses it.
 func (f *fakeRedis) set(err error, ahead time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -130,7 +130,7 @@ func TestClockShowsTheTimeOfRedis(t *testing.T) {
 		time.Sleep(time.Hour) //nolint:forbidigo // fake time
 		testenv.Equal(t, off(), -10*ms, "an hour later off by")
 
-		// What may be right is kept, so that the clock does not tremble.
+		// An offset that may be right is kept, so that the clock does not tremble.
 		var before int64
 		for _, step := range []struct{ ahead, corrected time.Duration }{
 			{20 * ms, 0}, {ms, 21 * ms}, {-20 * ms, 0}, {-ms, -21 * ms}, {time.Minute, time.Minute},

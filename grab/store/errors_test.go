@@ -17,8 +17,8 @@ import (
 	"redrain/rain"
 )
 
-// Whatever call of Redis fails, and be it the only one, whoever asked is told, and nobody takes what was not read for
-// an answer.
+// If any call of Redis fails, even a single one, the caller gets an error. Data that was not read is never taken for an
+// answer.
 func TestNoErrorOfRedisIsSwallowed(t *testing.T) {
 	t.Parallel()
 	rdb := grabtest.InProcess(t)
@@ -110,7 +110,7 @@ func TestNoErrorOfRedisIsSwallowed(t *testing.T) {
 // failure2 is the error of a call that answers two values as well.
 func failure2[S, T any](_ S, _ T, err error) error { return err }
 
-// What a player has won and nobody can read is an error, and not nothing.
+// A win that cannot be read is an error. It does not count as no win.
 func TestWinsThatCannotBeReadAreAnError(t *testing.T) {
 	rdb := grabtest.InProcess(t)
 	gm := grabtest.New(t, rdb, grabtest.Setup{})

@@ -1,6 +1,6 @@
 package store
 
-// What the tests outside the package look at of its inside.
+// Constants for the tests outside the package.
 const (
 	RestoredAtOnce  = restoredAtOnce
 	RangesAtOnce    = rangesAtOnce
@@ -17,7 +17,7 @@ func (k Keys) Opening() []string { return k.opening() }
 
 func (s *Store) BucketKey(name, key string) string { return s.keys.bucket(name, key) }
 
-// WaitingKeys are the keys of those who wait.
+// WaitingKeys are the keys of a room's queue.
 func (s *Store) WaitingKeys(campaign string) (queue, asked string) {
 	k := s.keys.room(campaign)
 	return k.queue, k.asked

@@ -74,7 +74,7 @@ func TestWhileRedisIsAwayNothingIsWon(t *testing.T) {
 	testenv.Got(gm.RDB.DBSize(t.Context()).Result()).Want(t, 0, "keys that all that has left")
 }
 
-// Who waits behind a batch that Redis does not answer is told with it, and not after a time-out of its own.
+// Taps behind a batch that Redis does not answer fail with it. They do not wait for a timeout of their own.
 func TestAHungRedisKeepsNobodyWaiting(t *testing.T) {
 	server := testenv.StartRedis(t)
 	const players = 3 * grabtest.MaxBatch
@@ -102,7 +102,7 @@ func TestAHungRedisKeepsNobodyWaiting(t *testing.T) {
 	close(released)
 	all.Wait()
 	testenv.Equal(t, line.Of("evalsha"), 1, "calls that were waited for, one after the other")
-	testenv.Equal(t, unavailable.Load(), players, "taps that were told unavailable")
+	testenv.Equal(t, unavailable.Load(), players, "taps with the result unavailable")
 	server.Thaw()
 	// Redis may have decided some of them after all; asked again each has one win.
 	testenv.Eventually(t, 10*time.Second, "taps are decided again",

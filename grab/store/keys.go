@@ -59,9 +59,6 @@ const (
 // nothingYet is the id of an entry before all others.
 const nothingYet = "0-0"
 
-// rebuilding is the status of a shard that is being restored. Such a shard exists only for the restorer.
-const rebuilding = "rebuilding"
-
 // clockKey is never written. All nodes read the time from the master of its slot, and so the same time.
 const clockKey = defaultNamespace + ":{clock}"
 

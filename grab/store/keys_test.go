@@ -64,8 +64,8 @@ func moveSomething(gm *grabtest.Game, from, to int) {
 	gm.Balance()
 }
 
-// A Cluster refuses a command on keys of which some are missing while their slot is on its way to another node. So all
-// keys of a shard are there from its opening on, through all that can happen to it.
+// While a slot moves to another node, a Cluster refuses commands if some of their keys are missing. So all keys of a
+// shard exist from its opening on, through every operation.
 func TestEveryKeyOfAShardExistsFromItsOpeningOn(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
 		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 4, Shards: 2, Taps: 3, Wins: 9, NoRain: true})
@@ -142,7 +142,8 @@ func TestOnAClusterKeysStayOnTheirSlot(t *testing.T) {
 	useEverything(t, grabtest.New(t, rdb, grabtest.Setup{Packets: 1000, Shards: 16, Taps: 5}))
 }
 
-// What is limited for whom can be read in the key, as far as it is plain; the rest cannot break out of its hash tag.
+// The key shows the limit and its subject, as far as that is plain text. The rest is hashed, so it cannot break out of
+// the hash tag.
 func TestABucketIsNamedForWhomItIs(t *testing.T) {
 	s := store.New(nil, store.Options{Namespace: "ns"})
 	for _, plain := range []string{"127.0.0.1", "::1", "aZ-_09", "az", "AZ", "09", "x", strings.Repeat("x", 64)} {

@@ -32,7 +32,7 @@ func TestAllowIsABucketForAllNodes(t *testing.T) {
 			t.Errorf("the seventh: %v, %v, %v; want to wait 100 s", ok, wait, err)
 		}
 		for who, want := range map[string]int64{who: 0, who + "y": burst} {
-			for range 2 { // it takes none
+			for range 2 { // Left takes no token
 				testenv.Got(gm.G.Left(t.Context(), "hello", who, perSecond, burst)).Want(t, want, "left of %s", who)
 			}
 		}

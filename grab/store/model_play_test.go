@@ -32,7 +32,7 @@ func (p *playing) must(err error) {
 	testenv.Must(p.rt, err)
 }
 
-// restore tells Redis what the model knows of a shard. Where Redis has gone back its ids begin low.
+// restore restores a shard in Redis from the model. If Redis was rolled back, its ids begin low.
 func (p *playing) restore(shard int, back bool) {
 	s := p.m.shards[shard]
 	p.gm.LoseShard(shard)
@@ -213,7 +213,7 @@ func (p *playing) actions() map[string]func(*rapid.T) {
 			if behind := heard != "0-0"; behind != errors.Is(err, store.ErrBehind) {
 				p.rt.Fatalf("after %s a Redis that knows of 1-1 says %v", heard, err)
 			}
-			// Either way it is restored as it should be, before anybody else taps.
+			// Either way it is restored correctly before the next tap.
 			p.restore(shard, false)
 		}),
 		"close": with(func() {

@@ -12,7 +12,7 @@ import (
 	"redrain/rain"
 )
 
-// model is what the scripts have to do, told a second time and in the plainest way.
+// model describes the work of the scripts a second time, in the plainest way.
 type model struct {
 	open, closed bool
 	wins, taps   int     // allowed to a player; taps 0: no limit
@@ -23,7 +23,7 @@ type model struct {
 
 type modelShard struct {
 	stock    []int
-	base     int // where the pacing began; -1: not yet
+	base     int // stock at the start of the pacing; -1: not started
 	won      map[string]map[string]outcome.Result
 	tapped   map[string]map[string]bool // the drops that were counted
 	order    []grabtest.Known           // the wins, in the order won
@@ -75,7 +75,7 @@ func (m *model) tap(shard int, user, drop string) outcome.Result {
 	return r
 }
 
-// begin is what the first batch of a rain does to a shard.
+// begin is the effect of a rain's first batch on a shard.
 func (m *model) begin(shard int) {
 	if s := m.shards[shard]; m.open && !m.closed && m.pace > 0 && s.base < 0 {
 		s.base = len(s.stock)
@@ -114,7 +114,7 @@ func (m *model) borrow(move *modelMove) {
 	}
 }
 
-// lose is what is left of a shard when Redis has forgotten it and it was restored.
+// lose leaves the part of a shard that survives when Redis has forgotten it and it was restored.
 func (m *model) lose(shard int, epoch int64) {
 	s := m.shards[shard]
 	for user, won := range s.won { // of others nothing is kept outside Redis

@@ -80,7 +80,7 @@ func (b *breaker) fails() bool {
 	return left == -1 || left < 0 && !b.one
 }
 
-// connecting tells whether a command belongs to a connection that is being made: nobody has asked for it.
+// connecting reports whether a command belongs to a new connection. No caller has sent it.
 func connecting(cmd redis.Cmder) bool { return cmd.Name() == "hello" || cmd.Name() == "client" }
 
 func (b *breaker) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -156,8 +156,8 @@ func TestOpenByManyNodesAtOnce(t *testing.T) {
 	})
 }
 
-// A call that was on its way for too long finds nothing of the shard because it was played and lost since. It must not
-// stock it anew.
+// A call was in flight for too long. Since then the shard was played and lost, so the call finds no keys of it. It must
+// not stock the shard again.
 func TestAStockingThatComesLateIsRefused(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
 		gm := grabtest.New(t, rdb, grabtest.Setup{NoRain: true})
@@ -171,8 +171,8 @@ func TestAStockingThatComesLateIsRefused(t *testing.T) {
 // one is the stock by lane of a campaign that has one.
 func one(stock int) [rain.LaneCount]int { return [rain.LaneCount]int{rain.LanePlayers: stock} }
 
-// TestLanesInRedis: guests win the guests' packets and players theirs, on a shard each; the one is sold out while the
-// other has stock, and figures tell both apart. A lost shard counts as left in its own lane.
+// TestLanesInRedis: guests win the guests' packets and players theirs, on a shard each. One lane is sold out while the
+// other has stock, and the figures separate them. A lost shard counts as left in its own lane.
 func TestLanesInRedis(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
 		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 10, Shards: 2, GuestsShare: 300_000})
@@ -223,7 +223,7 @@ func TestOpeningCostsNothingForAPacket(t *testing.T) {
 	}
 }
 
-// memoryOf is what all keys of the campaign take of Redis's memory.
+// memoryOf is the memory in bytes that all keys of the campaign use in Redis.
 func memoryOf(gm *grabtest.Game) (all int64) {
 	gm.T.Helper()
 	for shard := range gm.C.Shards {

@@ -53,8 +53,7 @@ func TestTheOutboxIsReadAndRemoved(t *testing.T) {
 	})
 }
 
-// Pages follow each other without a gap and without an entry twice, also where some are removed in between, or
-// cannot be read.
+// Pages follow each other without a gap and without an entry twice. Entries in between may be removed or unreadable.
 func TestPagesFollowEachOther(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
 		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 20})
@@ -118,7 +117,7 @@ func TestTheOutboxOfAFullRedisIsEmptied(t *testing.T) {
 	}
 	for mode, gm := range games {
 		t.Run(mode.String(), func(t *testing.T) {
-			// A replica may need longer than it has; what it has not got may leave later.
+			// A replica may need more time than its limit. The entries that it lacks may leave later.
 			testenv.Eventually(t, time.Minute, "the outbox is empty", func() bool {
 				read := gm.Read(3)
 				if err := gm.G.MayLeave(t.Context(), read); err != nil {

@@ -15,8 +15,8 @@ import (
 	"redrain/internal/testenv"
 )
 
-// What one node tells of a player, the others read; what has gone is gone, whoever says it again, and a player whose id
-// is no word of a key is one like any other.
+// A node reads the connections that another node wrote. A closed connection is gone, also if it is reported twice. A
+// player whose id is no valid part of a key is a player like any other.
 func TestConnectionsAreKnownOverNodes(t *testing.T) {
 	for name, rdb := range grabtest.Backends(t) {
 		t.Run(name, func(t *testing.T) {
@@ -79,8 +79,8 @@ func TestConnectionsAreKnownOverNodes(t *testing.T) {
 	}
 }
 
-// What one node tells, the others read: of players whatever their ids are, the newest word of each, and of those who
-// are known.
+// A node reads the names that another node wrote: for players with any id, only the newest name, and only of known
+// players.
 func TestNamesAreKnownOverNodes(t *testing.T) {
 	for name, rdb := range grabtest.Backends(t) {
 		t.Run(name, func(t *testing.T) {
@@ -109,8 +109,8 @@ func TestNamesAreKnownOverNodes(t *testing.T) {
 	}
 }
 
-// Who has what in common is known over nodes, as long as it is true and not for longer than an hour; and so is how a
-// player taps on other nodes.
+// All nodes know the traits that players share, as long as they are true and for at most an hour. They also know a
+// player's tap profiles on other nodes.
 func TestWhatPlayersHaveInCommon(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
 		now := time.Now().UnixMilli()
@@ -150,7 +150,7 @@ func TestWhatPlayersHaveInCommon(t *testing.T) {
 	})
 }
 
-// A crowd is told in pipelines of a bounded size, and what Redis has answered before it failed is not lost.
+// A crowd is written in pipelines of a bounded size. If Redis fails, its earlier answers are kept.
 func TestACrowdIsToldInPipelines(t *testing.T) {
 	const players = 450
 	var traits []store.Trait

@@ -18,7 +18,7 @@ import (
 	"redrain/rain"
 )
 
-// wantUnknown checks that to everybody Redis knows nothing of the shard.
+// wantUnknown checks that every operation finds the shard unknown.
 func wantUnknown(t *testing.T, gm *grabtest.Game, when string) {
 	t.Helper()
 	ctx := t.Context()

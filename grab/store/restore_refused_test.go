@@ -22,7 +22,7 @@ func TestARestorationThatDoesNotAddUpIsRefused(t *testing.T) {
 	wins := gm.Known(0)
 	testenv.WantErr(t, gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins)), store.ErrAlive,
 		"of a shard that is there")
-	// An outbox without a state: what is in it may not be in the ledger.
+	// An outbox without a state: its entries may not be in the ledger.
 	k := gm.G.Keys(gm.C.ID, 0)
 	gm.RDB.Del(t.Context(), k.State)
 	testenv.WantErr(t, gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins)), store.ErrUnsettled,
@@ -104,7 +104,7 @@ func TestAFullRedisIsNotRestoredHalfWay(t *testing.T) {
 	}
 }
 
-// What a restoration has written survives a restart, the ids above the barrier included, also when Redis has
+// A restored shard survives a restart, the ids above the barrier included. It also survives one after Redis has
 // rewritten its file.
 func TestARestoredShardSurvivesARestart(t *testing.T) {
 	server := testenv.StartRedis(t)
@@ -135,7 +135,7 @@ func TestARestoredShardSurvivesARestart(t *testing.T) {
 	}
 }
 
-// Until it is restored a shard that was found to be older than it was takes no taps, of nobody.
+// A shard that was rolled back takes no taps of any player until it is restored.
 func TestAShardThatHasGoneBackTakesNoTaps(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
 		for what, know := range map[string]struct {
@@ -171,14 +171,14 @@ func TestAShardThatHasGoneBackTakesNoTaps(t *testing.T) {
 	})
 }
 
-// tapFails tells whether a node that knows nothing of the shard cannot have a tap decided there.
+// tapFails reports whether a tap fails on a node that has no knowledge of the shard.
 func tapFails(gm *grabtest.Game) bool {
 	gm.T.Helper()
 	return gm.Script().Call(gm.T.Context(), []*grabtest.Tap{grabtest.TapOf(gm.T, "p", "0.0")}) != nil
 }
 
 // A node that knows of an entry or a move that Redis has forgotten takes the shard out for all nodes. A restoration
-// heals it, also where nobody but the node knows of the move.
+// heals it, even if only that node knows of the move.
 func TestANodeNoticesThatRedisHasGoneBack(t *testing.T) {
 	for name, rdb := range grabtest.Backends(t) {
 		for what, happens := range map[string]func(gm *grabtest.Game) error{
@@ -195,7 +195,7 @@ func TestANodeNoticesThatRedisHasGoneBack(t *testing.T) {
 					return knows.Call(t.Context(), []*grabtest.Tap{grabtest.TapOf(t, "p", drop)})
 				}
 				testenv.Must(t, tap("0.0"))
-				// Redis comes back with what it knew before.
+				// Redis comes back with its earlier state.
 				gm.Lose()
 				older := gm.Restoration(0, nil)
 				if what == "a move" {

@@ -71,7 +71,7 @@ func TestARestoredShardGoesOn(t *testing.T) {
 	})
 }
 
-// above tells whether an entry's id is above another id.
+// above reports whether an entry's id is above another id.
 func above(t *testing.T, ref rain.EntryRef, id string) bool {
 	t.Helper()
 	ms, seq, err := ref.Position()
@@ -165,7 +165,7 @@ func TestNoCallIsLongerForAPlayerOfManyWins(t *testing.T) {
 		if len(all) < 3 {
 			continue // a script's first call, by its text
 		}
-		// A busy machine lets any call wait now and then. One that has much to do is never short.
+		// A busy machine delays any call now and then. A call with much work is never short.
 		usual := slices.Sorted(slices.Values(all))[len(all)/10]
 		t.Logf("%d calls, usually %s: %.40q", len(all), usual, what)
 		if usual > longest && !testing.Short() {

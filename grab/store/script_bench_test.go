@@ -38,11 +38,11 @@ func BenchmarkScript(b *testing.B) {
 // storming is a storm on the script. The zero value of a field is nothing special.
 type storming struct {
 	size     int  // taps in a batch
-	players  int  // who tap in turn; 0: each tap is by a new one
+	players  int  // they tap in turn; 0: each tap is by a new one
 	wins     int  // allowed to a player
-	before   int  // what each of the players has won before
+	before   int  // earlier wins of each player
 	taps     int  // allowed to a player
-	packets  int  // 0: as many as are needed; a tap that finds none left costs less
+	packets  int  // 0: as many as are needed; a tap on an empty shard costs less
 	shuffled bool // a player's drops come in no order
 	paced    bool // nothing is released yet
 }
@@ -92,7 +92,7 @@ func scriptBench(b *testing.B, rdb redis.UniversalClient, name string, s stormin
 	})
 }
 
-// processorTime is what Redis has used so far, in seconds; nothing where it does not say.
+// processorTime is the time that Redis has used so far, in seconds; 0 if Redis does not report it.
 func processorTime(b *testing.B, rdb redis.UniversalClient) (sum float64) {
 	b.Helper()
 	info, err := rdb.Info(b.Context(), "cpu").Result()

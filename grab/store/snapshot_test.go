@@ -12,7 +12,7 @@ import (
 	"redrain/rain"
 )
 
-// A proof is made of snapshots, so what cannot be understood is named, and hides nothing else.
+// A proof is made of snapshots. So a snapshot names its unreadable parts, and they hide no other ones.
 func TestASnapshotNamesWhatCannotBeRead(t *testing.T) {
 	c := &rain.Campaign{ID: "c", Spec: rain.Spec{Packets: 1_000}}
 	state := func(pairs ...any) []any {
@@ -120,7 +120,7 @@ func TestASnapshotNamesSettingsThatAreNotTheCampaigns(t *testing.T) {
 	type test struct {
 		of           map[string]string
 		field, value string
-		want         string // begins what is altered, "" where nothing is
+		want         string // prefix of the reported fault; "" if there is none
 	}
 	tests := map[string]test{
 		"as it should be":       {of: paused},

@@ -103,7 +103,8 @@ func drop2(gm *grabtest.Game, c *rain.Campaign) string {
 	return like.Drop(0)
 }
 
-// A shard with many ranges is closed in several calls, none of which is long; cut off between two it is closed on.
+// A shard with many ranges is closed in several short calls. If the program stops between two of them, the next run
+// continues.
 func TestAShardInManyPiecesIsClosedInSeveralCalls(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
 		const pieces = 2*store.ReclaimedAtOnce + 7
@@ -118,7 +119,7 @@ func TestAShardInManyPiecesIsClosedInSeveralCalls(t *testing.T) {
 		testenv.WantErr(t, gm.G.CloseCampaign(t.Context(), gm.C), errBroken, "broken off")
 		b.left.Store(1 << 40)
 		testenv.Equal(t, gm.Pending(), 1, "after one call there are entries")
-		// What comes from another shard now goes back as well, and nothing is lent any more.
+		// Packets that come from another shard now are reclaimed as well, and the shard lends no more.
 		testenv.Got(gm.G.Borrow(t.Context(), gm.C.ID, rain.Lent{Move: "m", Numbers: rain.Numbers{{First: 1,
 			Last: 1}}})).Want(t, 1, "the number of the move")
 		if lent, err := gm.G.Lend(t.Context(), gm.C.ID, 0, 1, "n", 5); lent != nil || err != nil {
@@ -175,8 +176,8 @@ func TestAStoppedRainIsNone(t *testing.T) {
 	testenv.Equal(t, fields(), "[ 0 0 0 0]", "stopped")
 }
 
-// TestShardsWithoutPackets: a campaign may have fewer packets than shards. Those without any are open like the others,
-// and everything is as it is where a shard has run dry.
+// TestShardsWithoutPackets: a campaign may have fewer packets than shards. Shards without packets are open, and behave
+// like shards that have become empty.
 func TestShardsWithoutPackets(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
 		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 2, Shards: 5})
@@ -196,7 +197,7 @@ func TestShardsWithoutPackets(t *testing.T) {
 	})
 }
 
-// Only what is closed and paid is let go, and what Redis has lost is gone already.
+// Only closed and paid campaigns expire. Keys that Redis has lost are gone already.
 func TestWhatIsLetGoIsOver(t *testing.T) {
 	rdb := grabtest.InProcess(t)
 	gm := grabtest.New(t, rdb, grabtest.Setup{Shards: 2, Taps: 5})

@@ -17,8 +17,8 @@ import (
 	"redrain/rain"
 )
 
-// TestTop: whoever is ranked in whatever order and however often, and by several nodes at once, the ten who have
-// won most are told, with all that they have won; and no shard keeps more than it must.
+// TestTop: players are ranked in any order, any number of times, and by several nodes at once. The board has the ten
+// players who have won most, with all their winnings. No shard keeps more than it must.
 func TestTop(t *testing.T) {
 	t.Parallel()
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
@@ -83,8 +83,7 @@ func TestRankingAsksTwice(t *testing.T) {
 	})
 }
 
-// TestTopAfterALoss: what Redis has kept of the board is not believed when a shard is restored. It is what the wins
-// say.
+// TestTopAfterALoss: when a shard is restored, its old board in Redis is ignored. The new one follows from the wins.
 func TestTopAfterALoss(t *testing.T) {
 	t.Parallel()
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
@@ -98,7 +97,7 @@ func TestTopAfterALoss(t *testing.T) {
 		wantTop(t, gm, totals)
 		wins := [][]grabtest.Known{gm.Known(0), gm.Known(1)}
 		gm.Lose()
-		// One player's win is void: the ledger had not heard of it, and the board has.
+		// One player's win is void: the board has it, and the ledger does not.
 		void := slices.MaxFunc(wins[1], func(a, b grabtest.Known) int {
 			return cmp.Compare(a.Win.Amount,
 				b.Win.Amount)
@@ -117,7 +116,7 @@ func TestTopAfterALoss(t *testing.T) {
 	})
 }
 
-// TestTopIsLetGo: the board is gone with the rest of a campaign, also when a settlement is heard of late.
+// TestTopIsLetGo: the board expires with the rest of a campaign, even if the notice of a settlement comes late.
 func TestTopIsLetGo(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
 		gm := grabtest.New(t, rdb, grabtest.Setup{Wins: 2})
@@ -139,11 +138,11 @@ func TestTopIsLetGo(t *testing.T) {
 		}
 		rdb.Del(t.Context(), gm.G.Keys(gm.C.ID, 0).Wins, key)
 		rank(gm, gm.G, map[string]rain.Money{"late": 9})
-		testenv.Equal(t, rdb.Exists(t.Context(), key).Val(), 0, "a board without wins, which nobody lets go")
+		testenv.Equal(t, rdb.Exists(t.Context(), key).Val(), 0, "a board without wins, which never expires")
 	})
 }
 
-// rank has a node hear what players have won in all.
+// rank reports the players' total winnings to a node.
 func rank(gm *grabtest.Game, g *grabtest.Node, totals map[string]rain.Money) {
 	gm.T.Helper()
 	for user, total := range totals {
@@ -154,7 +153,7 @@ func rank(gm *grabtest.Game, g *grabtest.Node, totals map[string]rain.Money) {
 	}
 }
 
-// wantTop holds the board to what the players have won.
+// wantTop compares the board with the players' wins.
 func wantTop(t *testing.T, gm *grabtest.Game, totals map[string]rain.Money) {
 	t.Helper()
 	var want []store.Ranked

@@ -19,8 +19,8 @@ import (
 	"redrain/rain"
 )
 
-// Where a master of a Cluster hangs and none takes over, its shards are unknown and the others' figures are right. What
-// was won on an unknown shard is not counted as won, and its stock not as gone.
+// If a master of a Cluster hangs and none takes over, its shards are unknown and the others' figures are right. Wins on
+// an unknown shard are not counted as won, and its stock is not counted as gone.
 func TestShardsOfAMasterThatHangsAreUnknown(t *testing.T) {
 	const shards, packets = 12, 120
 	nodes := testenv.StartRedisCluster(t)
@@ -115,7 +115,7 @@ func TestALostShardIsUnknown(t *testing.T) {
 	}
 }
 
-// halfMoved is a Redis in which the slot of shard 1 is stuck on its way, and which knows nothing of the others.
+// halfMoved is a Redis in which the slot of shard 1 hangs in a move. It has no state of the other shards.
 func halfMoved(redis.ProcessHook) redis.ProcessHook {
 	return func(_ context.Context, cmd redis.Cmder) error {
 		for _, arg := range cmd.Args() {

@@ -21,8 +21,8 @@ import (
 	"redrain/internal/testenv"
 )
 
-// roundTrip is a provider without a network. It notes when it was asked. A bubble's clock orders what happens, but says
-// nothing to the race detector: the lock does.
+// roundTrip is a provider without a network. It records the times of its requests. A bubble's clock orders events, but
+// the race detector does not see that: the lock is for it.
 type roundTrip struct {
 	mu     sync.Mutex
 	answer func(*http.Request) (*http.Response, error)
@@ -38,14 +38,14 @@ func (r *roundTrip) RoundTrip(req *http.Request) (*http.Response, error) {
 	return answer(req)
 }
 
-// times is when the provider was asked.
+// times returns the times of the provider's requests.
 func (r *roundTrip) times() []time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.asked)
 }
 
-// answers sets what the provider answers from now on.
+// answers sets the provider's answer from now on.
 func (r *roundTrip) answers(answer func(*http.Request) (*http.Response, error)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

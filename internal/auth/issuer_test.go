@@ -25,7 +25,7 @@ type sandbox struct {
 	*provider
 
 	url  string
-	says map[string]string // what it says of itself instead
+	says map[string]string // fields of its discovery document that are replaced
 }
 
 func newSandbox(t *testing.T) *sandbox {
@@ -67,7 +67,7 @@ func (s *sandbox) staff() jwt.MapClaims {
 		"roles": []string{"cashier", "else"}, "exp": noon.Add(time.Hour).Unix()}
 }
 
-// TestTokensOfAProvider: only what the provider has signed, for this console, and now, is somebody's.
+// TestTokensOfAProvider: a token is accepted only if the provider has signed it, for this console, and it is valid now.
 func TestTokensOfAProvider(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t)

@@ -82,8 +82,8 @@ func writeOperators(t *testing.T, path, text string, version int64) {
 	testenv.Must(t, os.Chtimes(path, at, at))
 }
 
-// TestOperatorsFile: who is in the file is known, and who is taken out of it is refused within seconds; while it cannot
-// be read, the old one counts.
+// TestOperatorsFile: operators in the file are accepted, and removed ones are refused within seconds. While the file
+// cannot be read, its old content counts.
 func TestOperatorsFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "operators.yaml")

@@ -59,7 +59,7 @@ func TestVerifyWithSecret(t *testing.T) {
 	hs := func(claims jwt.MapClaims) string { return hs256([]byte(secret), claims) }
 	tests := map[string]struct {
 		token string
-		user  string // "" where the token is bad
+		user  string // "" if the token is bad
 	}{
 		"good":                 {hs(ok), "u1"},
 		"Chinese name":         {hs(good("张三")), "张三"},
@@ -140,7 +140,7 @@ func TestVerifyWithJWKS(t *testing.T) {
 	encJWK.USE = "enc"
 	p := newProvider(t)
 	p.publish(
-		map[string]any{"kty": "LATTICE", "kid": "future"}, // a kind that nobody knows yet
+		map[string]any{"kty": "LATTICE", "kid": "future"}, // an unknown kind of key
 		map[string]any{"kty": "oct", "kid": "oct", "k": segment("shared")},
 		encJWK, rs.jwk(), es.jwk(), ed.jwk(),
 	)

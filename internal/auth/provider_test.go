@@ -113,7 +113,7 @@ func hs256(secret []byte, claims jwt.MapClaims) string {
 	return must(jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString(secret))
 }
 
-// publicPEM is the public half as a file, which is what a forger of the alg header signs with.
+// publicPEM is the public key as a PEM file. A forger of the alg header signs with it.
 func (i issuer) publicPEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: must(x509.MarshalPKIXPublicKey(i.key.Public()))})
 }

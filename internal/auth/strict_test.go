@@ -13,8 +13,8 @@ import (
 	"redrain/internal/testenv"
 )
 
-// TestWhatMustBeUnderstoodIsRefused: a crit header asks for extensions, of which none is known here, and dates are
-// numbers. All of these are signed as they should be.
+// TestWhatMustBeUnderstoodIsRefused: a crit header asks for extensions, and this package knows none. Dates are numbers.
+// All tokens here have a valid signature.
 func TestWhatMustBeUnderstoodIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t)

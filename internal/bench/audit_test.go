@@ -13,7 +13,7 @@ import (
 )
 
 func TestAudit(t *testing.T) {
-	// the first was told twice
+	// the first was reported twice
 	told := []bench.Win{{Player: 0, Claim: "c-1", Amount: 5}, {Player: 1, Claim: "c-2", Amount: 7},
 		{Player: 0, Claim: "c-1", Amount: 5}}
 	good := []client.Claim{{Claim: "c-1", User: "p0", Amount: 5, State: client.ClaimSettled},

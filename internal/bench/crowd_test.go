@@ -59,7 +59,7 @@ func until(t *testing.T, n int64) (ctx context.Context, called func()) {
 	}
 }
 
-// Every tap is answered once and counted, no player taps a drop twice, and every win that the server tells is reported.
+// Every tap is answered once and counted, and no player taps a drop twice. Every win of the server is in the report.
 func TestClosedLoop(t *testing.T) {
 	const taps = 2_000
 	ctx, tapped := until(t, taps)
@@ -137,7 +137,7 @@ func TestPlayersMoveToAnotherServer(t *testing.T) {
 	testenv.Equal(t, len(room.Welcomes()), players, "players have come to the other server")
 }
 
-// Whoever is refused for good does not try again, and the others play.
+// A player who is refused for good does not try again, and the others play.
 func TestRefused(t *testing.T) {
 	var tries atomic.Int64
 	room := &benchtest.Room{Welcome: func(user string) int {
@@ -154,7 +154,7 @@ func TestRefused(t *testing.T) {
 	_, err := gather(t, &benchtest.Room{Welcome: func(string) int { return 4502 }}, nil)
 	closed, ok := errors.AsType[*client.ClosedError](err)
 	if !ok || closed.Code != 4502 || !strings.Contains(err.Error(), "as the test wants") {
-		t.Errorf("nobody is let in: %v", err)
+		t.Errorf("no player is admitted: %v", err)
 	}
 }
 
@@ -190,8 +190,8 @@ func TestGatherFails(t *testing.T) {
 	}
 }
 
-// A queued player polls over HTTP as often as the server says, and connects again once it has a seat. A player
-// without a place connects again, too. No player is given up, and the report has the order.
+// A queued player polls over HTTP as often as the server says, and connects again once it has a slot. A player without
+// a queue position connects again, too. No player is given up, and the report has the order.
 func TestTheWaitingRoom(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -229,7 +229,7 @@ func TestTheWaitingRoom(t *testing.T) {
 	}
 }
 
-// Gather does not wait for those who wait for a seat, where it is told so; and who leaves makes room for them.
+// With Knock, Gather does not wait for queued players. A player who leaves frees a slot for one of them.
 func TestKnockAndStay(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

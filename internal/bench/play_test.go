@@ -72,7 +72,6 @@ func (r *rig) end() counts {
 	return r.tally.take()
 }
 
-// tell sends messages to a player.
 func (r *rig) tell(player int, messages ...any) {
 	for i, m := range messages {
 		body := wire.Encode(m)
@@ -167,7 +166,7 @@ func TestTaps(t *testing.T) {
 				r.at(400)
 				r.tell(0, aWave(2, 1_500, 1_500), aWave(3, 900)) // at 500 and 750
 				r.at(850)
-				r.answer(0, "empty") // makes nobody quicker
+				r.answer(0, "empty") // makes no player quicker
 				r.at(1_800)
 			}, []string{"2.0@800", "3.0@1100", "2.1@1400"}},
 		"a program taps each drop when it opens": {Plan{Hand: steady(0, 50*time.Millisecond)}, func(r *rig) {

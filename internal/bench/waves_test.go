@@ -103,7 +103,8 @@ func TestExpectedWaves(t *testing.T) {
 				r.start(Plan{Duration: time.Minute, Watch: true})
 				tc.play(r)
 				if c := r.end(); c.Waves.Expected != tc.expected || c.Waves.Received != tc.received {
-					t.Errorf("%d of %d waves, want %d of %d", c.Waves.Received, c.Waves.Expected, tc.received, tc.expected)
+					t.Errorf("%d of %d waves, want %d of %d", c.Waves.Received, c.Waves.Expected, tc.received,
+						tc.expected)
 				}
 			})
 		})

@@ -47,7 +47,7 @@ func TestAuditFails(t *testing.T) {
 func TestProofFaults(t *testing.T) {
 	f := newFake(t)
 	for args, want := range map[string]string{
-		"audit verify --from=yesterday":                                           "--from: give a day such as 2026-11-22",
+		"audit verify --from=yesterday":                                           "--from: give a day such as ",
 		"audit verify --root=" + filepath.Join(t.TempDir(), "none"):               "--root: open ",
 		"audit verify --root=" + writeFile(t, ""):                                 "--root: there is no root in ",
 		"audit verify --root=" + writeFile(t, `{"day":"2026-02-15"}`+"{"):         "--root: root 2 in ",

@@ -2,7 +2,6 @@ package cli_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -309,33 +308,4 @@ func TestReconcileFull(t *testing.T) {
 	}
 	f.full = []any{progress}
 	run(t, f.at(), "reconcile", "--full").exitsSaying(t, cli.ExitFailure, "was cut off, so nothing is proved")
-}
-
-func TestStopWithoutARain(t *testing.T) {
-	f := newFake(t)
-	f.campaign.Rains = nil
-	run(t, f.at(), "rain", "stop", "c1").exits(t, cli.ExitFailure, "redrain: the campaign has no rain\n")
-}
-
-// A list that is too long for one request is sent in several.
-func TestManyMembersAreAddedInSteps(t *testing.T) {
-	f := newFake(t)
-	args := []string{"list", "add", "vip"}
-	for i := range 1001 {
-		args = append(args, fmt.Sprint("u", i))
-	}
-	if got := run(t, f.at(), args...); got.code != cli.ExitOK || len(f.requests) != 2 ||
-		!strings.HasSuffix(f.requests[0], `"u999"]}`) || !strings.HasSuffix(f.requests[1], `{"members":["u1000"]}`) {
-		t.Errorf("exit %d, %d requests: %s", got.code, len(f.requests), got.stderr)
-	}
-}
-
-// The server's list of faulty fields becomes a line each.
-func TestRefusedFields(t *testing.T) {
-	f := newFake(t)
-	f.refuse(rain.Invalid{{Field: "budget", Message: "is less than packets × min (5 × 2)"},
-		{Field: "split", Message: "is one of even"}})
-	got := run(t, f.at(), "campaign", "create", "--name=n", "--sponsor=s", "--budget=9", "--packets=5")
-	got.exits(t, cli.ExitFailure,
-		"redrain: budget is less than packets × min (5 × 2)\n"+"redrain: split is one of even\n")
 }

@@ -2,11 +2,13 @@ package cli_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"redrain/internal/cli"
+	"redrain/rain"
 )
 
 // TestErrorsInJSON: with --json, an error is one object on standard error, whether the server or the command reports
@@ -93,4 +95,33 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 			t.Errorf("redrain %v:\n%s%s", args, got.stdout, got.stderr)
 		}
 	}
+}
+
+func TestStopWithoutARain(t *testing.T) {
+	f := newFake(t)
+	f.campaign.Rains = nil
+	run(t, f.at(), "rain", "stop", "c1").exits(t, cli.ExitFailure, "redrain: the campaign has no rain\n")
+}
+
+// A list that is too long for one request is sent in several.
+func TestManyMembersAreAddedInSteps(t *testing.T) {
+	f := newFake(t)
+	args := []string{"list", "add", "vip"}
+	for i := range 1001 {
+		args = append(args, fmt.Sprint("u", i))
+	}
+	if got := run(t, f.at(), args...); got.code != cli.ExitOK || len(f.requests) != 2 ||
+		!strings.HasSuffix(f.requests[0], `"u999"]}`) || !strings.HasSuffix(f.requests[1], `{"members":["u1000"]}`) {
+		t.Errorf("exit %d, %d requests: %s", got.code, len(f.requests), got.stderr)
+	}
+}
+
+// The server's list of faulty fields becomes a line each.
+func TestRefusedFields(t *testing.T) {
+	f := newFake(t)
+	f.refuse(rain.Invalid{{Field: "budget", Message: "is less than packets × min (5 × 2)"},
+		{Field: "split", Message: "is one of even"}})
+	got := run(t, f.at(), "campaign", "create", "--name=n", "--sponsor=s", "--budget=9", "--packets=5")
+	got.exits(t, cli.ExitFailure,
+		"redrain: budget is less than packets × min (5 × 2)\n"+"redrain: split is one of even\n")
 }

@@ -100,7 +100,7 @@ func (s *settings) refuse(v *kong.Value, target reflect.Value, err error) error 
 
 // setText parses a text into target, by target's type. Each repetition of a flag adds to its list.
 func setText(target reflect.Value, text string) (err error) {
-	want := ""
+	var want string
 	switch p := target.Addr().Interface().(type) {
 	case *time.Duration:
 		want = "a duration such as 30s or 1h30m"

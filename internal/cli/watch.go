@@ -32,7 +32,7 @@ func (c *watchCmd) Run(app *App) error {
 				return err
 			case err != nil:
 				if !failing {
-					fmt.Fprintln(app.Stderr, "redrain: "+printable(err.Error()+"; still trying")) //nolint:errcheck // no other way
+					_, _ = fmt.Fprintln(app.Stderr, "redrain: "+printable(err.Error()+"; still trying"))
 				}
 				failing = true
 			default:

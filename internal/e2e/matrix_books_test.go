@@ -180,7 +180,8 @@ func (a *arena) checkCampaign(t *testing.T, c client.Campaign, reported map[stri
 	for claim, w := range reported {
 		_, packet, err := rain.ParseClaimID(claim)
 		if got := paid[packet]; err != nil || got.user != w.user || got.amount != w.amount {
-			t.Errorf("%s was reported to have won %d with claim %s (%v); paid is %+v", w.user, w.amount, claim, err, got)
+			t.Errorf("%s was reported to have won %d with claim %s (%v); paid is %+v", w.user, w.amount, claim,
+				err, got)
 		}
 	}
 	back := rain.Money(a.count(t, "SELECT SUM(amount) FROM reclaim WHERE campaign_id = ?", c.ID))

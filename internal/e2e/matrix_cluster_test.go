@@ -65,13 +65,13 @@ func TestClusterFaultMatrix(t *testing.T) {
 		}
 		t.Logf("what was survived:\n%s", strings.Join(lines, "\n"))
 	})
-	third := testenv.Random(t).IntN(3)
+	quarter := testenv.Random(t).IntN(quarters)
 	for i, mode := range modes {
 		t.Run(mode, func(t *testing.T) {
 			testenv.ParallelFailover(t, testenv.Medium)
 			table[i] = playColumn(t, mode, func(row int) bool {
 				isLag := mode == "replica" && row == len(clusterFaults)-1 // the fault that this mode exists for
-				return isLag || isPlayed(third, row, i)
+				return isLag || isPlayed(quarter, row, i)
 			})
 		})
 	}

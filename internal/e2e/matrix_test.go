@@ -120,10 +120,10 @@ func TestFaultMatrix(t *testing.T) {
 		}
 		t.Logf("what was survived:\n%s\n%s\n%s", head, rule, strings.Join(table, "\n"))
 	})
-	third := testenv.Random(t).IntN(3)
+	quarter := testenv.Random(t).IntN(quarters)
 	played := func(row int) func(column int) bool {
 		return func(column int) bool {
-			return stages[column].name == "withdraw" || isPlayed(third, row, column) // money leaves for good
+			return stages[column].name == "withdraw" || isPlayed(quarter, row, column) // money leaves for good
 		}
 	}
 	for i, f := range faults {
@@ -134,10 +134,12 @@ func TestFaultMatrix(t *testing.T) {
 	}
 }
 
-// isPlayed reports whether this run plays a cell of a matrix: those of every third diagonal, and all with -nightly.
-// Each run draws its third.
-func isPlayed(third, row, column int) bool {
-	return (row+column)%3 == third || testenv.Covers(testenv.Nightly)
+// quarters is the divisor of a matrix: a run plays every fourth diagonal, and all of them with -nightly.
+const quarters = 4
+
+// isPlayed reports whether this run plays a cell of a matrix. Each run draws its quarter.
+func isPlayed(quarter, row, column int) bool {
+	return (row+column)%quarters == quarter || testenv.Covers(testenv.Nightly)
 }
 
 // playRow strikes a fault in every stage of one system, and then compares all reports to the players with the books. It

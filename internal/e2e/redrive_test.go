@@ -44,7 +44,8 @@ func TestAPoisonedPayoutFromTapToRedrive(t *testing.T) {
 	state := func(want string) {
 		t.Helper()
 		testenv.Eventually(t, time.Minute, "the claim is "+want+" in both lists", func() bool {
-			ofCampaign, err1 := client.Get[client.List[client.Claim]](t.Context(), n.client, "campaigns", c.ID, "claims")
+			ofCampaign, err1 := client.Get[client.List[client.Claim]](t.Context(), n.client, "campaigns", c.ID,
+				"claims")
 			ofUser, err2 := client.Get[client.List[client.Claim]](t.Context(), n.client, "users", "poison", "claims")
 			if err1 != nil || err2 != nil || len(ofUser.Items) != 1 || ofUser.Items[0].State != want {
 				return false

@@ -125,7 +125,8 @@ func TestAHallComesBackAfterARestart(t *testing.T) {
 	checkAnswers(t, p.client, campaign.ID, report)
 }
 
-// checkTries: the waits for the first try fill the window of the jitter, a second, and no player tries before its end. The delay after it is the machine's: a page with fifty clients is late on a busy machine.
+// checkTries: the waits for the first try fill the window of the jitter, a second, and no player tries before its end.
+// The delay after it is the machine's: a page with fifty clients is late on a busy machine.
 func checkTries(t *testing.T, report []hallPlayer) {
 	t.Helper()
 	const window, early = 1_000.0, 5.0 // ms; timers may be early by a rounding

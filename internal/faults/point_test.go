@@ -26,7 +26,7 @@ func buildVictim(t *testing.T, tags string) string {
 	return path
 }
 
-// run runs the victim and returns how it ended and what it printed.
+// run runs the victim and returns its exit status and its output.
 func run(t *testing.T, victim, faultAt string) (syscall.WaitStatus, string) {
 	t.Helper()
 	var out bytes.Buffer

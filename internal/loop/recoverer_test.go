@@ -15,8 +15,7 @@ import (
 	"redrain/internal/testenv"
 )
 
-// A round that panics ends alone: it is logged with the line that panicked, counted and told as an alarm, and the
-// round after it runs.
+// A panic ends only its round. It is logged with its line, counted and raised as an alarm, and the next round runs.
 func TestPanicEndsOneRound(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer

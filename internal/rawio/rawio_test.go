@@ -51,7 +51,7 @@ func TestSocketsDoNotWait(t *testing.T) {
 		t.Errorf("the end: %d, %v", n, err)
 	}
 	if _, err := Send(pair[1], got); !errors.Is(err, syscall.EPIPE) {
-		t.Errorf("nobody is there: %v", err)
+		t.Errorf("no peer is there: %v", err)
 	}
 	testenv.Must(t, syscall.Close(pair[1]))
 }

@@ -54,7 +54,7 @@ func TestClosingsAndMessages(t *testing.T) {
 	}
 }
 
-// What one node tells the others is sealed with a key of its own: a message to the settlement is no notice.
+// A notice between nodes is sealed with a key of its own. A message to the settlement is no valid notice.
 func TestNotices(t *testing.T) {
 	t.Parallel()
 	ring := seal.NewRing(seal.Secret{1})

@@ -11,8 +11,8 @@ import (
 	"redrain/internal/testenv"
 )
 
-// TestConcurrentIncrements loses an update if isolation or retrying is wrong, and it deadlocks on purpose: half of the
-// workers lock the rows the other way round.
+// TestConcurrentIncrements loses an update if isolation or retrying is wrong. It deadlocks on purpose: half of the
+// workers lock the rows in the opposite order.
 func TestConcurrentIncrements(t *testing.T) {
 	onEach(t, func(t *testing.T, db *sqldb.DB) {
 		const workers, rounds = 8, 40

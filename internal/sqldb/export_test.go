@@ -6,10 +6,10 @@ func HasReturning(version string) bool { return serverOf(version).returning }
 // Session are the statements that set up a connection that writes, on a server of a version.
 func Session(version string) []string { return serverOf(version).session(writes, nil) }
 
-// WithoutReturning makes a database do as MySQL does, where the server is MariaDB. It holds until a connection is made.
+// WithoutReturning makes a database on MariaDB behave like MySQL. It holds until a connection is made.
 func (db *DB) WithoutReturning() { db.returning.Store(false) }
 
-// Returning tells whether INSERT … RETURNING is used.
+// Returning reports whether INSERT … RETURNING is used.
 func (db *DB) Returning() bool { return db.returning.Load() }
 
 // MigrationsOf are the files of a kind of database's migrations, by name.

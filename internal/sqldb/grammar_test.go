@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/pingcap/tidb/pkg/parser"
-	_ "github.com/pingcap/tidb/pkg/parser/test_driver" // what the parser keeps values in
+	_ "github.com/pingcap/tidb/pkg/parser/test_driver" // keeps the parser's values
 
 	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
@@ -19,9 +19,9 @@ var withoutComments = regexp.MustCompile(`-- .*`)
 // beyond matches syntax that the parser accepts and MySQL rejects.
 var beyond = regexp.MustCompile(`(?i)(INDEX|COLUMN)\s+IF\s+(NOT\s+)?EXISTS`)
 
-// TestMySQLKnowsTheGrammar: the tests run on MariaDB, so a parser of MySQL's grammar reads what this package sends
-// to a MySQL 8: migrations, what sets up a connection, arguments, and every kind of INSERT. What the ledger asks is
-// parsed in payout/reconcile, where all of it is heard.
+// TestMySQLKnowsTheGrammar: the tests run on MariaDB. So a parser of MySQL's grammar reads the statements of this
+// package for MySQL 8. These are migrations, the setup of a connection, arguments, and every kind of INSERT. The
+// ledger's statements are recorded and parsed in payout/reconcile.
 func TestMySQLKnowsTheGrammar(t *testing.T) {
 	t.Parallel()
 	grammar := parser.New()

@@ -18,7 +18,7 @@ var balance = sqldb.Into{
 	Merge: sqldb.Merge{Key: []string{"account_id"}, Add: []string{"amount"}},
 }
 
-// add adds 1 to accounts and returns what they hold then.
+// add adds 1 to accounts and returns their new amounts.
 func add(t *testing.T, db *sqldb.DB, ids []string) map[string]int64 {
 	t.Helper()
 	var got map[string]int64
@@ -39,7 +39,7 @@ func add(t *testing.T, db *sqldb.DB, ids []string) map[string]int64 {
 	return got
 }
 
-// TestInsertReading tells what a merge has made of rows that were there, and of new ones, whatever the server can.
+// TestInsertReading reads the result of a merge for existing rows and for new ones, on every kind of server.
 func TestInsertReading(t *testing.T) {
 	onEach(t, func(t *testing.T, db *sqldb.DB) {
 		for i, n := range []int{0, 1, sqldb.Chunk - 1, 2*sqldb.Chunk + 1} { // each time some are new
@@ -57,7 +57,7 @@ func TestInsertReading(t *testing.T) {
 	})
 }
 
-// TestInsertReadingOnMySQL is what a server without INSERT … RETURNING does.
+// TestInsertReadingOnMySQL plays a server without INSERT … RETURNING.
 func TestInsertReadingOnMySQL(t *testing.T) {
 	db := testenv.Got(sqldb.OpenMySQL(testenv.MySQL(t))).Must(t)
 	t.Cleanup(func() { _ = db.Close() })
@@ -93,8 +93,8 @@ func TestWhichServersReturn(t *testing.T) {
 	}
 }
 
-// TestInsertKeepsEveryValue writes what is hard to write and reads it again. The longest text is as long as a list of a
-// million amounts: in hexadecimal it would be larger than the packet that MariaDB takes by default.
+// TestInsertKeepsEveryValue writes difficult values and reads them again. The longest text is as long as a list of a
+// million amounts. In hexadecimal it would be larger than MariaDB's default packet.
 func TestInsertKeepsEveryValue(t *testing.T) {
 	onEach(t, func(t *testing.T, db *sqldb.DB) {
 		texts := []string{"", "'", `\`, `\'`, "\x00\x1a\n\r", "?", "x'00'", "-- ", "é\u2028😀",

@@ -75,7 +75,21 @@ func (db *DB) migrate(ctx context.Context) error {
 	if err := lock(ctx, conn); err != nil {
 		return err
 	}
-	return errors.Join(db.up(ctx, pool), unlock(context.WithoutCancel(ctx), conn))
+	return errors.Join(repairVersions(ctx, conn), db.up(ctx, pool), unlock(context.WithoutCancel(ctx), conn))
+}
+
+// repairVersions writes the first row of goose's table if a node has died right after it created the table. Goose
+// does both in one transaction, but MySQL commits at each CREATE TABLE, and goose does not accept its table without
+// the row.
+func repairVersions(ctx context.Context, conn *sql.Conn) error {
+	store, err := database.NewStore(database.DialectMySQL, goose.DefaultTablename)
+	if err != nil {
+		return err
+	}
+	if known, err := store.ListMigrations(ctx, conn); err != nil || len(known) > 0 {
+		return nil //nolint:nilerr // there is no table yet; goose will meet and report any other error
+	}
+	return store.Insert(ctx, conn, database.InsertRequest{Version: 0})
 }
 
 func (db *DB) gooseDialect() goose.Dialect {

@@ -36,7 +36,7 @@ func (g *growing) Each(_ context.Context, row func(sqldb.Scan) error, _ string, 
 	return nil
 }
 
-// A mirror reads what is new, in order and once; everything again from a database that was put back.
+// A mirror reads new rows, in order and once. After a restore of the database it reads all rows again.
 func TestMirror(t *testing.T) {
 	g := &growing{}
 	table := sqldb.NewTable("t", func(n *int64) []any { return []any{"number", n} })

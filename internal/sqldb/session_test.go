@@ -76,7 +76,7 @@ func TestTextsStayTextsInEverySession(t *testing.T) {
 	}
 }
 
-// TestEveryConnectionHasItsLimits reads back what a server was told.
+// TestEveryConnectionHasItsLimits reads back a connection's settings.
 func TestEveryConnectionHasItsLimits(t *testing.T) {
 	t.Parallel()
 	db, err := sqldb.OpenMySQL(testenv.MySQL(t) + "?max_statement_time=77")

@@ -173,7 +173,7 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// TestCheckMySQL: what CheckMySQL refuses, OpenMySQL refuses, and nothing else.
+// TestCheckMySQL: OpenMySQL refuses a DSN exactly if CheckMySQL does.
 func TestCheckMySQL(t *testing.T) {
 	testenv.WantFail(t, testenv.Err(sqldb.OpenSQLite(filepath.Join(t.TempDir(), "no", "such", "folder.db"))),
 		"a file in a folder that is not there is opened")

@@ -9,8 +9,8 @@ import (
 	"redrain/internal/testenv"
 )
 
-// TestTheFileIsItsOwners: a ledger holds the seeds of rains that are to come and the keys of the seals, and its
-// directory may have been made by somebody who lets everybody read it.
+// TestTheFileIsItsOwners: a ledger holds the seeds of future rains and the keys of the seals. Its directory may be
+// readable for all users of the machine.
 func TestTheFileIsItsOwners(t *testing.T) {
 	dir := t.TempDir()
 	db := testenv.Got(sqldb.OpenSQLite(filepath.Join(dir, "ledger.db"))).Must(t)

@@ -24,7 +24,7 @@ func TestStorable(t *testing.T) {
 		{"a\x00b", 500, `a\x00b`},
 		{"a\xffb\xe4", 500, `a\xffb\xe4`},
 		{"\xed\xa0\x80", 500, `\xed\xa0\x80`}, // a lone surrogate
-		{"\uFFFD", 500, "\uFFFD"},             // somebody else has replaced what was there
+		{"\uFFFD", 500, "\uFFFD"},             // another program has replaced the original bytes
 		{"a\xff", 4, "a"},
 		{strings.Repeat("\xff", 1<<20), 9, `\xff\xff`},
 		{"'; -- \\", 500, "'; -- \\"},

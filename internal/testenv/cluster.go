@@ -62,7 +62,7 @@ func StartRedisCluster(t T) []*Server {
 type clusterNode struct {
 	*process
 
-	bus port // where the nodes of the cluster talk
+	bus port // of the nodes' cluster bus
 	rdb *redis.Client
 	id  string
 }

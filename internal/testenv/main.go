@@ -44,7 +44,8 @@ func Main(m *testing.M) {
 func leaks() (err error) {
 	const within = 5 * time.Second
 	for deadline := time.Now().Add(within); ; {
-		if err = goleak.Find(goleak.IgnoreTopFunction("redrain/internal/testenv.onOneThread")); err == nil || time.Now().After(deadline) {
+		err = goleak.Find(goleak.IgnoreTopFunction("redrain/internal/testenv.onOneThread"))
+		if err == nil || time.Now().After(deadline) {
 			return err
 		}
 	}

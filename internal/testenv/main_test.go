@@ -18,8 +18,8 @@ func TestMain(m *testing.M) {
 	Main(m)
 }
 
-// Some promises are about the whole test binary: what it does when it is killed, leaks or lacks a program. Their tests
-// run this test binary again, with one of the roles below, which are no tests of their own.
+// Some promises are about the whole test binary: its reaction to a kill, to a leak, and to a missing program. Their
+// tests run this test binary again, with one of the roles below, which are no tests of their own.
 const roleVariable = "REDRAIN_TESTENV_ROLE"
 
 func TestRole(t *testing.T) {

@@ -31,7 +31,7 @@ type program struct {
 type process struct {
 	prog  program
 	dir   string // everything of it
-	data  string // what LoseData loses
+	data  string // deleted by LoseData
 	port  port
 	child *child
 }

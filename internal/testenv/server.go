@@ -8,7 +8,7 @@ import (
 // Server is a server for one test, which may kill and restart it. Its methods fail the test on an error; call them from
 // the test's goroutine. It is gone when the test ends.
 type Server struct {
-	Addr string // where it listens, "host:port"; the same after every Start
+	Addr string // "host:port"; the same after every Start
 	URL  string // NATS: the address for clients
 	DSN  string // MySQL: an empty database in it, for go-sql-driver
 

@@ -46,7 +46,7 @@ func Must(t fataler, err error) {
 // Err is the error of a call whose value the test does not need.
 func Err[V any](_ V, err error) error { return err }
 
-// WantErr wants an operation to fail with an error; what says which one.
+// WantErr wants an operation to fail with an error; what names the operation.
 func WantErr(t asserter, err, want error, what ...string) {
 	t.Helper()
 	if !errors.Is(err, want) {
@@ -54,7 +54,7 @@ func WantErr(t asserter, err, want error, what ...string) {
 	}
 }
 
-// WantFail wants an operation to fail, with whatever error; what says which one.
+// WantFail wants an operation to fail, with any error; what names the operation.
 func WantFail(t asserter, err error, what ...string) {
 	t.Helper()
 	if err == nil {
@@ -154,7 +154,7 @@ func Run(t T, actor func(context.Context) error) (stop func()) {
 	return stop
 }
 
-// Contains wants a text to contain another one; what says which text.
+// Contains wants a text to contain another one; what names the text.
 func Contains(t asserter, got, want, what string, args ...any) {
 	t.Helper()
 	if !strings.Contains(got, want) {

@@ -13,7 +13,7 @@ type noted struct{ strings.Builder }
 func (*noted) Helper()                             {}
 func (n *noted) Errorf(format string, args ...any) { _, _ = fmt.Fprintf(n, format, args...) }
 
-// TestWhatIsWanted: each way to want something fails for what is not so, and for nothing else.
+// TestWhatIsWanted: each check fails for a wrong value, and for no other one.
 func TestWhatIsWanted(t *testing.T) {
 	bad := errors.New("bad")
 	for want, check := range map[string]func(n *noted){

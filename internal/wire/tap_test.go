@@ -85,7 +85,7 @@ func TestOtherSpellingsAreLeftAlone(t *testing.T) {
 	}
 }
 
-// FuzzParseTap: what is read as a tap is one, and the same one, for encoding/json too.
+// FuzzParseTap: encoding/json reads the same tap from each accepted input.
 func FuzzParseTap(f *testing.F) {
 	for _, text := range taps {
 		f.Add([]byte(text))

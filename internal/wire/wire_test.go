@@ -197,7 +197,7 @@ func TestEncodeRefusesWhatIsNoMessage(t *testing.T) {
 func TestMask(t *testing.T) {
 	for in, want := range map[string]string{
 		"张三": "张*", "g": "g*", "": "*", "guest-0123456789abcdef1a2b": "g*1a2b",
-		// Not of our making: it may be a name or a telephone number that somebody else has signed.
+		// Not an id of this server: it may be a name or a telephone number that another issuer has signed.
 		"guest": "g*", "guest-7": "g*", "guest-13812345678": "g*", "guest-张三": "g*", "guest-0123456789ABCDEF1A2B": "g*",
 		"guest-0123456789abcdef1a2b3": "g*", "Guest-0123456789abcdef1a2b": "G*",
 	} {
@@ -205,7 +205,7 @@ func TestMask(t *testing.T) {
 	}
 }
 
-// FuzzParseRequest: no input panics, and what is accepted says its id back as valid JSON.
+// FuzzParseRequest: no input panics. The answer to an accepted request repeats its id as valid JSON.
 func FuzzParseRequest(f *testing.F) {
 	files, _ := filepath.Glob("testdata/client_*.json")
 	for _, name := range files {

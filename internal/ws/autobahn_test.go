@@ -20,8 +20,8 @@ import (
 	"redrain/room"
 )
 
-// The whole path of a server, from the socket over ReadPlain and the library to the member that answers, takes what
-// a client sends as RFC 6455 has it: in one piece, in single bytes, and behind a frame that the library has read.
+// A client sends frames as in RFC 6455: in one piece, in single bytes, and behind a frame that the library has read.
+// The server takes them on its whole path: socket, ReadPlain, library, and the member that answers.
 func TestAutobahn(t *testing.T) {
 	server := newServer(t)
 	for _, c := range wstest.Cases() {
@@ -93,7 +93,7 @@ func (s *session) read() {
 			s.hear("binary " + string(m))
 		}
 	}
-	if errors.Is(err, websocket.ErrReadLimit) { // what is unread would reset the connection
+	if errors.Is(err, websocket.ErrReadLimit) { // unread bytes would reset the connection
 		rest := s.conn.NetConn()
 		_ = rest.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
 		_, _ = io.Copy(io.Discard, rest)
@@ -131,7 +131,8 @@ func (t *takeover) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return t.socket, buffered, err
 }
 
-// check sends what a case has behind some other bytes, the first ones singly, and looks at what becomes of it.
+// check sends the bytes of a case behind some other bytes, the first ones singly. It checks the received messages and
+// the close code.
 func (s *server) check(t *testing.T, c wstest.Case, before []byte, singly int) {
 	t.Helper()
 	client, _, err := websocket.DefaultDialer.Dial("ws://"+s.url+"/", nil)
@@ -139,7 +140,7 @@ func (s *server) check(t *testing.T, c wstest.Case, before []byte, singly int) {
 	defer client.Close() //nolint:errcheck // it may be closed already
 	one := <-s.sessions
 	conn, sent := client.NetConn(), make(chan struct{})
-	go func() { // fails where the server has heard enough; whether it should have, the code tells
+	go func() { // fails if the server has closed; the close code decides whether it should have
 		defer close(sent)
 		all := slices.Concat(before, c.Bytes)
 		for range min(singly, len(all)) {

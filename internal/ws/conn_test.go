@@ -30,7 +30,7 @@ func (f onText) Text(m []byte) { f(m) }
 func (onText) Ping([]byte)     {}
 func (onText) Pong([]byte)     {}
 
-// Close closes the socket by itself, whether a handler runs, ReadPlain waits for the peer, or nobody reads.
+// Close closes the socket by itself, whether a handler runs, ReadPlain waits for the peer, or no goroutine reads.
 func TestCloseClosesTheSocket(t *testing.T) {
 	for name, reads := range map[string]bool{"while ReadPlain runs": true, "while nobody reads": false} {
 		t.Run(name, func(t *testing.T) {
@@ -52,7 +52,7 @@ func TestCloseClosesTheSocket(t *testing.T) {
 	}
 }
 
-// After Close nobody can put the end of the reading off.
+// After Close no deadline can delay the end of the reading.
 func TestAClosedConnectionIsNotReadOn(t *testing.T) {
 	conn, peer := pair(t)
 	const messages = 3

@@ -20,8 +20,8 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// FuzzServerReadsLikeTheLibrary feeds the bytes of a client to ReadPlain's part of the reading, with the library
-// behind it, and to the library alone: both hear the same and answer the same.
+// FuzzServerReadsLikeTheLibrary feeds the bytes of a client to ReadPlain with the library behind it, and to the library
+// alone. Both receive the same messages and give the same answers.
 func FuzzServerReadsLikeTheLibrary(f *testing.F) {
 	for _, c := range wstest.Cases() {
 		f.Add(c.Bytes, uint(0))
@@ -56,7 +56,7 @@ func FuzzServerReadsLikeTheLibrary(f *testing.F) {
 	})
 }
 
-// listener notes what it hears of a client.
+// listener records a client's messages.
 type listener struct {
 	t     *testing.T
 	heard []string

@@ -12,7 +12,7 @@ import (
 	"redrain/internal/ws/wstest"
 )
 
-// What is plain is known as soon as the bytes that say so are there.
+// A frame is classified as soon as the bytes that decide are there.
 func TestWhatIsPlain(t *testing.T) {
 	frame := func(first byte, n int) []byte { return wstest.Frame(first, string(make([]byte, n)), 7) }
 	long := func(length ...byte) []byte { return append([]byte{0x81}, append(length, make([]byte, 300)...)...) }
@@ -42,12 +42,12 @@ func TestWhatIsPlain(t *testing.T) {
 	}
 }
 
-// A reason without the beginning of a character has no place to be cut at.
+// A reason without the first byte of a character cannot be cut anywhere.
 func TestAReasonThatIsNoText(t *testing.T) {
 	testenv.Equal(t, len(AppendClose(nil, 4000, string(bytes.Repeat([]byte{0x80}, 200)))), 4, "bytes of a close frame")
 }
 
-// What ReadPlain has not used is read once, and no longer kept; what fails below fails.
+// Bytes that ReadPlain has not used are read once, and no longer kept. Errors of the connection below are passed on.
 func TestWhatIsLeftIsReadOnce(t *testing.T) {
 	ours, theirs := net.Pipe()
 	conn := &Conn{Conn: ours, rest: []byte("left")}

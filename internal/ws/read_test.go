@@ -25,7 +25,7 @@ const limit = wstest.Limit
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// heard is what a connection has been told, in order; and how it ended.
+// heard records the messages of a connection, in order, and its end.
 type heard struct {
 	conn   *websocket.Conn
 	below  *Conn
@@ -64,7 +64,7 @@ func (h *heard) Ping(m []byte) {
 
 func (h *heard) Pong(m []byte) { h.add("pong " + string(m)) }
 
-// read reads a connection to its end: the plain frames, and what the library is left with.
+// read reads a connection to its end: first the plain frames, then the library's rest.
 func (h *heard) read() {
 	err := h.below.ReadPlain(limit, h)
 	for err == nil {
@@ -120,8 +120,7 @@ func (t *takeover) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return t.h.below, buffered, err
 }
 
-// Whatever the frames and wherever they are cut, everything arrives once and in order, as the library alone would
-// have it.
+// All messages arrive once and in order, as with the library alone. The frames may be of any kind, and cut anywhere.
 func TestEverythingArrivesOnceAndInOrder(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var stream []byte
@@ -201,7 +200,7 @@ func TestItWakesForWhatComes(t *testing.T) {
 	}
 }
 
-// Who sends faster than it is read cannot keep the connection from being ended here.
+// A peer that sends faster than the server reads cannot keep the connection open.
 func TestAFloodDoesNotOutliveTheConnection(t *testing.T) {
 	for name, end := range map[string]func(c *Conn) error{
 		"deadline": func(c *Conn) error { return c.SetReadDeadline(time.Unix(1, 0)) },
@@ -232,7 +231,7 @@ func TestAFloodDoesNotOutliveTheConnection(t *testing.T) {
 	}
 }
 
-// Whoever closes a connection does not wait for a handler, which may wait for a back end.
+// Close does not wait for a handler, which may wait for a back end.
 func TestCloseDoesNotWaitForTheHandler(t *testing.T) {
 	busy, free := make(chan struct{}), make(chan struct{})
 	h := &heard{onText: func() { close(busy); <-free }}
@@ -255,7 +254,7 @@ func TestWithoutASocketTheLibraryReads(t *testing.T) {
 	testenv.WantErr(t, (&Conn{Conn: ours}).ReadPlain(limit, &heard{}), nil)
 }
 
-// FuzzParse: what is found plain is what was sent, and nothing is changed elsewhere.
+// FuzzParse: a plain frame has the payload that was sent. No other bytes are changed.
 func FuzzParse(f *testing.F) {
 	f.Add(wstest.Frame(0x81, "tap", 77))
 	f.Add(wstest.Frame(0x89, "", 0))

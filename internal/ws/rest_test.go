@@ -8,8 +8,8 @@ import (
 	"redrain/internal/testenv"
 )
 
-// TestHalfAFrame: the rest of a frame is waited for with a deadline, which ends when it has come, and never replaces
-// one that somebody else has set.
+// TestHalfAFrame: the rest of a frame has a deadline, which ends when the rest has come. It never replaces a deadline
+// of another owner.
 func TestHalfAFrame(t *testing.T) {
 	h := &heard{}
 	client := connect(t, h)

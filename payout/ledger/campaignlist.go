@@ -65,8 +65,8 @@ func (q CampaignQuery) where() (w sqldb.Where) {
 	for _, word := range q.Words {
 		// MySQL compares ids as bytes, which distinguishes upper and lower case.
 		like := "%" + likely.Replace(word) + "%"
-		w.And("(name LIKE ? ESCAPE '!' OR CAST(sponsor AS CHAR) LIKE ? ESCAPE '!' OR CAST(id AS CHAR) LIKE ? ESCAPE '!')",
-			like, like, like)
+		w.And("(name LIKE ? ESCAPE '!' OR CAST(sponsor AS CHAR) LIKE ? ESCAPE '!' "+
+			"OR CAST(id AS CHAR) LIKE ? ESCAPE '!')", like, like, like)
 	}
 	const falls = "EXISTS (SELECT 1 FROM rain r WHERE r.campaign_id = campaign.id AND r.starts_at <= ? AND " +
 		"CASE WHEN r.stopped_at <> 0 THEN r.stopped_at ELSE r.starts_at + r.duration_ms + r.fall_ms END > ?)"

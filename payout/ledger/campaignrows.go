@@ -163,8 +163,8 @@ func (r *campaignRows) readAmounts(ctx context.Context, q sqldb.Querier, c *rain
 	}
 	if err := json.Unmarshal(text, &c.Amounts); err != nil {
 		c.Amounts, c.Fault = nil, "amounts: "+err.Error()
-		return nil
+	} else {
+		r.amounts.Store(c.ID, c.Amounts)
 	}
-	r.amounts.Store(c.ID, c.Amounts)
 	return nil
 }

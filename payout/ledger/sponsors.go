@@ -94,8 +94,12 @@ type Sponsor struct {
 
 // ListSponsors lists the sponsors with a deposit by their ids. "" is the first cursor, and next on the last page.
 func (s *Sponsors) ListSponsors(ctx context.Context, after string, limit int) (list []Sponsor, next string, err error) {
+	first := booking.SponsorAccount("").ID()
+	if after != "" && !strings.HasPrefix(after, first) {
+		return nil, "", ErrBadCursor
+	}
 	var where sqldb.Where
-	where.And("account_id > ? AND account_id < ?", booking.SponsorAccount("").ID(), booking.KindSponsor+";")
+	where.And("account_id > ? AND account_id < ?", first, booking.KindSponsor+";")
 	list, next, err = sponsorTable.ListPage(ctx, s.db, where, "account_id", after, limit)
 	return list, next, sqldb.Wrap(err, "list sponsors")
 }

@@ -33,7 +33,8 @@ func TestAnotherReceiverIsNeverAsked(t *testing.T) {
 			testenv.Got(b.BuryStrays(ctx, paytest.Bank, 10)).Len(t, 0, "its own receiver gives it up")
 			testenv.Got(b.BuryStrays(ctx, "wallet", 10)).Len(t, 1, "strays")
 			w := testenv.Got(b.Withdrawal(ctx, "w1")).Must(t)
-			if w.State != ledger.WithdrawalSent || !w.Dead || w.LastError != "was sent to bank; this server uses wallet" || b.CountDead(t) != 1 {
+			if w.State != ledger.WithdrawalSent || !w.Dead ||
+				w.LastError != "was sent to bank; this server uses wallet" || b.CountDead(t) != 1 {
 				t.Errorf("%+v, %d dead letters", w, b.CountDead(t))
 			}
 			testenv.Got(b.BuryStrays(ctx, "wallet", 10)).Len(t, 0, "a letter is written twice")

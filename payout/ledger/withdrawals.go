@@ -96,23 +96,7 @@ func (s *Withdrawals) withdraw(ctx context.Context, id, user string, amount rain
 		_, err := booking.BookOnce(ctx, tx, now, out, func(b booking.Booked) error {
 			w = Withdrawal{ID: id, User: user, Amount: amount, State: WithdrawalRequested, NextAt: now, CreatedAt: now,
 				txn: b.IDs[out.Key]}
-			if how.held {
-				w.State = WithdrawalHeld
-			}
-			if err := withdrawalTable.Insert(ctx, tx, sqldb.Merge{}, w); err != nil {
-				return err
-			}
-			if !how.late {
-				if err := s.mayWithdraw(ctx, tx, now, user, amount); err != nil {
-					return err
-				}
-			}
-			err := writeEvent(ctx, tx, now, id, WithdrawalEvent{State: WithdrawalRequested, Actor: "player:" + user})
-			if err != nil || !how.held {
-				return err
-			}
-			return writeEvent(ctx, tx, now, id, WithdrawalEvent{State: WithdrawalHeld, Actor: ByService,
-				Reason: "held: " + how.why})
+			return s.enter(ctx, tx, now, w, how)
 		})
 		if errors.Is(err, booking.ErrKeyReused) {
 			return ErrIdempotencyUnequal
@@ -129,6 +113,27 @@ func (s *Withdrawals) withdraw(ctx context.Context, id, user string, amount rain
 		return Withdrawal{}, 0, fmt.Errorf("withdrawal %s: %w", id, err)
 	}
 	return w, balance, nil
+}
+
+// enter writes a withdrawal and its first events, if the player may withdraw.
+func (s *Withdrawals) enter(ctx context.Context, tx *sqldb.Tx, now int64, w Withdrawal, how entering) error {
+	if how.held {
+		w.State = WithdrawalHeld
+	}
+	if err := withdrawalTable.Insert(ctx, tx, sqldb.Merge{}, w); err != nil {
+		return err
+	}
+	if !how.late {
+		if err := s.mayWithdraw(ctx, tx, now, w.User, w.Amount); err != nil {
+			return err
+		}
+	}
+	err := writeEvent(ctx, tx, now, w.ID, WithdrawalEvent{State: WithdrawalRequested, Actor: "player:" + w.User})
+	if err != nil || !how.held {
+		return err
+	}
+	return writeEvent(ctx, tx, now, w.ID, WithdrawalEvent{State: WithdrawalHeld, Actor: ByService,
+		Reason: "held: " + how.why})
 }
 
 // mayWithdraw fails during an open restore, or if the player is at a limit.

@@ -84,7 +84,8 @@ const sumAtOnce = 250_000
 // New makes a reconciler of a ledger's database. clock gives the times of results. recoverer gets panics. If it is
 // nil, they are only logged.
 func New(db *sqldb.DB, campaigns campaignReader, clock rain.Clock, recoverer *loop.Recoverer) *Reconciler {
-	return &Reconciler{db: db, campaigns: campaigns, clock: clock, recoverer: recoverer, stretch: sumAtOnce, hotLimit: hotLimit}
+	return &Reconciler{db: db, campaigns: campaigns, clock: clock, recoverer: recoverer, stretch: sumAtOnce,
+		hotLimit: hotLimit}
 }
 
 // ReconcileWith compares a campaign in Redis with the ledger, and checks every row of the ledger that belongs to the

@@ -20,7 +20,7 @@ import (
 	"redrain/rain"
 )
 
-// world is what the nodes of a test share.
+// world is the state that a test's nodes share.
 type capsWorld struct {
 	*testing.T
 
@@ -62,7 +62,7 @@ func (w *capsWorld) node(name string, change func(*CapsOptions)) *Caps {
 	return NewCaps(o)
 }
 
-// round is what a node does every ten seconds. Failures are repeated in the next one.
+// round does a node's work of every ten seconds. The next round repeats failed writes.
 func (w *capsWorld) round(c *Caps) {
 	_ = c.guests.Keep(w.Context())
 	_ = c.sweep(w.Context())
@@ -77,7 +77,7 @@ func (w *capsWorld) enter(c *Caps, address, user string) grab.Quota {
 	return a
 }
 
-// win taps until the allowance says that no more is to be had, and wins each time. It returns how often.
+// win taps, and wins each time, until the quota is used up or it has won most times. It returns the number of wins.
 func (w *capsWorld) win(c *Caps, a grab.Quota, most int) (won int) {
 	w.Helper()
 	for tries := 0; won < most; tries++ {
@@ -101,8 +101,7 @@ func (w *capsWorld) win(c *Caps, a grab.Quota, most int) (won int) {
 
 const hall = "203.0.113.7"
 
-// The guests of an address win what one address may, over all nodes, whichever of them they tap on and however often
-// they come back; those of others are not concerned.
+// One limit holds for all guests of an address, over all nodes and visits. It does not concern other addresses.
 func TestAnAddressWinsItsPart(t *testing.T) {
 	for name, rdb := range grabtest.Backends(t) {
 		t.Run(name, func(t *testing.T) {
@@ -111,7 +110,7 @@ func TestAnAddressWinsItsPart(t *testing.T) {
 			first := w.win(one, w.enter(one, hall, guest(1)), 15)
 			second := w.win(two, w.enter(two, hall, guest(2)), 1_000)
 			one.Leave("c1", hall, guest(1))
-			w.round(one) // what it has and does not use is free
+			w.round(one) // frees the unused quota of one
 			back := w.enter(one, hall, guest(1))
 			w.round(two)
 			w.round(two) // as idle as can be
@@ -165,7 +164,7 @@ func TestNoMoreHoweverManyNodes(t *testing.T) {
 	}
 }
 
-// A Redis that has forgotten knows again what was won with each node's next word.
+// If Redis loses the wins, each node's next round restores them.
 func TestRedisForgets(t *testing.T) {
 	w := newCapsWorld(t, grabtest.InProcess(t), 400)
 	one, two := w.node("n1", nil), w.node("n2", nil)
@@ -200,7 +199,7 @@ func TestSeats(t *testing.T) {
 			w.enter(one, hall, guest(1))
 			w.enter(one, hall, guest(1))
 			w.enter(two, hall, guest(2))
-			w.enter(two, hall, guest(1)) // on its way to another node
+			w.enter(two, hall, guest(1)) // the guest moves to another node
 			w.enter(one, hall, guest(3))
 			full := func(c *Caps, user string) {
 				t.Helper()
@@ -215,7 +214,7 @@ func TestSeats(t *testing.T) {
 			w.round(one)
 			w.enter(two, hall, guest(4))
 			full(one, guest(3))
-			// A Redis that has forgotten hears of those who are there.
+			// If Redis loses the slots, the nodes' next rounds restore them.
 			testenv.Must(t, rdb.Del(t.Context(), w.guests(hall)).Err())
 			w.round(one)
 			w.round(two)
@@ -224,7 +223,7 @@ func TestSeats(t *testing.T) {
 	}
 }
 
-// Who has a token of somebody's is not bounded, nor a guest of a known network, nor anybody where there is no limit.
+// Players with a token and guests of exempt networks are not limited. Without a limit nothing is limited.
 func TestWhoIsBounded(t *testing.T) {
 	w := newCapsWorld(t, grabtest.InProcess(t), 100)
 	networks, err := ParseExempt([]string{"127.0.0.0/8", "::1", "2001:db8:1::5", "198.51.100.0/24"})
@@ -250,7 +249,7 @@ func TestWhoIsBounded(t *testing.T) {
 	}
 }
 
-// What is over is forgotten; what was won of a campaign that goes on is not.
+// The wins of a live campaign are kept. Those of a drained one are removed.
 func TestForget(t *testing.T) {
 	w := newCapsWorld(t, grabtest.InProcess(t), 400)
 	one := w.node("n1", nil)

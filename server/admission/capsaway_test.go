@@ -13,7 +13,7 @@ import (
 	"redrain/server/presence"
 )
 
-// away is a Redis that does not allot, and seats no guest.
+// away is a Redis that returns no quota, and no slot.
 type away struct{ *store.Addresses }
 
 var errAway = errors.New("away")
@@ -22,7 +22,7 @@ func (away) Allot(context.Context, string, string, int, []store.Allotment) error
 
 func (away) Sit(context.Context, string, string, string, int) (bool, error) { return false, errAway }
 
-// Where Redis does not answer nobody comes in, nothing is kept of who has tried, and what an address has stays.
+// If Redis does not answer, no guest is admitted and no failed attempt is kept. The quotas of known addresses stay.
 func TestRedisIsAway(t *testing.T) {
 	w := newCapsWorld(t, grabtest.InProcess(t), 400)
 	one := w.node("n1", nil)
@@ -94,7 +94,7 @@ func TestSeatsOnOtherMasters(t *testing.T) {
 	}
 }
 
-// Where guests have packets of their own, an address may win its part of these; of a small campaign some all the same.
+// If guests have packets of their own, an address may win a share of these. A small campaign has a minimum.
 func TestAnAddressWinsItsPartOfTheGuestsPackets(t *testing.T) {
 	t.Parallel()
 	c := &Caps{o: CapsOptions{Wins: 0.1}}

@@ -20,7 +20,7 @@ import (
 	"redrain/rain"
 )
 
-// seats is a room as the test wants it, which notes what it is told.
+// seats is a room with a set answer. It notes its calls.
 type seats struct {
 	mu   sync.Mutex
 	turn store.Turn
@@ -35,7 +35,7 @@ func (s *seats) note(what string, args ...any) error {
 	return s.err
 }
 
-// heard is what was said since it was last asked for, in no particular order.
+// heard returns the calls since it was last called, sorted.
 func (s *seats) heard() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,7 +89,7 @@ func campaign(id string, capacity int) *rain.Campaign {
 	return c
 }
 
-// world runs a door in fake time.
+// world runs a Door in fake time.
 func world(t *testing.T, s *seats, test func(d *Door, reg *prometheus.Registry)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -153,7 +153,7 @@ redrain_admitted_total 4
 	})
 }
 
-// Who is not let in has no seat to keep or to give up, and neither has who could not be asked about.
+// A waiting player has no slot to keep or to free. The same is true of a player whose request failed.
 func TestWhoWaitsHasNoSeat(t *testing.T) {
 	away := errors.New("away")
 	for _, s := range []*seats{{turn: store.Turn{Position: 3}}, {err: away}} {
@@ -194,5 +194,5 @@ func TestAClosedCampaignLetsEverybodyIn(t *testing.T) {
 
 func TestMain(m *testing.M) { testenv.Main(m) }
 
-// after ends when the door has had so many rounds.
+// after ends after a number of the Door's rounds.
 func after(rounds int) <-chan time.Time { return time.After(time.Duration(rounds) * keepEvery) }

@@ -136,8 +136,8 @@ func TestWhoMayPlay(t *testing.T) {
 	testenv.Equal(t, b.asked, 7, "questions to the database")
 }
 
-// An answer is remembered until the list has changed. Where the database is away who is invited is not known, so nobody
-// new comes in where that counts, and who may be denied plays on: they are not paid.
+// An answer is cached until the list changes. If the database is away, a list of invitations admits no unknown player.
+// A list that denies does not stop players: their wins are not paid.
 func TestWhatIsRemembered(t *testing.T) {
 	l, b := openLists(t, nil)
 	b.put("vip", standing.KindPlayers, standing.PurposeInvite, "in")
@@ -176,8 +176,8 @@ func TestScreen(t *testing.T) {
 	}
 }
 
-// A change is heard of at once where a node tells it, and within seconds where nobody does; who is here is looked at
-// until that has worked.
+// A change is read at once if a node announces it, and within seconds otherwise. The connected players are checked
+// until a check has worked.
 func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex

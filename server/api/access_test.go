@@ -96,8 +96,8 @@ var matrix = map[string]string{
 
 const readers = "viewer operator cashier admin both shared shared-viewer"
 
-// credentials are whose token each is; "nobody" has none, "wrong" one that nobody gave, "none" is a person without a
-// role, and "both" has two: they may do what either may.
+// credentials are the callers that a route is tested with, by their tokens. Four are special: no token, an unknown one,
+// a person without a role, and "both" with the rights of two roles.
 var credentials = strings.Fields("nobody wrong player none viewer operator cashier admin both shared shared-viewer")
 
 // staff are operators by their tokens.
@@ -154,7 +154,7 @@ func TestRoleMatrix(t *testing.T) {
 	testenv.Equal(t, left, 0, "lines of the matrix are about no route")
 }
 
-// expected is the status that somebody gets on a route; 418 is that of the route itself.
+// expected returns the status that a caller gets on a route. The route's own handler returns 418.
 func expected(allowed, who string, ofPlayers bool) int {
 	has := strings.Fields(allowed)
 	both := slices.Contains(has, "operator") || slices.Contains(has, "cashier")
@@ -179,7 +179,7 @@ func (onePlayer) Verify(_ context.Context, token string) (string, error) {
 	return "u1", nil
 }
 
-// TestWhoAmI: the name, the roles and what they may do.
+// TestWhoAmI checks the name, the roles and the rights.
 func TestWhoAmI(t *testing.T) {
 	t.Parallel()
 	a := newAPI(Options{Operators: testStaff, Audit: &auditNotes{}, Clock: func() int64 { return 7 },

@@ -58,7 +58,7 @@ func (o *office) call(who, method, path, body string, want int) openapi.Approval
 	return a
 }
 
-// TestTheSecondPersonNeedsTheRight to what they decide on, and not only to decide.
+// TestTheSecondPersonNeedsTheRight to the operation itself, and not only to approvals.
 func TestTheSecondPersonNeedsTheRight(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, 0)
@@ -85,13 +85,13 @@ const twoPeopleLimit rain.Money = 100
 type twoPeopleDeed struct {
 	act        ledger.Act
 	path, body string
-	// prepare makes what it is about, of an amount.
+	// prepare makes the operation's subject, with an amount.
 	prepare func(t *testing.T, b *paytest.Books, amount rain.Money)
-	// moved is how much it has moved; 0 as long as it was not done.
+	// moved returns the amount that the operation has moved; 0 before it.
 	moved func(t *testing.T, b *paytest.Books, amount rain.Money) rain.Money
 }
 
-// silent is a withdrawal of which its receiver says nothing: it waits for a person.
+// silent makes a withdrawal without an answer from its receiver: it waits for a person.
 func silent(t *testing.T, b *paytest.Books, amount rain.Money) {
 	t.Helper()
 	b.Rich(t, "u1", amount)
@@ -109,7 +109,7 @@ func refused(t *testing.T, b *paytest.Books, amount rain.Money) {
 	allow()
 }
 
-// forged is a win under nobody's seal: it is dismissed.
+// forged makes a win under an unknown seal: it is dismissed.
 func forged(t *testing.T, b *paytest.Books, amount rain.Money) {
 	t.Helper()
 	b.OpenCampaign(t, "c1", rain.Spec{Budget: amount, Packets: 1})
@@ -124,7 +124,7 @@ func gotByPlayer(t *testing.T, b *paytest.Books, _ rain.Money) rain.Money {
 	return balance
 }
 
-// withdrawn is the amount where the withdrawal is as it is after the deed.
+// withdrawn returns the amount if the withdrawal has reached its target state.
 func withdrawn(is func(ledger.Withdrawal) bool) func(*testing.T, *paytest.Books, rain.Money) rain.Money {
 	return func(t *testing.T, b *paytest.Books, _ rain.Money) rain.Money {
 		t.Helper()
@@ -164,8 +164,8 @@ var twoPeopleDeeds = map[string]twoPeopleDeed{
 		prepare: silent, moved: gotByPlayer},
 }
 
-// TestWhatTakesTwoPeopleTakesTwo plays each deed to its end, over HTTP and on a real ledger: up to the limit at once,
-// above it by two people who may, once, and by nobody else; a rejected order does nothing.
+// TestWhatTakesTwoPeopleTakesTwo plays each operation to its end, over HTTP and on a real ledger. Up to the limit it is
+// done at once. Above the limit two people with the right do it, once. A rejected order does nothing.
 func TestWhatTakesTwoPeopleTakesTwo(t *testing.T) {
 	t.Parallel()
 	for act := range rightTo {
@@ -192,7 +192,7 @@ func TestWhatTakesTwoPeopleTakesTwo(t *testing.T) {
 	}
 }
 
-// twoPeoplePlay is one deed of one amount.
+// twoPeoplePlay is one operation with one amount.
 type twoPeoplePlay struct {
 	*office
 
@@ -216,14 +216,14 @@ func (p *twoPeoplePlay) ask(who string, want int) openapi.Approval {
 	return p.call(who, "POST", p.d.path, body, want)
 }
 
-// want fails the test unless the deed was done so many times.
+// want fails the test unless the operation was done so many times.
 func (p *twoPeoplePlay) want(times int) {
 	p.t.Helper()
 	testenv.Equal(p.t, p.d.moved(p.t, p.b, p.amount), p.amount*rain.Money(times), "moved of %d", p.amount)
 	done := p.b.Count(p.t, "SELECT COUNT(*) FROM audit WHERE action = ?", string(p.d.act))
 	testenv.Equal(p.t, done, times, "records of the audit")
 	if told := len(p.told) + len(p.ended) + p.woken; times == 0 && told != 0 {
-		p.t.Errorf("somebody was told %d times of what was not done", told)
+		p.t.Errorf("%d notices of an operation that was not done", told)
 	}
 }
 
@@ -241,7 +241,7 @@ func (p *twoPeoplePlay) small() {
 	p.want(1)
 }
 
-// order has the first person ask for more than the limit; whoever may not does not get that far.
+// order has the first person ask for more than the limit. People without the right are refused.
 func (p *twoPeoplePlay) order() (path string) {
 	p.t.Helper()
 	p.prepare(twoPeopleLimit + 1)
@@ -284,7 +284,7 @@ func (p *twoPeoplePlay) confirmed() {
 	}
 	p.want(1)
 	if ended := p.d.act == ledger.ActPaid || p.d.act == ledger.ActBack; (len(p.ended) == 1) != ended {
-		p.t.Errorf("the player was told %d times of the end", len(p.ended))
+		p.t.Errorf("%d notices of the end for the player", len(p.ended))
 	}
 	p.call("fay", "POST", path+"/confirm", "", http.StatusConflict)
 	p.call("fay", "POST", path+"/reject", `{"reason":"too late"}`, http.StatusConflict)

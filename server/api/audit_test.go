@@ -17,7 +17,7 @@ import (
 	"redrain/payout/paytest"
 )
 
-// TestAuditOverHTTP: whoever may read gets the roots, and the answer of an audit with those that they kept.
+// TestAuditOverHTTP: a reader gets the roots, and the result of an audit with the roots that they kept.
 func TestAuditOverHTTP(t *testing.T) {
 	b := paytest.OnSQLite(t)
 	now := time.Date(2026, 11, 23, 0, 6, 0, 0, time.UTC)
@@ -70,7 +70,7 @@ func (s *seals) Rotate(context.Context) (int64, error) {
 	return s.number, nil
 }
 
-// auditNotes are what was put on record.
+// auditNotes keep the audit records.
 type auditNotes struct {
 	records []ledger.AuditRecord
 	away    atomic.Bool
@@ -92,7 +92,7 @@ func (*auditNotes) ListAudit(context.Context, string, int) ([]ledger.AuditRecord
 	return nil, "", nil
 }
 
-// An operator makes a new key, is told its number only, and is put on record; a second at once is refused.
+// An operator makes a new key, receives its number only, and is recorded. A second key at once is refused.
 func TestRotateSeal(t *testing.T) {
 	keys, notes := &seals{number: 3}, &auditNotes{}
 	a := newAPI(Options{Seals: keys, Audit: notes, Operators: testStaff, Log: slog.New(slog.DiscardHandler)})

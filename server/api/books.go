@@ -84,8 +84,7 @@ func (a *API) reconcileFull(q *request) (any, error) {
 				case <-tick.C:
 					if err := lines.Encode(fullLine{Progress: at.Load()}); err != nil {
 						end()
-						<-proved
-						return err
+						return errors.Join(err, <-proved)
 					}
 				}
 			}

@@ -45,13 +45,14 @@ func (p slowProofs) Full(ctx context.Context, progress func(reconcile.Progress))
 	return reconcile.Books{Balanced: true}, p.err
 }
 
-// TestAFullProofTellsHowFarItHasCome: for longer than any answer may stand still; a second one is refused, one that
-// fails in the middle is cut, and one whose reader goes away ends.
+// TestAFullProofTellsHowFarItHasCome for longer than the progress timeout. A second proof is refused. A proof that
+// fails in the middle is cut, and a proof ends if its reader leaves.
 func TestAFullProofTellsHowFarItHasCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ask := func(ctx context.Context, p slowProofs) (w *httptest.ResponseRecorder, cut bool) {
 			mux := http.NewServeMux()
-			newAPI(Options{Proofs: p, Operators: auth.NewOperators("operator", "viewer"), Log: paytest.Quiet}).Mount(mux)
+			newAPI(Options{Proofs: p, Operators: auth.NewOperators("operator", "viewer"),
+				Log: paytest.Quiet}).Mount(mux)
 			r := httptest.NewRequestWithContext(ctx, http.MethodGet, Root+"/reconciliation/full", nil)
 			r.Header.Set("Authorization", "Bearer viewer")
 			w = httptest.NewRecorder()
@@ -76,7 +77,7 @@ func TestAFullProofTellsHowFarItHasCome(t *testing.T) {
 		ended := make(chan error, 1)
 		ask(ctx, slowProofs{seconds: 1000, ended: ended})
 		if err := <-ended; err == nil {
-			t.Error("the proof goes on for nobody")
+			t.Error("the proof goes on without a reader")
 		}
 	})
 }

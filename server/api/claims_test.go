@@ -17,8 +17,8 @@ import (
 	"redrain/server/servertest"
 )
 
-// TestGrantedOnly: what the ledger has already is granted no more, though its entry is still in the outbox; and
-// whose it is, and which packet, is asked of what is granted as well.
+// TestGrantedOnly: a settled win is not listed as granted, even if its entry is still in the outbox. The filters by
+// user and packet apply to granted wins, too.
 func TestGrantedOnly(t *testing.T) {
 	own, err := embedded.Redis()
 	testenv.Must(t, err)

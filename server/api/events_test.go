@@ -35,8 +35,8 @@ func (r *reader) Write(data []byte) (int, error) {
 	return r.ResponseRecorder.Write(data)
 }
 
-// TestFeedEnds: each write to a reader has its own end in time; when the feeds are hung up all end, and one that
-// comes after that ends at once, since the process waits for it.
+// TestFeedEnds: each write to a reader has a deadline. HangUp ends all feeds, and a later one ends at once, because the
+// process waits for it.
 func TestFeedEnds(t *testing.T) {
 	e := NewEvents(EventsOptions{Campaigns: cluster.NewKnown(), Clock: func() int64 { return 1 }})
 	a := newAPI(Options{Events: e})
@@ -99,7 +99,7 @@ func TestOpenAlarms(t *testing.T) {
 	}
 }
 
-// What cannot be asked for is refused with the field's name; all else reaches the ledger as it was asked.
+// An invalid query is refused with the field's name. A valid one reaches the ledger unchanged.
 func TestCampaignQuery(t *testing.T) {
 	for query, field := range map[string]string{
 		"sort=size": "sort", "order=up": "order", "state=over": "state", "q=" + strings.Repeat("a+", 9): "q",

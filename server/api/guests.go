@@ -61,7 +61,8 @@ func (a *API) guest(q *request) (any, error) {
 	}
 	if a.o.GuestRate > 0 {
 		if err := a.limit(q, "guest", address, a.o.GuestRate, max(1, a.o.GuestRate*clientip.Burst),
-			a.guests.WithLabelValues("too_many"), "too many new guests from this address; try again shortly"); err != nil {
+			a.guests.WithLabelValues("too_many"),
+			"too many new guests from this address; try again shortly"); err != nil {
 			return nil, err
 		}
 	}

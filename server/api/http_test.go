@@ -49,7 +49,7 @@ func TestFailHidesWhatIsNotInTheTable(t *testing.T) {
 			t.Errorf("%v: Retry-After %q", c.err, w.Header().Get("Retry-After"))
 		}
 		if strings.Contains(body, "hunter2") || strings.Contains(body, "10.0.0.1") {
-			t.Errorf("the answer shows what is inside: %s", body)
+			t.Errorf("the answer shows internals: %s", body)
 		}
 	}
 }
@@ -181,7 +181,8 @@ func FuzzBodies(f *testing.F) {
 	})
 }
 
-// TestRequireUpgrade: who does not ask for a WebSocket is told how to, and several headers of subprotocols are one.
+// TestRequireUpgrade: a request without an upgrade gets an answer that names it. Several headers of subprotocols are
+// one.
 func TestRequireUpgrade(t *testing.T) {
 	asks := func(extra ...string) http.Header {
 		h := http.Header{"Connection": {"Upgrade"}, "Upgrade": {"websocket"}, "Sec-Websocket-Version": {"13"}}
@@ -230,8 +231,8 @@ func TestRequireUpgrade(t *testing.T) {
 	}
 }
 
-// TestMethodsAndOrigins: what is allowed is said whole; pages of an allowed origin may ask for what is for players, and
-// for nothing of operators'.
+// TestMethodsAndOrigins: Allow has all methods of a path. Pages of an allowed origin may use players' routes, and no
+// operators' routes.
 func TestMethodsAndOrigins(t *testing.T) {
 	mux := http.NewServeMux()
 	newAPI(Options{AllowedOrigins: []string{"https://game.example"}}).Mount(mux)
@@ -266,7 +267,7 @@ func TestMethodsAndOrigins(t *testing.T) {
 	}
 }
 
-// TestOnlyRead: what is only read says so to all other methods.
+// TestOnlyRead: all methods but GET and HEAD get 405.
 func TestOnlyRead(t *testing.T) {
 	reads := OnlyRead(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
 	for method, want := range map[string]int{"GET": 200, "HEAD": 200, "POST": 405, "DELETE": 405, "OPTIONS": 405} {

@@ -105,7 +105,7 @@ func (a *API) joinURL(r *http.Request) string {
 
 // passedOn reports whether the headers show a forwarded request.
 func passedOn(h http.Header) bool {
-	return cmp.Or(h.Get("Forwarded"), h.Get("X-Forwarded-For"), h.Get("X-Real-Ip"), h.Get("Via")) != ""
+	return cmp.Or(h.Get("Forwarded"), h.Get("X-Forwarded-For"), h.Get("X-Real-IP"), h.Get("Via")) != ""
 }
 
 // isLoopback reports whether an address, with or without a port, is a loopback address.

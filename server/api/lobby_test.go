@@ -15,8 +15,8 @@ import (
 	"redrain/rain"
 )
 
-// TestFrontDoor: the front door leads to where it rains, else to where it will, else to what is ready, else to the
-// demo; in whatever order the campaigns are found.
+// TestFrontDoor: the front page prefers a campaign in its rain, then one with a coming rain, then one that is ready,
+// then the demo. The order in which the campaigns are found does not matter.
 func TestFrontDoor(t *testing.T) {
 	const now = 1_000_000
 	campaign := func(id string, status rain.Status, created int64, starts ...int64) *rain.Campaign {
@@ -54,11 +54,11 @@ func TestFrontDoor(t *testing.T) {
 		}
 	}
 	if got := frontDoor(never, "", now); got != nil {
-		t.Errorf("%s is wanted, and nobody can play it", got.ID)
+		t.Errorf("%s is preferred, and cannot be played", got.ID)
 	}
 }
 
-// TestStartsIn: a countdown is told as long as it lasts.
+// TestStartsIn: the countdown ends with 0.
 func TestStartsIn(t *testing.T) {
 	t.Parallel()
 	c := &rain.Campaign{Status: rain.Open}
@@ -90,7 +90,7 @@ func TestJoinURL(t *testing.T) {
 	}
 }
 
-// turns tells each player the same turn.
+// turns returns the same turn to each player.
 type turns struct {
 	turn store.Turn
 	err  error
@@ -113,7 +113,7 @@ func (oneCampaign) Get(_ context.Context, id string) (*rain.Campaign, error) {
 	return &rain.Campaign{ID: id}, nil
 }
 
-// A player is told their turn, and when to ask again also by the header; whoever waits for long keeps no connection.
+// A player receives their turn, and the time of the next request also in the header. A long wait closes the connection.
 func TestAdmission(t *testing.T) {
 	waits := func(retry, wait time.Duration) store.Turn { return store.Turn{Position: 7, Retry: retry, Wait: wait} }
 	for name, c := range map[string]struct {

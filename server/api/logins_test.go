@@ -147,7 +147,7 @@ func TestAPlayersCode(t *testing.T) {
 	}
 }
 
-// TestACodeDoesNotOutliveTheToken: neither by the time for which it is good, nor by what it is exchanged for.
+// TestACodeDoesNotOutliveTheToken: a code expires with its token, and an expired token gets no code.
 func TestACodeDoesNotOutliveTheToken(t *testing.T) {
 	t.Parallel()
 	d := newDoor(t, doorSecret)

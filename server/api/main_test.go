@@ -25,7 +25,7 @@ func newAPI(o Options) *API {
 	return New(o)
 }
 
-// tallies allows so much of each limit, and what has no number without end.
+// tallies allows a number of requests of each limit. A limit without a number allows all.
 type tallies struct{ most map[string]int }
 
 func (l *tallies) Allow(_ context.Context, name, _ string, _, _ float64) (bool, time.Duration, error) {

@@ -33,7 +33,7 @@ type desk struct {
 	told     []posting.Settlement
 	woken    int
 	orders   []string // of operators
-	ended    []string // withdrawals of which a player was told
+	ended    []string // withdrawals of which a player was notified
 }
 
 func (d *desk) Verify(_ context.Context, token string) (string, error) {
@@ -184,7 +184,7 @@ func serving() (*desk, func(method, path, token, key, body string) *httptest.Res
 	}
 }
 
-// What is answered to whom, about withdrawals, dead letters and the audit log.
+// TestMoneyRoutes checks the answers to each caller, about withdrawals, dead letters and the audit log.
 func TestMoneyRoutes(t *testing.T) {
 	for name, c := range map[string]struct {
 		method, path, token, body string
@@ -247,8 +247,8 @@ func TestMoneyRoutes(t *testing.T) {
 		"asked for")
 }
 
-// A withdrawal that is asked for again under its key is made once and answered the same, whatever became of the answer;
-// the keys of two players have nothing to do with each other.
+// A withdrawal that is requested again under its key is made once and answered the same, even if the answer was lost.
+// The keys of two players are independent.
 func TestWithdrawnOnce(t *testing.T) {
 	d, call := serving()
 	ask := func(user string, amount string) (int, string) {

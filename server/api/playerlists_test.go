@@ -18,7 +18,7 @@ type library struct {
 	*testing.T
 
 	api  *API
-	told int // changes that the nodes were told of
+	told int // changes that the nodes were notified of
 }
 
 func newLibrary(t *testing.T) *library {
@@ -31,7 +31,7 @@ func newLibrary(t *testing.T) *library {
 	return l
 }
 
-// ask is a request of an operator; what is answered has all of want in it.
+// ask sends an operator's request. The answer must contain all of want.
 func (l *library) ask(method, path, kind, body string, status int, want ...string) {
 	l.Helper()
 	w := ask(l.api, "operator", method, path, body, func(r *http.Request) { r.Header.Set("Content-Type", kind) })
@@ -81,7 +81,7 @@ func TestPlayerLists(t *testing.T) {
 	testenv.Equal(t, l.told, 7, "the nodes' notices of 5 changes")
 }
 
-// A file is read whole before anything changes: a line that makes no sense is named, wherever it is.
+// A file is read to its end before anything changes. The answer names each invalid line.
 func TestImportedFiles(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t)

@@ -19,7 +19,7 @@ import (
 	"redrain/internal/testenv"
 )
 
-// bursts lets through what a limit allows at once, and never more.
+// bursts allows the burst of a limit, and never more.
 type bursts struct {
 	taken map[string]float64
 	down  bool
@@ -33,7 +33,7 @@ func (b *bursts) Allow(_ context.Context, name, key string, _, burst float64) (b
 	return b.taken[name+" "+key] <= burst, 1500 * time.Millisecond, nil
 }
 
-// refusing is an API that counts what it refuses.
+// refusing is an API that counts its refusals.
 type refusing struct {
 	api    *API
 	notes  auditNotes
@@ -55,7 +55,7 @@ func (f *refusing) ask(method, path, token, addr string) *httptest.ResponseRecor
 	return ask(f.api, token, method, path, "", func(r *http.Request) { r.RemoteAddr = addr + ":99" })
 }
 
-// counted holds the metric to what was refused.
+// counted compares the metric with the wanted refusals.
 func (f *refusing) counted(t *testing.T, want map[string]int) {
 	t.Helper()
 	text := "# HELP redrain_operator_refusals_total Requests on operators' paths that were refused, by reason: " +
@@ -69,8 +69,8 @@ func (f *refusing) counted(t *testing.T, want map[string]int) {
 	testenv.Must(t, err)
 }
 
-// TestWrongTokensOfManyAddressesAreSlowed: who guesses a few times from each of many addresses is told to wait as one
-// is, and whoever has a good token is not.
+// TestWrongTokensOfManyAddressesAreSlowed: a few guesses from each of many addresses get 429, as many guesses from one
+// do. A good token is not slowed.
 func TestWrongTokensOfManyAddressesAreSlowed(t *testing.T) {
 	t.Parallel()
 	f := newRefusing()
@@ -88,8 +88,8 @@ func TestWrongTokensOfManyAddressesAreSlowed(t *testing.T) {
 	f.counted(t, map[string]int{"wrong_token": wrongTokensOfAll, "too_many": 20})
 }
 
-// TestWrongTokensAreSlowed: an address that tries many is told to wait, and the others, and whoever has a good one
-// there, are not. The log has each of the first, and never a token.
+// TestWrongTokensAreSlowed: an address that tries many tokens has to wait. Other addresses do not, nor does a good
+// token there. The log has each of the first guesses, and never a token.
 func TestWrongTokensAreSlowed(t *testing.T) {
 	t.Parallel()
 	f := newRefusing()
@@ -156,7 +156,7 @@ func TestRefusedByRoleIsOnRecord(t *testing.T) {
 	testenv.Equal(t, len(f.notes.records), 2*recordsAMinute+1, "records where Redis is away")
 }
 
-// awayStaff cannot tell whose token it is.
+// awayStaff cannot verify a token: the identity provider is away.
 type awayStaff struct{}
 
 func (awayStaff) Operator(context.Context, string) (auth.Operator, error) {

@@ -15,8 +15,8 @@ import (
 	"redrain/server/risk"
 )
 
-// TestHeldWinsOverHTTP: who may decides, once, and with a reason; a player whom the rules deny is let in again by a
-// person, also where nothing of theirs is held.
+// TestHeldWinsOverHTTP: a person with the right decides once, with a reason. A person can admit a player whom the rules
+// deny, even without a held win.
 func TestHeldWinsOverHTTP(t *testing.T) {
 	t.Parallel()
 	b := paytest.OnSQLite(t)
@@ -56,7 +56,7 @@ func TestHeldWinsOverHTTP(t *testing.T) {
 	said("bot", standing.Allow, "operator:cashier")
 	ask("viewer", "GET", "/users/bot", "", http.StatusOK, `"balance":10`, `"name":"Name of bot"`)
 	if judged < 3 {
-		t.Errorf("the nodes heard of %d decisions", judged)
+		t.Errorf("the nodes received %d decisions", judged)
 	}
 	b.CheckBooks(t)
 }
@@ -76,7 +76,7 @@ func riskDesk(t *testing.T, b *paytest.Books, l *ledger.Ledger, log *slog.Logger
 	}
 }
 
-// noConnections is nobody's connections.
+// noConnections has no connection of any player.
 type noConnections struct{}
 
 func (noConnections) Of(context.Context, string) ([]store.Connection, error) { return nil, nil }

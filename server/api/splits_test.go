@@ -75,7 +75,7 @@ func TestPreviewsTakeTurns(t *testing.T) {
 		wantAnswer(t, preview(late, a, `{"budget":1000,"packets":10}`), http.StatusServiceUnavailable, "other previews")
 		wantAnswer(t, preview(t.Context(), a, `{"budget":1000,"packets":10}`), http.StatusOK, `"packets":10`)
 		if waits.Stop() || !a.previews.TryAcquire(1) {
-			t.Error("a second one was made at the same time, or the turn was not given back")
+			t.Error("a second one was made at the same time, or the turn was not released")
 		}
 	})
 }

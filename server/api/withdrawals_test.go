@@ -61,8 +61,8 @@ func TestPendingOrdersAreShown(t *testing.T) {
 	}
 }
 
-// TestOperatorsOrders: who does what with a withdrawal, and why, is said or it is not done; the first of two people is
-// told 202, and the player hears of an end.
+// TestOperatorsOrders: an order needs its operator, its withdrawal and a reason. The first of two people gets 202, and
+// the player is notified of the end.
 func TestOperatorsOrders(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -96,12 +96,12 @@ func TestOperatorsOrders(t *testing.T) {
 		w := call("POST", c.path, c.token, "", c.body)
 		if w.Code != c.status || !strings.Contains(w.Body.String(), c.says) || strings.Join(d.orders, "|") != c.done ||
 			(len(d.ended) > 0) != c.told {
-			t.Errorf("%s: %d %s; done %q, told %q", name, w.Code, w.Body, d.orders, d.ended)
+			t.Errorf("%s: %d %s; done %q, notified %q", name, w.Code, w.Body, d.orders, d.ended)
 		}
 	}
 }
 
-// TestWhatPlayersMayNot: each limit has its code, and says what is allowed, and the hour's when.
+// TestWhatPlayersMayNot: each limit has its code, and the answer names the limit. The hourly limit has Retry-After.
 func TestWhatPlayersMayNot(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -128,7 +128,7 @@ func TestWhatPlayersMayNot(t *testing.T) {
 	}
 }
 
-// A dismissal needs a reason, and says what became of the letters.
+// A dismissal needs a reason, and reports the result for its dead letters.
 func TestDismissedLetters(t *testing.T) {
 	for _, c := range map[string]struct {
 		claim, body string
@@ -154,7 +154,8 @@ func TestDismissedLetters(t *testing.T) {
 	}
 }
 
-// What a retry settles is told to its player, what it makes due is paid, and what stays dead says so.
+// A retry notifies the player of a settled win, and pays a withdrawal that it makes due. The answer shows the items
+// that stay dead.
 func TestRetriedLetters(t *testing.T) {
 	won := posting.Settlement{Claim: "c1.7", User: "ann", Packet: 7, Amount: 30, WonAt: 5}
 	for name, c := range map[string]struct {
@@ -185,7 +186,7 @@ func TestRetriedLetters(t *testing.T) {
 		w := call("POST", c.path, "operator", "", c.body)
 		if w.Code != c.status || !strings.Contains(w.Body.String(), c.says) || len(d.told) != c.told ||
 			d.woken != c.woken {
-			t.Errorf("%s: %d %s; %d told, the payer woken %d times", name, w.Code, w.Body, len(d.told), d.woken)
+			t.Errorf("%s: %d %s; %d notified, the payer woken %d times", name, w.Code, w.Body, len(d.told), d.woken)
 		}
 		if recorded := len(d.records) == 1 && d.records[0].Action == "payout.retry_all" &&
 			strings.Contains(string(d.records[0].Detail), `"still_dead":2`); recorded != (name == "all") {

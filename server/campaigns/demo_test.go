@@ -11,7 +11,7 @@ import (
 	"redrain/rain"
 )
 
-// stage is what a demo needs, in memory.
+// stage has the dependencies of a demo, in memory.
 type stage struct {
 	memoryLedger
 	told
@@ -47,8 +47,8 @@ type knownStage struct{ *stage }
 
 func (s knownStage) Live() []*rain.Campaign { return nil }
 
-// The demo begins with a campaign of its own, takes up the one of a process before it, rains more often while somebody
-// is there, waits while it is paused, and begins anew when everything is won or the list of rains has grown long.
+// The demo makes a campaign, or continues that of an earlier process. It rains more often while a player is there, and
+// waits while it is paused. It makes a new campaign when the stock is empty or the list of rains is long.
 func TestDemo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stage{memoryLedger: memoryLedger{}, known: map[string]*rain.Campaign{}, stock: 1}
@@ -78,7 +78,7 @@ func TestDemo(t *testing.T) {
 		testenv.Equal(t, steps(length+demoIdleMS/1000-1), 1, "rains before it was quiet for a minute")
 		testenv.Equal(t, steps(3), 2, "rains after a minute")
 		s.online = 1
-		testenv.Equal(t, steps(length+demoPauseMS/1000+5), 3, "rains while somebody is there")
+		testenv.Equal(t, steps(length+demoPauseMS/1000+5), 3, "rains while a player is there")
 		d = begin() // another process on the same data
 		s.known = map[string]*rain.Campaign{}
 		if steps(1); d.Campaign() != first || s.deposits != 1 {

@@ -11,8 +11,8 @@ import (
 	"redrain/payout/ledger/posting"
 )
 
-// TestForgeriesAreToldTogether: the first of a campaign at once, a flood after it in one alarm each five seconds, and
-// what is left when the process ends.
+// TestForgeriesAreToldTogether: the first forgery of a campaign raises an alarm at once. A flood after it raises one
+// each five seconds, and the rest when the process ends.
 func TestForgeriesAreToldTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var alarms []string
@@ -24,7 +24,7 @@ func TestForgeriesAreToldTogether(t *testing.T) {
 		synctest.Wait()
 		expect := func(what string, want ...string) {
 			t.Helper()
-			f.mu.Lock() // alarms are told under it
+			f.mu.Lock() // held while an alarm is raised
 			defer f.mu.Unlock()
 			testenv.Equal(t, alarms, want, "%s", what)
 			alarms = nil
@@ -39,9 +39,9 @@ func TestForgeriesAreToldTogether(t *testing.T) {
 		sleepInBubble(forgeriesEvery)
 		expect("the flood, together", "forged  300", "forged c1 100")
 		f.Heard([]posting.DeadLetter{c1}, 0)
-		expect("just told")
+		expect("just reported")
 		sleepInBubble(3 * forgeriesEvery)
-		expect("told then, and not again", "forged c1 1")
+		expect("reported then, and not again", "forged c1 1")
 		f.Heard([]posting.DeadLetter{c1}, 0)
 		expect("the first after a while", "forged c1 1")
 		f.Notices(7, "a notice to rr.control.soldout.c1: invalid seal")
@@ -72,7 +72,7 @@ func TestDeadLettersAreToldTogether(t *testing.T) {
 	})
 }
 
-// sleepInBubble lets time pass in a bubble, where it is not waited for.
+// sleepInBubble lets the fake time of a bubble pass.
 func sleepInBubble(d time.Duration) {
 	time.Sleep(d) //nolint:forbidigo // in a bubble, where time is not waited for
 	synctest.Wait()

@@ -47,7 +47,7 @@ func (i *interleaving) check() {
 	for n, s := range shards {
 		name := fmt.Sprint("shard ", n)
 		if !s.Found {
-			// A rebuild will give it what it holds, but for what is somebody's by then.
+			// A rebuild restores its packets, except for those with an owner by then.
 			holds, err := i.ledger.Rebuilds.Holding(ctx, i.c, n)
 			i.must(err)
 			for packet := range holds.Numbers.Each() {
@@ -88,7 +88,7 @@ func (i *interleaving) check() {
 	}
 	for key, packet := range i.told {
 		if has, is := owner[packet]; is && has != key {
-			i.rt.Fatalf("%s was told of packet %d, which is %s's", key, packet, has)
+			i.rt.Fatalf("%s received packet %d, which is %s's", key, packet, has)
 		}
 	}
 }
@@ -107,7 +107,7 @@ func (i *interleaving) owners() map[int]string {
 	return owner
 }
 
-// given is what went back to the sponsor.
+// given returns the packets that were returned to the sponsor.
 func (i *interleaving) given() (all rain.Numbers) {
 	texts, err := sqldb.Column[string](i.Context(), i.db, "SELECT numbers FROM reclaim WHERE campaign_id = ?", i.c.ID)
 	i.must(err)
@@ -123,7 +123,7 @@ func has(numbers rain.Numbers, packet int) bool {
 	return slices.ContainsFunc(numbers, func(r rain.Range) bool { return r.First <= packet && packet <= r.Last })
 }
 
-// end brings the campaign to its end: what is lost is restored, what is begun is ended, and the rest goes back.
+// end ends the campaign: it rebuilds lost shards, finishes open moves and reclaims the rest.
 func (i *interleaving) end() {
 	ctx := i.Context()
 	finish := func() {
@@ -155,17 +155,17 @@ func (i *interleaving) end() {
 	owner := i.owners()
 	for key, packet := range i.told {
 		if owner[packet] != key {
-			i.rt.Fatalf("%s was told of packet %d, which is %q's", key, packet, owner[packet])
+			i.rt.Fatalf("%s received packet %d, which is %q's", key, packet, owner[packet])
 		}
 	}
 	given := i.given()
 	for packet := range i.c.Packets {
 		if (owner[packet] == "") != has(given, packet) {
-			i.rt.Fatalf("packet %d is paid to %q, and given back %v", packet, owner[packet], has(given, packet))
+			i.rt.Fatalf("packet %d is paid to %q, and returned %v", packet, owner[packet], has(given, packet))
 		}
 	}
 	if n := given.Count() + len(owner); n != i.c.Packets {
-		i.rt.Fatalf("%d packets are paid or given back", n)
+		i.rt.Fatalf("%d packets are paid or returned", n)
 	}
 	if got := i.books(i.c); !got.Balanced || got.Dead != 0 || got.Unsettled != 0 || got.Stock != 0 {
 		i.rt.Fatalf("the books: %+v", got)

@@ -21,7 +21,7 @@ type savedShard struct {
 	last   string
 }
 
-// save takes what a shard is now. The stand-in has no DUMP.
+// save copies a shard's state. The in-process Redis has no DUMP.
 func (i *interleaving) save(shard int) (s savedShard) {
 	ctx, k := i.Context(), i.grabber.Keys(i.c.ID, shard)
 	s.hashes = map[string]map[string]string{}
@@ -42,8 +42,8 @@ func (i *interleaving) save(shard int) (s savedShard) {
 	return s
 }
 
-// goBack brings a shard back to how it was. What is in the stream has been settled by then, and the watch looks at once
-// whether Redis knows less than the ledger.
+// goBack restores a shard's saved copy. The stream is settled before. After it the watch compares Redis with the
+// ledger.
 func (i *interleaving) goBack() {
 	ctx, shard := i.Context(), i.shard()
 	s, ok := i.saved[shard]
@@ -73,7 +73,7 @@ func (i *interleaving) goBack() {
 	i.must(err)
 }
 
-// tryRebuild has a node restore what is lost.
+// tryRebuild has a node rebuild lost shards.
 func (i *interleaving) tryRebuild(r *Rebuilder) {
 	_, err := r.Rebuild(i.Context(), i.c.ID)
 	if err != nil && !errors.Is(err, store.ErrAlive) && !errors.Is(err, errCut) {

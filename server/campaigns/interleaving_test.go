@@ -17,9 +17,13 @@ import (
 	"redrain/server/servertest"
 )
 
-// TestAnyInterleaving plays taps, settlements, moves, losses, Redises that go back, rebuilds and restarts in any order,
-// cut off after any step. At each moment every packet has one place or one owner, and whoever was told of a win has it;
-// in the end each packet is paid once or given back once. A run that fails is shortened, and says how to play it again.
+// TestAnyInterleaving plays taps, settlements, moves, losses, rollbacks of Redis, rebuilds and restarts in any order.
+// Any step may cut them off.
+//
+//   - At each moment a packet has one location or one owner, and a player keeps each reported win.
+//   - In the end each packet is paid once or returned once.
+//
+// A run that fails is shortened, and its output has the command that repeats it.
 func TestAnyInterleaving(t *testing.T) {
 	l := newLossy(t, forgetful["in-process"](t))
 	property.Check(t, 5, func(rt *rapid.T) {
@@ -51,12 +55,12 @@ type interleaving struct {
 	c       *rain.Campaign
 	drop    int64 // the first wave of the rain
 	users   []string
-	batches []*store.Batch // of a node that may have heard of everything
+	batches []*store.Batch // of a node that may have seen each entry and move
 	mover   *Mover
 	pace    *pace
 
-	told  map[string]int     // user and drop of each win that was told, with its packet
-	inAir []rain.Entry       // entries that somebody has read, and may post or publish at any time
+	told  map[string]int     // packet of each reported win, by user and drop
+	inAir []rain.Entry       // entries that a process has read, and may post or publish at any time
 	loans []loan             // moves that a node has in hand, which may have hung
 	saved map[int]savedShard // what shards were once
 }
@@ -117,8 +121,8 @@ func (i *interleaving) actions() map[string]func(*rapid.T) {
 	}
 }
 
-// tap has a player tap. A win is told when the stream has it and Redis still knows it, as with --confirm stream; or its
-// node dies before that.
+// tap has a player tap. A win is reported when the stream has it and Redis still has it, as with --confirm stream. Or
+// the node dies before that.
 func (i *interleaving) tap() {
 	user := rapid.SampledFrom(i.users).Draw(i.rt, "user")
 	drop := rain.DropID{N: i.drop, K: i.pick("drop", interleavedDrops)}
@@ -135,16 +139,16 @@ func (i *interleaving) tap() {
 	key, r := user+" "+drop.String(), answer.Results[0]
 	packet, before := i.told[key]
 	if before && (r.Outcome != outcome.Won || r.Packet != packet) {
-		i.rt.Fatalf("%s was told of packet %d, and now %+v", key, packet, r)
+		i.rt.Fatalf("%s received packet %d, and now %+v", key, packet, r)
 	}
 	if r.Outcome != outcome.Won {
 		return
 	}
 	switch rapid.IntRange(0, 3).Draw(i.rt, "then") {
 	case 0:
-		return // the node dies, and nobody is told
+		return // the node dies without a report
 	case 1:
-		i.read(shard) // its entry is somewhere on its way for a long time
+		i.read(shard) // its entry is in flight for a long time
 		return
 	}
 	found, err := i.grabber.Lookup(i.Context(), i.c.ID, shard, []string{answer.Entries[0]})
@@ -156,7 +160,7 @@ func (i *interleaving) tap() {
 	i.told[key] = r.Packet
 }
 
-// read takes what is in an outbox into somebody's hands.
+// read has a process read an outbox.
 func (i *interleaving) read(shard int) {
 	entries, _, err := i.grabber.Page(i.Context(), i.c.ID, shard, "", 100)
 	i.must(err)
@@ -176,7 +180,7 @@ func (i *interleaving) publishOne() {
 	}
 }
 
-// settleOne posts what somebody has read, perhaps long ago; the settler dies after the commit.
+// settleOne posts an entry that was read, perhaps long ago. The settler dies after the commit.
 func (i *interleaving) settleOne() { i.posts(i.anyInAir()) }
 
 // posts brings entries into the ledger. There is nothing in them that waits for a person.

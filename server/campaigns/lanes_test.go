@@ -95,7 +95,7 @@ func (l *laned) settle() {
 	}
 }
 
-// rebuildOne has Redis lose a shard and be told again.
+// rebuildOne rebuilds a shard that Redis has lost.
 func (l *laned) rebuildOne(shard int) {
 	l.settle()
 	l.tick()
@@ -105,9 +105,9 @@ func (l *laned) rebuildOne(shard int) {
 	l.bus.told = [rain.LaneCount]bool{}
 }
 
-// TestLanesAreNeverCrossed plays at random, with guests and players on shards of their own, stock that moves, shards
-// that are lost and rebuilt: everybody wins in their lane only, as long as it has anything, and is told that it is sold
-// out then and not before; in the end each packet is paid or given back, and the books balance.
+// TestLanesAreNeverCrossed plays at random, with guests and players on shards of their own. Stock moves, and shards are
+// lost and rebuilt. Players win in their lane only, as long as it has stock. A lane's sold-out notice comes at its end,
+// and not before. In the end each packet is paid or returned, and the books balance.
 func TestLanesAreNeverCrossed(t *testing.T) {
 	for name, redis := range forgetful {
 		t.Run(name, func(t *testing.T) {

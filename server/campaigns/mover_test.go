@@ -99,7 +99,7 @@ func (l *lossy) loseShard(c *rain.Campaign, shard int) {
 	testenv.Must(l, err)
 }
 
-// stock is how many packets each shard has; each packet of the campaign is in one place, or paid.
+// stock returns each shard's number of packets. It fails unless each packet is in one place, or paid.
 func (l *lossy) stock(c *rain.Campaign, what string) []int {
 	l.Helper()
 	shards, err := l.grabber.Snapshot(l.Context(), c)
@@ -151,7 +151,7 @@ func (l *lossy) levels(c *rain.Campaign) []store.Level {
 	return levels
 }
 
-// left is how many packets each shard offers.
+// left returns the number of packets that each shard offers.
 func (l *lossy) left(c *rain.Campaign) (left []int) {
 	l.Helper()
 	for _, s := range l.levels(c) {
@@ -160,7 +160,7 @@ func (l *lossy) left(c *rain.Campaign) (left []int) {
 	return left
 }
 
-// noMoves fails the test if a move is under way, by Redis or by the ledger.
+// noMoves fails the test if Redis or the ledger has a move in flight.
 func (l *lossy) noMoves(c *rain.Campaign, what string) {
 	l.Helper()
 	open, err := l.ledger.Moves.Open(l.Context(), c.ID)
@@ -187,8 +187,8 @@ func (l *lossy) balanced(c *rain.Campaign, what string) {
 	}
 }
 
-// TestAMoveThatIsCutOff, before or after any of its steps, and perhaps with the loss of a shard: another mover
-// carries it on, and each packet is in one place all the while. In the end nothing is under way.
+// TestAMoveThatIsCutOff cuts a move before or after any of its steps, perhaps with the loss of a shard. Another mover
+// finishes it, and each packet is always in one place. In the end no move is in flight.
 func TestAMoveThatIsCutOff(t *testing.T) {
 	l := newLossy(t, forgetful["in-process"](t))
 	for _, at := range []string{"lend", "row", "borrow", "done", "forget"} {
@@ -260,7 +260,7 @@ func TestAMoveThatIsGoneIsNotMadeAgain(t *testing.T) {
 	testenv.Must(t, testenv.Err(l.grabber.Lend(t.Context(), c.ID, 0, 1, "m", 4)))
 	seen := l.levels(c)
 	testenv.Equal(t, len(seen[0].Lent), 1, "moves")
-	for range 2 { // the second time of what is not so any more
+	for range 2 { // the second time with outdated levels
 		testenv.Must(t, l.mover(nil).finish(t.Context(), c, seen, &pace{}))
 		testenv.Equal(t, l.stock(c, "ended"), []int{6, 14, 10}, "the shards have")
 	}

@@ -36,7 +36,7 @@ func TestPlan(t *testing.T) {
 		levels []store.Level
 		rates  []float64
 		dry    map[int]int
-		needs  map[int]need // where it is not dry
+		needs  map[int]need // defaults to the waiting taps above
 		want   []transfer
 	}{
 		"nobody asks":     {levels: levelsOf(0, 100), want: nil},
@@ -82,9 +82,11 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// Whatever the shards have and ask for: no shard gives what it has not, or gives and gets; where taps wait there is
-// stock afterwards, if there is any; and once a plan is carried out there is nothing more to be moved, so nothing
-// goes to and fro.
+// Three properties hold for any stock and demand:
+//
+//   - No shard gives more than it has, or gives and gets.
+//   - A shard on which taps wait has stock afterwards, if there is any.
+//   - After a plan there is no more to move, so stock does not oscillate.
 func TestPlanProperties(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 20_000 {
@@ -158,7 +160,7 @@ func sumOf(dry map[int]int) (sum int) {
 	return sum
 }
 
-// Two shards on which players tap now and then, and the last packet: it goes to who waits, and rests when nobody does.
+// Two shards with few taps share the last packet: it moves to a waiting tap, and rests without one.
 func TestTheLastPacketRests(t *testing.T) {
 	levels := levelsOf(1, 0, 0)
 	p := &pace{}
@@ -180,7 +182,7 @@ func TestTheLastPacketRests(t *testing.T) {
 	}
 }
 
-// The rate of a shard follows the last half second, and is nothing where nobody has won for a while.
+// The rate of a shard follows the last half second. A shard without wins for a while has the rate 0.
 func TestPace(t *testing.T) {
 	p, levels := &pace{}, levelsOf(0, 0)
 	now := int64(1_000)
@@ -202,7 +204,7 @@ func TestPace(t *testing.T) {
 	testenv.Equal(t, p.rates[0], 0, "rates %v", p.rates)
 }
 
-// What was won on a shard while it was unknown is not taken for won at once when it is back.
+// Wins on a shard while it was unknown do not raise its rate when it is back.
 func TestAnUnknownShardHasNoPace(t *testing.T) {
 	p, levels := &pace{}, levelsOf(5, 5)
 	levels[0].Won, levels[1] = 1000, store.Level{}
@@ -213,7 +215,7 @@ func TestAnUnknownShardHasNoPace(t *testing.T) {
 	p.note(levels, 2000)
 	levels[0] = store.Level{Known: true, Won: 1000} // and back
 	p.note(levels, 3000)
-	testenv.Equal(t, p.rates, []float64{0, 0}, "rates, as nobody has won")
+	testenv.Equal(t, p.rates, []float64{0, 0}, "rates without a win")
 	levels[0].Won, levels[1].Won = 1010, 1020
 	p.note(levels, 4000)
 	testenv.Equal(t, p.rates, []float64{10, 20}, "rates")
@@ -224,7 +226,7 @@ func TestSoldOutIsOfTheCampaign(t *testing.T) {
 	levels := levelsOf(0, 0)
 	levels[0].Won, levels[1].Won = 4, 5
 	if soldOut(levels, c.Packets) {
-		t.Error("one is on its way")
+		t.Error("one is in flight")
 	}
 	levels[1].Won = 6
 	if !soldOut(levels, c.Packets) {
@@ -236,8 +238,8 @@ func TestSoldOutIsOfTheCampaign(t *testing.T) {
 	}
 }
 
-// TestDryIsHeardOncePerNode: a node tells again and again how many taps wait on it, and only the last counts, for a
-// short while, and as far as nobody has won there since; who does not move stock keeps nothing.
+// TestDryIsHeardOncePerNode: a node reports its waiting taps again and again, and only the last report counts. It
+// counts for a short while, less the wins on that shard since. A node that moves no stock keeps no reports.
 func TestDryIsHeardOncePerNode(t *testing.T) {
 	now := int64(1_000)
 	m := NewMover(MoverOptions{Node: Node{Clock: func() int64 { return now }}})
@@ -282,12 +284,12 @@ func TestDryIsHeardOncePerNode(t *testing.T) {
 	if got := m.needs("c", levels, now); len(got) != 2 || got[77] != (need{}) || got[-1] != (need{}) {
 		t.Errorf("%v wait", got)
 	}
-	// What is on its way is for those who wait.
+	// Stock in flight is for waiting taps.
 	m.expect("c", 2, 5)
 	m.Dry("c", cluster.DryShard{Shard: 2, Node: "b", Taps: 8})
 	m.expect("c", 2, -5)
 	if got := m.needs("c", levels, now); got[2] != (need{waiting: 3}) || len(m.coming) != 0 {
-		t.Errorf("%v wait, %v are on their way", got, m.coming)
+		t.Errorf("%v wait, %v are in flight", got, m.coming)
 	}
 	if now += returnMS; len(m.needs("c", levels, now)) != 0 || len(m.demands["c"]) != 0 {
 		t.Errorf("%v are kept", m.demands)

@@ -41,12 +41,12 @@ func (k *allRaining) Live() (all []*rain.Campaign) {
 	return all
 }
 
-// illStock is the stock of a campaign with which something is the matter, and of one that is well: packets of it are
-// won all the time on its shard 0.
+// illStock is the stock of a campaign with a fault, and of a healthy one. Packets of the healthy one are won all the
+// time, on its shard 0.
 type illStock struct {
 	ill   string
 	began time.Time
-	waits chan struct{} // a borrowing of the ill one waits for it, if that is what is the matter
+	waits chan struct{} // a borrowing of the ill one waits for it, with the fault "a move waits"
 	mu    sync.Mutex
 	lends map[string]int // by campaign
 	ended []string       // steps of the ill one
@@ -112,7 +112,7 @@ func (s *illStock) Done(_ context.Context, campaign string, _ int, _ string) err
 	return nil
 }
 
-// lent is how often packets were lent since the last call.
+// lent returns the number of loans since the last call.
 func (s *illStock) lent(campaign string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,8 +138,8 @@ func runMover(t *testing.T, s *illStock, ids ...string) (m *Mover, stop func()) 
 	return m, testenv.Run(t, m.Run)
 }
 
-// TestOneCampaignHoldsUpNoOther: while something is the matter with one campaign, another one gets its stock: ahead,
-// because its rates are known, and at once where taps wait.
+// TestOneCampaignHoldsUpNoOther: a campaign with a fault does not delay the stock of another one. Its packets move
+// ahead, because the rates are known, and at once if taps wait.
 func TestOneCampaignHoldsUpNoOther(t *testing.T) {
 	for _, ill := range []string{"a shard cannot be read", "nothing can be read", "its Redis hangs", "a look panics",
 		"a move cannot be ended", "a move hangs"} {

@@ -45,8 +45,8 @@ func TestALoanThatHungWhileRedisWentBack(t *testing.T) {
 	}
 }
 
-// TestAMoveThatIsDoneMayBeForgotten: a node that goes on with a move which others have ended since, rebuilt shards
-// included, takes nobody out of the game.
+// TestAMoveThatIsDoneMayBeForgotten: a node goes on with a move that others have ended since, perhaps by a rebuild. It
+// takes no packet out of the game.
 func TestAMoveThatIsDoneMayBeForgotten(t *testing.T) {
 	l := newLossy(t, forgetful["real"](t))
 	c := l.raining(servertest.EvenSpec(300, 30, 2))

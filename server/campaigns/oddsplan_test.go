@@ -15,9 +15,9 @@ func autoRain(seconds int64) *rain.Rain {
 	return r
 }
 
-// oddsPlayed is a rain of some seconds with odds that are set from beat to beat as Odds does, and in each lane a crowd
-// of which each player taps in a beat with a chance. It returns for each lane in which part of the rain's beats the
-// stock has ended, above 1 where something is left, and how much is left.
+// oddsPlayed plays a rain of some seconds, and sets the odds from beat to beat as Odds does. Each lane has a crowd;
+// taps is the chance that a player taps in a beat. ended has, for each lane, the part of the rain's beats with stock:
+// above 1 if some is left. lanes has the remaining stock.
 func oddsPlayed(t *testing.T, seconds int64, packets []int, online func(lane int, part float64) int,
 	taps func(part float64) float64, seed uint64) (ended []float64, lanes []lane) {
 	t.Helper()
@@ -56,8 +56,8 @@ func oddsPlayed(t *testing.T, seconds int64, packets []int, online func(lane int
 
 func always(p float64) func(float64) float64 { return func(float64) float64 { return p } }
 
-// TestTheStockEndsWithTheRain: whatever the crowd does, the stock ends in the last tenth of the rain; or what is left
-// is less than a hundredth, or everybody wins and there are too few of them.
+// TestTheStockEndsWithTheRain: for any crowd the stock ends in the last tenth of the rain, or less than a hundredth is
+// left.
 func TestTheStockEndsWithTheRain(t *testing.T) {
 	t.Parallel()
 	steady := func(n int) func(float64) int { return func(float64) int { return n } }
@@ -98,9 +98,9 @@ func TestTooFewForTheStock(t *testing.T) {
 	}
 }
 
-// TestEachLaneEndsWithTheRain: guests and players draw by odds of their own, so that the packets of neither end before
-// the rain does, whoever is more; one chance for both sold a tenth of the packets to as many guests as players in a
-// fifth of the rain.
+// TestEachLaneEndsWithTheRain: guests and players draw by odds of their own, so neither lane's packets end before the
+// rain. This holds for any ratio of the two. One chance for both sold a tenth of the packets to as many guests as
+// players in a fifth of the rain.
 func TestEachLaneEndsWithTheRain(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ heads, packets [rain.LaneCount]int }{
@@ -123,8 +123,8 @@ func TestEachLaneEndsWithTheRain(t *testing.T) {
 	}
 }
 
-// TestALateWinIsNoCrowd: a win that is counted after beats of next to no odds was taken for a million draws, and odds
-// stayed where they were to the end of the rain, with a fifth of the packets left.
+// TestALateWinIsNoCrowd: a win that was counted after beats of almost no odds passed for a million draws. The odds then
+// did not change until the end of the rain, and a fifth of the packets was left.
 func TestALateWinIsNoCrowd(t *testing.T) {
 	t.Parallel()
 	r := autoRain(30)

@@ -16,14 +16,14 @@ import (
 	"redrain/payout/reconcile"
 )
 
-// fakeBooks is a ledger whose reconciliations are what the test says.
+// fakeBooks is a ledger with the reconciliations that the test sets.
 type fakeBooks struct {
 	mu        sync.Mutex
 	holder    string
 	full      string // who makes a full proof
 	until     time.Time
 	live      []string
-	found     map[string]string       // campaign → what is wrong with it; "" is the ledger as a whole
+	found     map[string]string       // the fault of each campaign; "" is the ledger's own
 	hidden    map[string]bool         // those whose fault the sums do not show
 	rows      []string                // campaigns whose rows were looked at
 	away      map[string]bool         // those whose Redis is away

@@ -211,7 +211,7 @@ func TestProofsThatGrowOldAreAnAlarm(t *testing.T) {
 		expect("the Redis of one is away", "c2"+campaign)
 		f.set(func() { f.down = errors.New("gone away") })
 		minutes(15)
-		expect("nobody proves", "c2"+campaign)
+		expect("the proofs have stopped", "c2"+campaign)
 		f.set(func() { delete(f.away, "c2") })
 		f.set(func() { f.down = nil })
 		minutes(12)

@@ -12,9 +12,9 @@ import (
 	"redrain/server/servertest"
 )
 
-// TestASecondLossWhileARebuilderHangs: one rebuilder has seen the loss and hangs. Another one rebuilds the shard
-// meanwhile, a player wins of it and is told, as the stream has the win; then Redis loses the shard again, and the
-// first one goes on. What it had seen of the stream is old: it has to read it for the loss that it rebuilds from.
+// TestASecondLossWhileARebuilderHangs: one rebuilder has seen the loss and hangs. Another one rebuilds the shard. A
+// player wins on it, and the win is reported, because the stream has it. Then Redis loses the shard again, and the
+// first rebuilder goes on. Its view of the stream is old: it has to read the stream again for the second loss.
 func TestASecondLossWhileARebuilderHangs(t *testing.T) {
 	l := newLossy(t, forgetful["in-process"](t))
 	c := l.raining(servertest.EvenSpec(100, 10, 1))
@@ -32,7 +32,7 @@ func TestASecondLossWhileARebuilderHangs(t *testing.T) {
 		t.Errorf("rebuilt: %+v", done)
 	}
 	if p := l.post(told); len(p.Settled) != 1 || len(p.Void)+len(p.Dead) != 0 {
-		t.Errorf("a win that was told: %+v", p)
+		t.Errorf("a reported win: %+v", p)
 	}
 	if got := l.books(c); !got.Balanced || got.Paid != 10 {
 		t.Errorf("the books: %+v", got)
@@ -68,7 +68,7 @@ func TestALostShardIsNotDrained(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := l.books(c); !c.Drained || got.Difference != 0 { // the letters are a finding
+	if got := l.books(c); !c.Drained || got.Difference != 0 { // the dead letters are a finding
 		t.Errorf("drained %v, the books: %+v", c.Drained, got)
 	}
 }

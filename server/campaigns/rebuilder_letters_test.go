@@ -26,9 +26,9 @@ func with(entries []rain.Entry, packet int) []rain.Entry {
 	return []rain.Entry{e}
 }
 
-// TestNoLetterStopsARebuild: Redis had gone back, and packets that were paid were won again; somebody has written
-// sealed lines with other packets. All of that waits as dead letters, which no retry can pay. Each shard is rebuilt, a
-// packet counts as won once over all of them, and the campaign is sold out when its last packet is gone.
+// TestNoLetterStopsARebuild: Redis was rolled back, and paid packets were won again. An attacker has added sealed lines
+// with other packets. All of these wait as dead letters, which no retry can pay. Each shard is rebuilt. A packet counts
+// as won once over all shards, and the campaign is sold out with its last packet.
 func TestNoLetterStopsARebuild(t *testing.T) {
 	for name, redis := range forgetful {
 		t.Run(name, func(t *testing.T) {
@@ -52,7 +52,7 @@ func TestNoLetterStopsARebuild(t *testing.T) {
 					t.Fatalf("%s: %+v", name, p)
 				}
 			}
-			// What may still be paid: one packet of two players, and two packets of one player's drop.
+			// A retry may still pay these: one packet of two players, and two packets of one player's drop.
 			for _, e := range slices.Concat(held, with(rival, held[0].Wins[0].Packet), with(held, 9)) {
 				tried, err := l.ledger.Poster.Attempt(t.Context(), e, errors.New("refused"), 1)
 				if err != nil || len(tried.Dead) != 1 {

@@ -18,8 +18,8 @@ import (
 	"redrain/server/servertest"
 )
 
-// TestRebuild: what is in the ledger or in the stream is won again, what only Redis had is on offer again, and
-// comes too late afterwards; the limits hold, the numbers are right, and every cent is in one place.
+// TestRebuild: a rebuild restores the wins of the ledger and of the stream. It offers all other packets again, and
+// late entries about these are void. The limits hold, the numbers are right, and every cent is in one place.
 func TestRebuild(t *testing.T) {
 	for name, redis := range forgetful {
 		t.Run(name, func(t *testing.T) {
@@ -65,8 +65,8 @@ func TestRebuild(t *testing.T) {
 			}
 			l.balanced(c, "the life after")
 			l.quiet()
-			// The relay of another node publishes what it had read before the loss. It is known to be void, and
-			// stays so.
+			// The outbox sweeper of another node publishes an entry from before the loss. The entry is void, and stays
+			// so.
 			l.publish(lost)
 			l.forget()
 			l.rebuild(c.ID)
@@ -75,7 +75,7 @@ func TestRebuild(t *testing.T) {
 	}
 }
 
-// restoredBus notes of which campaigns it was told that they are restored.
+// restoredBus notes the campaigns that are reported as restored.
 type restoredBus struct {
 	Bus
 	restored []string
@@ -83,7 +83,7 @@ type restoredBus struct {
 
 func (b *restoredBus) Restored(campaign string) { b.restored = append(b.restored, campaign) }
 
-// TestARestorationIsToldOf also where what comes after it fails: nobody tells the nodes later.
+// TestARestorationIsToldOf even if a later step fails: no later notice reaches the nodes.
 func TestARestorationIsToldOf(t *testing.T) {
 	l := newLossy(t, forgetful["in-process"](t))
 	c := l.raining(servertest.EvenSpec(100, 10, 1))
@@ -93,15 +93,15 @@ func TestARestorationIsToldOf(t *testing.T) {
 	r.o.Service = NewService(ServiceOptions{Node: r.o.Node, Ledger: l.ledger.Campaigns,
 		Stock: &memoryStock{away: away}})
 	if _, err := r.Rebuild(t.Context(), c.ID); !errors.Is(err, store.ErrAlive) || len(bus.restored) != 0 {
-		t.Errorf("nothing is lost: %v, told of %q", err, bus.restored)
+		t.Errorf("nothing is lost: %v, notified of %q", err, bus.restored)
 	}
 	l.forget()
 	if _, err := r.Rebuild(t.Context(), c.ID); !errors.Is(err, away) || !slices.Equal(bus.restored, []string{c.ID}) {
-		t.Errorf("%v, told of %q", err, bus.restored)
+		t.Errorf("%v, notified of %q", err, bus.restored)
 	}
 }
 
-// TestAVoidWinRaisesAnAlarm when a settlement worker meets it. A void reclaim was promised to nobody.
+// TestAVoidWinRaisesAnAlarm when a settlement worker meets it. A void reclaim raises none: no player expects it.
 func TestAVoidWinRaisesAnAlarm(t *testing.T) {
 	l := newLossy(t, forgetful["in-process"](t))
 	c := l.raining(servertest.EvenSpec(100, 10, 1))
@@ -124,8 +124,8 @@ func TestAVoidWinRaisesAnAlarm(t *testing.T) {
 	}
 }
 
-// TestRebuildOfAClosedCampaign: the rest that was on its way back goes back once, whichever way it had come. No
-// campaign is rebuilt that is drained, unknown or loading.
+// TestRebuildOfAClosedCampaign: the remaining packets are returned once, whether the reclaim was posted, published or
+// lost. Drained, unknown and loading campaigns are not rebuilt.
 func TestRebuildOfAClosedCampaign(t *testing.T) {
 	l := newLossy(t, forgetful["in-process"](t))
 	c := l.raining(servertest.EvenSpec(900, 90, 3))
@@ -251,9 +251,8 @@ func (l *lossy) at(r *Rebuilder, step string, do func(context.Context) error) {
 
 func cut(context.Context) error { return errCut }
 
-// TestAFenceIsOnlySetByWhoCanOpen: one rebuilder has fenced when another one comes, fences too, and waits until the
-// first has gone to its end. That end must not open the shard: its outbox would go on below the second one's
-// barrier.
+// TestAFenceIsOnlySetByWhoCanOpen: one rebuilder has set its fence. A second one sets another, and waits for the end of
+// the first. The first one must not open the shard, because its outbox would go on below the second one's barrier.
 func TestAFenceIsOnlySetByWhoCanOpen(t *testing.T) {
 	l := newLossy(t, forgetful["in-process"](t))
 	c := l.raining(servertest.EvenSpec(100, 10, 1))

@@ -31,7 +31,7 @@ func TestOneNodeRebuildsAtATime(t *testing.T) {
 	if done, err := first.Rebuild(t.Context(), c.ID); err != nil || len(done.Shards) != 2 || tries != 2 {
 		t.Errorf("rebuilt: %+v, %v, with %d shards begun", done, err, tries)
 	}
-	l.forget() // and who has rebuilt keeps nobody from the next time
+	l.forget() // a finished rebuild does not delay the next one
 	if done, err := second.Rebuild(t.Context(), c.ID); err != nil || len(done.Shards) != 2 {
 		t.Errorf("rebuilt by the other one: %+v, %v", done, err)
 	}
@@ -111,7 +111,7 @@ func TestAShardThatCannotBeRestoredHoldsUpNoOther(t *testing.T) {
 		}
 	}
 	if won == 0 {
-		t.Error("nobody plays on the shards that are there")
+		t.Error("no win on the remaining shards")
 	}
 	l.rebuilder.o.Restorer = redis
 	if done := l.rebuild(c.ID); len(done.Shards) != 1 {

@@ -45,7 +45,7 @@ func (u *upkeep) count(query string) (n int) {
 	return n
 }
 
-// inFlight counts the calls of Redis that are under way, and remembers the most.
+// inFlight counts the calls of Redis in flight, and their maximum.
 type inFlight struct {
 	mu        sync.Mutex
 	now, most int
@@ -125,8 +125,8 @@ func TestManyAreDueAtOnce(t *testing.T) {
 	testenv.Equal(t, u.count("SELECT COUNT(*) FROM reclaim WHERE amount > 0"), shardsIn(all), "reclaims of all shards")
 	testenv.Equal(t, u.count("SELECT COUNT(*) FROM dead_letter")+u.count("SELECT COUNT(*) FROM reclaim_cut"), 0,
 		"dead letters and cut reclaims")
-	// Each node has some campaigns in hand, and each of them a call for each of its three shards at most; a new
-	// connection introduces itself with a call of its own.
+	// Each node works on some campaigns, with at most one call for each of their three shards. A new connection
+	// introduces itself with a call of its own.
 	if most, limit := calls.most, 2*len(nodes)*reclaimAtOnce*3; most > limit || most < 2 {
 		t.Errorf("%d calls at one time, at most %d are meant to be there", most, limit)
 	}
@@ -180,7 +180,7 @@ func TestOneThatFailsHoldsUpNobody(t *testing.T) {
 	u.wantSponsor(1_000_000_000)
 }
 
-// TestExpiryWhileTheDatabaseIsDown: what was due meanwhile is done when it is back.
+// TestExpiryWhileTheDatabaseIsDown: campaigns that expire meanwhile are reclaimed when the database is back.
 func TestExpiryWhileTheDatabaseIsDown(t *testing.T) {
 	server := testenv.StartMySQL(t)
 	db, err := sqldb.OpenMySQL(server.DSN)
@@ -213,8 +213,8 @@ func TestExpiryWhileTheDatabaseIsDown(t *testing.T) {
 	u.wantSponsor(1_000_000_000)
 }
 
-// TestALostLeaseEndsTheWork: who cannot renew it stops, so that two nodes do not do the same work for long; and what it
-// does until it notices changes nothing in the ledger.
+// TestALostLeaseEndsTheWork: a node that cannot renew its lease stops, so two nodes do the same work for a short time
+// only. Until it notices, its work changes nothing in the ledger.
 func TestALostLeaseEndsTheWork(t *testing.T) {
 	u := newUpkeep(t, testenv.Redis(t))
 	c := u.create(servertest.EvenSpec(100, 10, 1))

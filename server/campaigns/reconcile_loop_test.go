@@ -44,8 +44,8 @@ func (s *tornStock) Apply(_ context.Context, c *rain.Campaign) error {
 	return errors.New("again") // so that it is applied in the next round as well
 }
 
-// TestAPanicHoldsUpNoOtherCampaign: it is logged with its stack, raises one alarm however often it comes, and its round
-// has not worked; the campaigns after it are looked after in the same round, and the next round goes on.
+// TestAPanicHoldsUpNoOtherCampaign: a panic is logged with its stack, raises one alarm in all, and fails its round. The
+// round goes on with the other campaigns, and the next round runs.
 func TestAPanicHoldsUpNoOtherCampaign(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log servertest.Log

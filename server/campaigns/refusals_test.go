@@ -23,8 +23,8 @@ func (r *countedRows) Write(ctx context.Context, campaign string, from int, lent
 	return r.Moves.Write(ctx, campaign, from, lent)
 }
 
-// TestAForgedLoan: what somebody has written into a shard's record of lent stock is named once, moves nothing, and is
-// not tried again and again. What others need goes on, and so does the watch over Redis.
+// TestAForgedLoan: a forged record of a shard's lent stock raises one alarm, moves nothing, and is retried rarely.
+// Other shards get their stock, and the watch over Redis goes on.
 func TestAForgedLoan(t *testing.T) {
 	for what, record := range map[string]string{
 		"of another shard's packets":  "2 1 0 20-29",
@@ -58,7 +58,7 @@ func TestAForgedLoan(t *testing.T) {
 			l.alarm("move_refused", c.ID)
 			l.quiet()
 			l.watch(c)()
-			// Players of shard 2 run dry: they get stock, from the shard that has not lent anything strange.
+			// Shard 2 reports demand. It gets stock from the shard without a forged loan.
 			m.Dry(c.ID, cluster.DryShard{Shard: 2, Node: "n", Taps: 13})
 			testenv.Must(t, m.look(t.Context(), c, p))
 			testenv.Equal(t, l.left(c), []int{10, 7, 13}, "the shards have")
@@ -69,7 +69,7 @@ func TestAForgedLoan(t *testing.T) {
 			l.now += 2 * refusedMS
 			testenv.Must(t, m.look(t.Context(), c, p))
 			l.quiet()
-			// The cure for a shard that somebody has written to.
+			// A rebuild repairs the tampered shard.
 			testenv.Must(t, l.rdb.Del(t.Context(), l.grabber.Keys(c.ID, 0).State).Err())
 			l.rebuild(c.ID)
 			testenv.Equal(t, l.stock(c, "rebuilt"), []int{10, 7, 13}, "the shards have")
@@ -78,8 +78,8 @@ func TestAForgedLoan(t *testing.T) {
 	}
 }
 
-// TestAForgedStockIsNotLentPieceByPiece: somebody has put another shard's packets into a stock. One move of it is
-// refused, and the mover does not go on lending from there.
+// TestAForgedStockIsNotLentPieceByPiece: an attacker has added another shard's packets to a stock. One move of it is
+// refused, and the mover stops lending from there.
 func TestAForgedStockIsNotLentPieceByPiece(t *testing.T) {
 	l := newLossy(t, forgetful["in-process"](t))
 	c := l.raining(servertest.EvenSpec(400, 40, 4))

@@ -22,8 +22,8 @@ func (b slowBooks) Cleared(context.Context, string) (bool, error) {
 	return !time.Now().Before(b.from), b.err
 }
 
-// TestACloseWaitsForTheLedger, until it has what is left, for two seconds at most, and not at all where the ledger
-// cannot say so or the campaign was not closed.
+// TestACloseWaitsForTheLedger until it has the remaining packets, for two seconds at most. It does not wait if the
+// ledger fails or the campaign was not closed.
 func TestACloseWaitsForTheLedger(t *testing.T) {
 	const soon, never = 300 * time.Millisecond, time.Hour
 	for name, is := range map[string]struct {

@@ -57,7 +57,7 @@ func (m memoryLedger) Abandon(ctx context.Context, id string) (*rain.Campaign, e
 
 func (m memoryLedger) Cleared(context.Context, string) (bool, error) { return true, nil }
 
-// memoryStock is a Redis that notes what it was told, or is away.
+// memoryStock is a Redis that notes its commands, or is away.
 type memoryStock struct {
 	away error
 	did  []string
@@ -76,7 +76,7 @@ func (m *memoryStock) Open(context.Context, *rain.Campaign, int64) error {
 func (m *memoryStock) Apply(context.Context, *rain.Campaign) error         { return m.note("apply") }
 func (m *memoryStock) CloseCampaign(context.Context, *rain.Campaign) error { return m.note("close") }
 
-// told notes of which versions this node and the others were told.
+// told notes the versions that this node and the others received.
 type told struct{ known, others map[string]int64 }
 
 func (h *told) Put(c *rain.Campaign) *rain.Campaign { h.known[c.ID] = c.Revision; return c }
@@ -100,8 +100,8 @@ func memoryService(t *testing.T, books ServiceLedger) (s *Service, c *rain.Campa
 	return s, c, hears, stock
 }
 
-// TestACommandIsToldToAll: each command takes effect in Redis, and this node and the others know of it at once; also
-// where Redis is away, because it stands.
+// TestACommandIsToldToAll: each command takes effect in Redis, and this node and the others receive it at once. If
+// Redis is away they receive it, too, because the command stands.
 func TestACommandIsToldToAll(t *testing.T) {
 	s, c, hears, stock := memoryService(t, memoryLedger{})
 	check := func(command string, wantErr error, do func() (*rain.Campaign, error)) {
@@ -128,6 +128,6 @@ func TestACommandIsToldToAll(t *testing.T) {
 	stock.away = nil
 	check("close", nil, func() (*rain.Campaign, error) { return s.Close(t.Context(), id) })
 	if got := stock.did[len(stock.did)-1]; stock.did[0] != "open" || got != "close" {
-		t.Errorf("Redis was told %v", stock.did)
+		t.Errorf("Redis received %v", stock.did)
 	}
 }

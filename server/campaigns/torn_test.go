@@ -15,7 +15,7 @@ import (
 	"redrain/server/servertest"
 )
 
-// letters are the dead letters that wait.
+// letters returns the waiting dead letters.
 func (l *lossy) letters() []posting.DeadLetter {
 	l.Helper()
 	list, err := posting.LetterTable.List(l.Context(), l.db, "WHERE resolved_at = 0 ORDER BY id")
@@ -46,8 +46,8 @@ func (l *lossy) scribble(c *rain.Campaign, shard int, id string, fields ...any) 
 	testenv.Must(l, err)
 }
 
-// TestARebuildTakesAsideWhatCannotBeRead: entries that somebody has written or changed by hand, more than a page of
-// them before those that are right. The rebuild goes on, what was told is paid, and what cannot be read is kept.
+// TestARebuildTakesAsideWhatCannotBeRead: more than a page of forged or tampered entries come before the valid ones.
+// The rebuild goes on, pays reported wins, and keeps the unreadable entries as dead letters.
 func TestARebuildTakesAsideWhatCannotBeRead(t *testing.T) {
 	for name, redis := range forgetful {
 		t.Run(name, func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestARebuildTakesAsideWhatCannotBeRead(t *testing.T) {
 			if len(entries) != 2 {
 				t.Fatalf("%+v", entries)
 			}
-			// The second one's packets are changed, so that it cannot be read; its player was told all the same.
+			// The second one's packets are tampered with, so the entry is unreadable. Its player has received the win.
 			second := entries[1]
 			found, err := l.rdb.XRange(t.Context(), outbox, second.Ref.ID, second.Ref.ID).Result()
 			if err != nil || len(found) != 1 {
@@ -84,7 +84,7 @@ func TestARebuildTakesAsideWhatCannotBeRead(t *testing.T) {
 			l.nothingWaits(c)
 			list := l.letters()
 			if len(list) != garbage+1 {
-				t.Fatalf("%d letters", len(list))
+				t.Fatalf("%d dead letters", len(list))
 			}
 			for _, d := range list {
 				if d.Kind != posting.LetterMessage || !strings.HasPrefix(d.Source, "outbox "+c.ID) ||
@@ -92,7 +92,7 @@ func TestARebuildTakesAsideWhatCannotBeRead(t *testing.T) {
 					t.Errorf("%+v", d)
 				}
 			}
-			testenv.Contains(t, string(list[garbage].Payload), changed, "the last letter")
+			testenv.Contains(t, string(list[garbage].Payload), changed, "the last dead letter")
 			for _, user := range []string{told, changed} {
 				l.wantBalance(user, 10)
 			}
@@ -104,8 +104,8 @@ func TestARebuildTakesAsideWhatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestATornEntryOfALivingShard holds up the end of its campaign. The command that rebuilds takes it aside, and says
-// that nothing is lost. What the wins hash has by hand is not paid either, because no gateway has sealed it.
+// TestATornEntryOfALivingShard: a forged entry delays the end of its campaign. The rebuild command dead-letters it, and
+// reports that nothing is lost. A forged line of the wins hash is not paid either, because no gateway has sealed it.
 func TestATornEntryOfALivingShard(t *testing.T) {
 	l := newLossy(t, forgetful["in-process"](t))
 	c := l.raining(servertest.EvenSpec(400, 40, 2))

@@ -24,8 +24,8 @@ import (
 	"redrain/server/servertest"
 )
 
-// upkeep is the campaign service, the reconcile loop and the reclaimer on a real Redis and an SQLite ledger, at a time
-// that the test sets.
+// upkeep is the campaign service, the reconcile loop and the reclaimer, on a real Redis and an SQLite ledger. The test
+// sets the time.
 type upkeep struct {
 	*testing.T
 	node     Node
@@ -162,7 +162,7 @@ func TestAFullRedisIsFreedAgain(t *testing.T) {
 	u.wantSponsor(1_000_000_000)
 	live, err := u.ledger.Campaigns.Live(t.Context())
 	if err != nil || len(live) != 1 {
-		t.Fatalf("%d live campaigns (%v): nobody will ever look for what there is of it", len(live), err)
+		t.Fatalf("%d live campaigns (%v): its remains are never reclaimed", len(live), err)
 	}
 	if c, err := u.keep(live[0].ID); err != nil || !c.Drained {
 		t.Errorf("drained: %v, %v", c.Drained, err)
@@ -178,7 +178,7 @@ func TestAFullRedisIsFreedAgain(t *testing.T) {
 func TestDrainedIsWhatTheLedgerSays(t *testing.T) {
 	u := newUpkeep(t, testenv.Redis(t))
 	c := u.create(servertest.EvenSpec(1_000, 10, 2))
-	// Somebody has taken the packets out of shard 1.
+	// The test removes the packets of shard 1.
 	shard := "rr:{" + c.ID + ".1}:"
 	testenv.Must(t, errors.Join(u.rdb.LTrim(t.Context(), shard+"stock", -1, -1).Err(),
 		u.rdb.HSet(t.Context(), shard+"state", "left", 0).Err()))
@@ -190,7 +190,7 @@ func TestDrainedIsWhatTheLedgerSays(t *testing.T) {
 		}
 	}
 	if c.Drained {
-		t.Error("drained, with half of the budget in nobody's hands")
+		t.Error("drained, with half of the budget unassigned")
 	}
 	if !u.reclaim.again[c.ID].alarmed {
 		t.Error("no alarm")

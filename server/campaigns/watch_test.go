@@ -66,9 +66,9 @@ func (l *lossy) wonStill(c *rain.Campaign, won rain.Win) {
 	}
 }
 
-// TestARedisThatWentBack: a shard that knows less than the ledger, of wins or of moves, takes no taps any more and
-// is told of once; rebuilt, it has all that is in the ledger, and each packet is in one place. The same with what
-// was left in the outbox. One that knows all is left alone. The reconcile loop rebuilds it by itself where it may.
+// TestARedisThatWentBack: a shard with fewer wins or moves than the ledger takes no taps, and raises one alarm. Its
+// rebuild restores all of the ledger and of the outbox, and each packet is in one place. A complete shard does not
+// change. The reconcile loop rebuilds by itself if it may.
 func TestARedisThatWentBack(t *testing.T) {
 	for name, meanwhile := range map[string]func(l *lossy, c *rain.Campaign){
 		"a win": func(l *lossy, c *rain.Campaign) { l.post(l.win(c, 0, paytest.Home("u", 0, 2))) },

@@ -16,8 +16,8 @@ import (
 	"redrain/server/clientip"
 )
 
-// TestPROXYHeader: a request that comes behind a header is the client's, of one address or another; a proxy without a
-// header speaks for itself; and a header of somebody who is not trusted is no HTTP.
+// TestPROXYHeader: a header gives the client's address, of IPv4 or IPv6. Without a header a trusted proxy's own address
+// counts. A header from an untrusted peer is invalid HTTP.
 func TestPROXYHeader(t *testing.T) {
 	header := func(version byte, source string) []byte {
 		var b bytes.Buffer
@@ -37,7 +37,7 @@ func TestPROXYHeader(t *testing.T) {
 	for name, c := range map[string]struct {
 		trusted string
 		header  []byte
-		want    string // "" where there is no answer but 400
+		want    string // "": no answer but 400
 	}{
 		"version 1":          {"127.0.0.0/8", header(1, "198.51.100.1:5000"), "198.51.100.1:5000"},
 		"version 1, unknown": {"127.0.0.0/8", []byte("PROXY UNKNOWN\r\n"), "127.0.0.1"},
@@ -87,8 +87,8 @@ func proxies(t *testing.T, list ...string) clientip.Proxies {
 	return all
 }
 
-// TestForwardedFor: who is calling is the right-most address that is not a trusted proxy's, and whatever somebody else
-// says is not believed.
+// TestForwardedFor: the caller is the right-most address that is not a trusted proxy's. Addresses before it are
+// ignored, and so is the header of an untrusted peer.
 func TestForwardedFor(t *testing.T) {
 	trusted := proxies(t, "10.0.0.0/8", "fd00::/8", "192.0.2.7")
 	for name, c := range map[string]struct {

@@ -13,8 +13,8 @@ import (
 	"redrain/internal/testenv"
 )
 
-// A mirror reads at a hint and every two seconds, and follows each change until that has worked; what was there at the
-// start is not followed.
+// A mirror reads at a hint and every two seconds. It follows each change until that has worked, but not the rows of the
+// start.
 func TestMirror(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		quiet := slog.New(slog.DiscardHandler)

@@ -15,7 +15,7 @@ import (
 	"redrain/rain"
 )
 
-// ranking notes who was ranked, and with what.
+// ranking notes the ranked totals.
 type ranking struct{ ranked []store.Ranked }
 
 func (r *ranking) Rank(_ context.Context, winners []store.Winners) error {
@@ -47,7 +47,7 @@ func testBusOptions() BusOptions {
 		Clock: func() int64 { return time.Now().UnixMilli() }, Log: slog.New(slog.DiscardHandler)}
 }
 
-// listen hears what is told on a subject of the bus; what was heard since the last call is returned by the function.
+// listen subscribes to a subject of the bus. The returned function returns the notices since its last call.
 func listen[T any](t *testing.T, bus *Bus, subject string,
 	read func([]byte) (T, error)) func() (notices []T) {
 	t.Helper()
@@ -55,7 +55,7 @@ func listen[T any](t *testing.T, bus *Bus, subject string,
 	testenv.Must(t, err)
 	return func() (notices []T) {
 		t.Helper()
-		if err := bus.nc.Flush(); err != nil { // what was published before has come back by then
+		if err := bus.nc.Flush(); err != nil { // notices published before it have come back by then
 			t.Fatal(err)
 		}
 		for {
@@ -73,8 +73,8 @@ func listen[T any](t *testing.T, bus *Bus, subject string,
 	}
 }
 
-// All nodes are told of the players of a batch, and of who has won, in short: of what is new only, the newest ten. A
-// copy of an entry is told again: the nodes know what they have told. Who has a total is ranked, once in a batch.
+// All nodes receive the players of a batch, and a short notice of the newest ten wins. A copy of an entry is published
+// again: the nodes ignore it. Each player with a total is ranked once in a batch.
 func TestNotifierTells(t *testing.T) {
 	bus, ranked := newTestBus(t), &ranking{}
 	settled, won := listen(t, bus, "rr.control.settled.*", readSettled),
@@ -94,21 +94,21 @@ func TestNotifierTells(t *testing.T) {
 		copies(t.Context(), batch)
 		told := map[string]int{}
 		for _, notice := range settled() {
-			testenv.Equal(t, notice.Campaign, "c", "told of campaign")
+			testenv.Equal(t, notice.Campaign, "c", "the notice's campaign")
 			for _, c := range notice.Claims {
 				told[c.Claim]++
 			}
 		}
 		if len(told) != 41 || told["c-0"] != 1 || told["c-40"] != 1 {
-			t.Errorf("told %v", told)
+			t.Errorf("received %v", told)
 		}
 		short := won()
 		if len(short) != 1 || len(short[0].Winners) != wonAtOnce {
-			t.Fatalf("all nodes are told %v", short)
+			t.Fatalf("all nodes receive %v", short)
 		}
 		last := short[0].Winners[wonAtOnce-1]
 		if last.User != "player-39" || short[0].Winners[0].Amount != 40-wonAtOnce+1 {
-			t.Errorf("all nodes are told %v", short)
+			t.Errorf("all nodes receive %v", short)
 		}
 		if len(ranked.ranked) != 39 { // 0 has no total
 			t.Errorf("%d are ranked", len(ranked.ranked))
@@ -143,7 +143,7 @@ func TestBusGoesOnAfterAPanic(t *testing.T) {
 	bus.Changed(&rain.Campaign{ID: "good"})
 	select {
 	case got := <-heard:
-		testenv.Equal(t, got, "good", "what is heard after a panic")
+		testenv.Equal(t, got, "good", "received after a panic")
 	case <-time.After(10 * time.Second):
 		t.Fatal("nothing is heard after a panic")
 	}

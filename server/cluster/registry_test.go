@@ -58,12 +58,11 @@ func TestRegistryKeepsTheNewerVersion(t *testing.T) {
 		r.Put(&rain.Campaign{ID: "c", Revision: rev})
 	}
 	if got := r.Cached("c").Revision; got != 5 || len(told) != 2 || told[0] != 2 || told[1] != 5 {
-		t.Errorf("revision %d, told of %v", got, told)
+		t.Errorf("revision %d, notified of %v", got, told)
 	}
 }
 
-// TestRegistryHealsByItself: a change that nobody has announced is known after one refresh, and a drained campaign is
-// forgotten.
+// TestRegistryHealsByItself: the registry has an unannounced change after one refresh, and removes a drained campaign.
 func TestRegistryHealsByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &fakeSource{byID: servertest.Campaigns{}}
@@ -112,8 +111,8 @@ func TestRegistryAsksOnceForMany(t *testing.T) {
 	})
 }
 
-// TestRegistryReadsWhatIsAnnounced: what another node announces is read before the next refresh, without holding up who
-// announces it, and what is known already is not read.
+// TestRegistryReadsWhatIsAnnounced: an announced change is read before the next refresh, and the announcer does not
+// wait for it. A cached revision is not read.
 func TestRegistryReadsWhatIsAnnounced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &fakeSource{byID: servertest.Campaigns{}}
@@ -130,12 +129,12 @@ func TestRegistryReadsWhatIsAnnounced(t *testing.T) {
 		before := source.reads
 		r.Announce("c", 2)
 		synctest.Wait()
-		testenv.Equal(t, source.reads, before, "reads of what is known")
+		testenv.Equal(t, source.reads, before, "reads of a cached campaign")
 	})
 }
 
-// TestAPanicEndsNoMoreThanItsReload: many callers share one query in a goroutine of its own, where nobody but the
-// registry can catch a panic of those who follow the change.
+// TestAPanicEndsNoMoreThanItsReload: many callers share one query in a goroutine of its own. Only the registry can
+// recover from a panic of the functions that follow the change.
 func TestAPanicEndsNoMoreThanItsReload(t *testing.T) {
 	source := &fakeSource{byID: servertest.Campaigns{}}
 	source.set(rain.Campaign{ID: "c", Revision: 1})

@@ -20,7 +20,7 @@ import (
 	"redrain/rain"
 )
 
-// believer is a node that notes what it hears, and what is refused.
+// believer is a node that notes the notices that it receives and refuses.
 type believer struct {
 	*Bus
 
@@ -30,7 +30,7 @@ type believer struct {
 	reason string
 }
 
-// newBeliever runs a node on the connection of another one, with that one's keys but for what o says.
+// newBeliever runs a node on the connection of another one, with the options o.
 func newBeliever(t *testing.T, nc *nats.Conn, o BusOptions) *believer {
 	t.Helper()
 	h := &believer{}
@@ -68,7 +68,7 @@ func (h *believer) note(what string) {
 	h.heard = append(h.heard, what)
 }
 
-// told is what was heard.
+// told returns the received notices.
 func (h *believer) told() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -84,7 +84,7 @@ func (h *believer) until(t *testing.T, what string, so func() bool) {
 	})
 }
 
-// everything tells one notice of each kind of campaign c.
+// everything publishes one notice of each kind, about campaign c.
 func everything(t *testing.T, b *Bus) (topics []string) {
 	t.Helper()
 	b.Changed(&rain.Campaign{ID: "c"})
@@ -102,8 +102,8 @@ func everything(t *testing.T, b *Bus) (topics []string) {
 		topicAlarm, topicMoney, topicSettled}
 }
 
-// Who can write to NATS makes nodes tell nothing: no kind of notice is believed that is not sealed, that is sealed with
-// another installation's key, that was altered, or that was sent about something else.
+// Access to NATS alone forges no notice. Nodes refuse any kind of notice without a seal, with the seal of another
+// installation's key, with altered text or on another subject.
 func TestForgedNoticesAreRefused(t *testing.T) {
 	bus := newTestBus(t)
 	h := newBeliever(t, bus.nc, bus.o)
@@ -159,11 +159,11 @@ func TestOldNoticesAreRefused(t *testing.T) {
 	}
 	testenv.Eventually(t, time.Minute, "two are refused", func() bool { return testutil.ToFloat64(h.refused.old) == 2 })
 	h.until(t, "one is heard", func() bool { return len(h.heard) == 1 })
-	testenv.Equal(t, h.forged, 0, "a clock that is off is told as a forgery")
+	testenv.Equal(t, h.forged, 0, "a wrong clock is reported as a forgery")
 }
 
-// What is sealed with a key that is newer than what a node knows is told when it has read the keys; where they cannot
-// be read it is dropped, and nobody is accused.
+// A notice with a key that is newer than a node's is handled after the node has read the keys. If it cannot read them,
+// the notice is dropped, and does not count as forged.
 func TestANewerKeyOfANotice(t *testing.T) {
 	bus := newTestBus(t)
 	ring, away := seal.NewRing(seal.Secret{1}), errors.New("away")
@@ -196,6 +196,6 @@ func TestANewerKeyOfANotice(t *testing.T) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.forged != 0 || slices.Contains(h.heard, "soldout lost") {
-		t.Errorf("%d are told as forged, heard %q", h.forged, h.heard)
+		t.Errorf("%d are reported as forged, heard %q", h.forged, h.heard)
 	}
 }

@@ -61,7 +61,7 @@ func TestWhatIsNoNoticeOfASettlementIsRefused(t *testing.T) {
 	}
 }
 
-// FuzzReadSettled: whatever comes is read or refused, and what is read is written as it was read.
+// FuzzReadSettled: any input is read or refused, and a read notice is written unchanged.
 func FuzzReadSettled(f *testing.F) {
 	f.Add([]byte("c1\n7 88 88 7.3 u"))
 	f.Add([]byte("c1\n-1 0 0  \n2 3 4 5 6 7"))

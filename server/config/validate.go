@@ -117,8 +117,8 @@ func (c *Config) validateAccess(fault faultFunc) {
 		fault(c.ChallengeSiteKey == "" || c.ChallengeSecret == "", "--guest-challenge %s: needs --challenge-site-key "+
 			"and --challenge-secret, which the service issues for a site", c.GuestChallenge)
 	} else {
-		fault(c.ChallengeSiteKey+c.ChallengeSecret+c.ChallengeEndpoint+c.ChallengeScript != "", "--challenge-site-key, "+
-			"--challenge-secret, --challenge-endpoint and --challenge-script: are for --guest-challenge turnstile or "+
+		fault(c.ChallengeSiteKey+c.ChallengeSecret+c.ChallengeEndpoint+c.ChallengeScript != "",
+			"--challenge-site-key, --challenge-secret, --challenge-endpoint and --challenge-script: are for --guest-challenge turnstile or "+
 			"hcaptcha")
 	}
 	for flag, address := range map[string]string{"--challenge-endpoint": c.ChallengeEndpoint,
@@ -159,7 +159,8 @@ func (c *Config) validateFront(fault faultFunc) {
 	c.validateVerifyFiles(fault)
 	if c.WeChatSign != "" {
 		// They are https only: a script over plain http can be replaced in flight.
-		for flag, address := range map[string]string{"--wechat-sign-url": c.WeChatSign, "--wechat-sdk-url": c.WeChatSDK} {
+		for flag, address := range map[string]string{"--wechat-sign-url": c.WeChatSign,
+			"--wechat-sdk-url": c.WeChatSDK} {
 			u, _ := url.Parse(address)
 			fault(!isURL(address, "https") || u.User != nil || u.Fragment != "" || web.Origin(address) == "",
 				"%s: give an https URL, without a user or a part after #", flag)

@@ -50,9 +50,9 @@ func BenchmarkTap(b *testing.B) {
 	answered.wait()
 }
 
-// BenchmarkTapFrameToFrame is the same over real sockets, each player waiting for the result before the next tap.
-// The players' side allocates nothing, so what is allocated is the gateway's, from the frame that comes to the
-// frame that goes. A time is that of both sides.
+// BenchmarkTapFrameToFrame is the same over real sockets. Each player waits for the result before the next tap. The
+// players' side allocates nothing, so all allocations are the gateway's, from the incoming frame to the outgoing one. A
+// time is that of both sides.
 func BenchmarkTapFrameToFrame(b *testing.B) {
 	s := newStorm(b)
 	var number atomic.Int64

@@ -24,7 +24,7 @@ func TestTheBudgetIsEnoughForAPlayer(t *testing.T) {
 			now = now.Add(time.Second)
 			messages := tapRate + 2
 			if second%600 == 599 {
-				messages *= 8 // what had queued up
+				messages *= 8 // messages that had queued up
 			}
 			for range messages {
 				if !b.message(now, 120) {
@@ -38,7 +38,7 @@ func TestTheBudgetIsEnoughForAPlayer(t *testing.T) {
 	}
 }
 
-// Twice what a player needs is too much, also where it is few long messages.
+// Twice the need of a player is too much, also as a few long messages.
 func TestTheBudgetHasAnEnd(t *testing.T) {
 	for name, size := range map[string]int{"taps": 60, "long messages": wire.MaxRequest} {
 		b, now, passed := newBudget(20), time.Unix(1_000_000, 0), 0
@@ -57,8 +57,8 @@ func TestTheBudgetHasAnEnd(t *testing.T) {
 	}
 }
 
-// What the budget lets in at once is answered, message by message, however the answers pile up: whoever reads them is
-// no slow consumer.
+// A burst within the budget is answered, message by message. The answers pile up, and a player who reads them is no
+// slow consumer.
 func TestWhatComesAtOnceIsAnswered(t *testing.T) {
 	d := openDoor(t, &neighbours{}, nil)
 	for _, request := range []string{`{"type":"ping","id":"%03d","t":1}`, `{"type":"tap","id":"%03d","drop":"0.0"}`,
@@ -89,7 +89,7 @@ func TestWhatComesAtOnceIsAnswered(t *testing.T) {
 	}
 }
 
-// flood says something until the connection is ended, and returns the code and what was heard.
+// flood sends a text until the connection is ended. It returns the close code and the received messages.
 func (c *client) flood(kind int, text string) (code int, heard string) {
 	c.Helper()
 	stop, done := make(chan struct{}), make(chan struct{})
@@ -121,8 +121,8 @@ func (c *client) flood(kind int, text string) (code int, heard string) {
 	}
 }
 
-// Whatever comes without end is dropped before it is looked at, and the connection ended: the player is told first.
-// Another player notices nothing.
+// Messages of an endless flood are dropped unparsed. The player is notified, and the connection is ended. Another
+// player notices nothing.
 func TestAFloodEndsItsConnection(t *testing.T) {
 	d := openDoor(t, &neighbours{}, nil)
 	other := d.play("other")
@@ -138,10 +138,10 @@ func TestAFloodEndsItsConnection(t *testing.T) {
 		"pong frames": {websocket.PongMessage, ""},
 	} {
 		code, heard := d.play("flood").flood(c.kind, c.text)
-		// Who does not read what is answered as fast as they ask may be ended for that before.
+		// A player who reads the answers too slowly may be disconnected for that first.
 		if told := strings.Contains(heard, wire.CodeTooMany); code != room.CodeSlowConsumer &&
 			(code != room.CodeTooManyBad || !told) {
-			t.Errorf("%s: ended with %d; told so: %t", name, code, told)
+			t.Errorf("%s: ended with %d; notified: %t", name, code, told)
 		}
 	}
 	other.say(`{"type":"tap","id":2,"drop":"0.0"}`)
@@ -151,7 +151,7 @@ func TestAFloodEndsItsConnection(t *testing.T) {
 	}
 }
 
-// A welcome costs much: who asks for one again and again gets a few, and then none.
+// A welcome costs much. A player who asks again and again gets a few, and then no more.
 func TestWelcomesAreFew(t *testing.T) {
 	d := openDoor(t, &neighbours{}, nil)
 	code, heard := d.play("mover").flood(websocket.TextMessage, `{"type":"join","id":1,"campaign":"c"}`)

@@ -34,14 +34,14 @@ import (
 	"redrain/server/servertest"
 )
 
-// neighbours are what a gateway asks, as the test wants them. The zero value lets everybody in and knows of nothing.
+// neighbours are a gateway's back ends, as the test needs them. The zero value admits all players and knows of nothing.
 type neighbours struct {
 	tap    func(t *grab.Tap[Asked]) (outcome.Result, bool) // nil: every drop is empty
 	wins   func(user string) ([]rain.Win, error)
 	states func(user string) (map[string]ledger.ClaimState, error)
 	allow  func(key string) (bool, error)
 
-	notYet []rain.Win // won, and not to be told yet
+	notYet []rain.Win // won, but unconfirmed: the player may not be notified yet
 
 	door        turns
 	connections connected
@@ -76,7 +76,7 @@ func (n *neighbours) Tap(t *grab.Tap[Asked]) (outcome.Result, bool) {
 	return n.tap(t)
 }
 
-// do changes what is noted.
+// do changes the records under the lock.
 func (n *neighbours) do(change func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -127,7 +127,7 @@ func (n *neighbours) Allow(_ context.Context, _, key string, _, _ float64) (bool
 	return ok, time.Second, err
 }
 
-// turns is a door that lets in whom the test lets in. The zero value lets everybody in.
+// turns is a fake admission. The zero value admits all players.
 type turns struct {
 	turn func(campaign, user string) (store.Turn, error)
 
@@ -178,7 +178,7 @@ func (c *connected) of(user string) []uint64 {
 	return slices.Clone(c.list[user])
 }
 
-// door is a gateway behind a real HTTP server.
+// The gateway of a test, behind a real HTTP server.
 type door struct {
 	*testing.T
 	gateway  *Gateway
@@ -243,7 +243,7 @@ func openDoor(t *testing.T, n *neighbours, change func(*Options)) *door {
 type client struct {
 	*testing.T
 	conn *websocket.Conn
-	said []json.RawMessage // heard and not yet asked for: several messages come in one frame
+	said []json.RawMessage // received and not yet asked for: several messages come in one frame
 }
 
 // connect opens a connection.
@@ -263,7 +263,7 @@ func (d *door) play(user string) *client {
 	return c
 }
 
-// hello connects a player, who says hello to the campaign "c".
+// hello connects a player and sends a hello for the campaign "c".
 func (d *door) hello(token string) *client {
 	d.Helper()
 	c := d.connect()

@@ -12,13 +12,13 @@ import (
 	"redrain/internal/testenv"
 )
 
-// After a node's death its players come at once. No second of theirs has more than the node takes, and none of them is
-// sent away twice if they come back when they are told to.
+// After a node's death its players come at once. The node accepts no more than its limit in any second. No player is
+// sent away twice if they come back at the requested time.
 func TestAStormComesAsFastAsItIsTaken(t *testing.T) {
 	const perSecond, storm = 100, 2000
 	p := newPace(perSecond)
 	now := time.Unix(1, 0)
-	back := map[int64]int{} // second → who comes then
+	back := map[int64]int{} // second → number of players who come back then
 	taken := map[int64]int{}
 	for range storm {
 		after, ok := p.take(now)

@@ -20,8 +20,8 @@ import (
 	"redrain/server/cluster"
 )
 
-// Who is banned is sent away and not let in again; who was disconnected may come back, and then stays; others notice
-// nothing.
+// A banned player is disconnected and not admitted again. A disconnected player may come back, and then stays. Others
+// notice nothing.
 func TestPlayersAreSentAway(t *testing.T) {
 	var banned atomic.Bool
 	d := openDoor(t, &neighbours{}, func(o *Options) {
@@ -36,7 +36,7 @@ func TestPlayersAreSentAway(t *testing.T) {
 			testenv.Equal(t, c.closed(), room.CodeSentAway, "closed with")
 		}
 		back := d.play("u")
-		d.gateway.Sanctioned(standing.Sanction{User: "u", Act: standing.Disconnect, At: at - 1}) // heard of late
+		d.gateway.Sanctioned(standing.Sanction{User: "u", Act: standing.Disconnect, At: at - 1}) // received late
 		d.gateway.Sanctioned(standing.Sanction{User: "u", Act: standing.Unban, At: at + time.Hour.Milliseconds()})
 		back.ping()
 		banned.Store(true)
@@ -47,12 +47,12 @@ func TestPlayersAreSentAway(t *testing.T) {
 		banned.Store(false)
 	}
 	other.ping()
-	testenv.Eventually(t, 10*time.Second, "nobody who is gone is remembered", func() bool {
+	testenv.Eventually(t, 10*time.Second, "no closed connection is remembered", func() bool {
 		return len(d.gateway.people.connections("u")) == 0
 	})
 }
 
-// How a player is shown is by the newest token, as long as they are here.
+// The newest token decides the display profile of a player, as long as they are here.
 func TestPlayersAreShownByTheirNewestToken(t *testing.T) {
 	d := openDoor(t, &neighbours{}, func(o *Options) {
 		o.Face = func(g auth.Grant) wire.Face { return wire.Face{Name: strconv.FormatInt(g.Until, 10)} }
@@ -72,12 +72,12 @@ func TestPlayersAreShownByTheirNewestToken(t *testing.T) {
 	c.hear(wire.TypeRenewed)
 	shown(until + 1)
 	if _, here := d.gateway.Face("other"); here {
-		t.Error("somebody is here who is not")
+		t.Error("an absent player is here")
 	}
 }
 
-// A connection that is one too many ends with 4004, and the others of its player stay; each is known from hello to the
-// end, and a tap says on how many nodes its player is.
+// A connection above the limit ends with 4004, and the others of its player stay. Each one counts from hello to the
+// end. A tap carries the number of nodes of its player.
 func TestConnectionsThatAreTooMany(t *testing.T) {
 	var mu sync.Mutex
 	var nodes []int
@@ -115,10 +115,10 @@ func TestConnectionsThatAreTooMany(t *testing.T) {
 	}
 }
 
-// TestSettledWhileArriving: a claim that is settled between a welcome and the seat is reported on that connection once,
-// and once to a connection that is there already.
+// TestSettledWhileArriving: a claim is settled between a welcome and the seat. It is reported on that connection once,
+// and once on a connection that is there already.
 func TestSettledWhileArriving(t *testing.T) {
-	var reading atomic.Pointer[func()] // what happens while a welcome is made
+	var reading atomic.Pointer[func()] // runs while a welcome is made
 	d := openDoor(t, &neighbours{wins: func(string) ([]rain.Win, error) {
 		if do := reading.Swap(nil); do != nil {
 			(*do)()
@@ -177,7 +177,7 @@ func TestSettledWhileArriving(t *testing.T) {
 	}
 }
 
-// TestNews: what the welcome has said as settled is no news; the balance is.
+// TestNews: a claim that the welcome has as settled is no news; the balance is.
 func TestNews(t *testing.T) {
 	missed := &wire.Settled{Claims: []wire.SettledClaim{{Claim: "a"}, {Claim: "b"}, {Claim: "c"}}, Balance: 5}
 	welcome := []wire.Claim{{Claim: "a", State: "settled"}, {Claim: "b", State: "granted"}}

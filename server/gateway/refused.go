@@ -109,8 +109,8 @@ func refusalOf(err error) refusal {
 	switch {
 	case isWaiting:
 		turn := waits.turn
-		return later(wire.Goodbye{Reason: "waiting", ReconnectAfterMS: turn.Retry.Milliseconds(), Position: turn.Position,
-			WaitMS: max(0, turn.Wait.Milliseconds())},
+		return later(wire.Goodbye{Reason: "waiting", ReconnectAfterMS: turn.Retry.Milliseconds(),
+			Position: turn.Position, WaitMS: max(0, turn.Wait.Milliseconds())},
 			fmt.Sprintf("%v: try again in %s", waits, turn.Retry.Round(time.Second)))
 	case errors.Is(err, admission.ErrAddressFull): // the waits are spread, since many guests of an address wait
 		after := 10*time.Second + rand.N(10*time.Second) //nolint:gosec // not a secret

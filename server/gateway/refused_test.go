@@ -20,8 +20,8 @@ import (
 	"redrain/server/risk"
 )
 
-// A hello costs its address only when it is refused; where an address has had too many of those, good ones still come
-// in, and bad ones ask nobody.
+// A hello counts against its address only if it is refused. After too many of those, good ones still come in, and bad
+// ones cost no call of Redis.
 func TestOnlyRefusedHellosCount(t *testing.T) {
 	var asked, left atomic.Int64
 	left.Store(3)
@@ -66,7 +66,7 @@ func TestOnlyRefusedHellosCount(t *testing.T) {
 	}
 }
 
-// rulings say who may play, by player and campaign.
+// rulings are the answers to "may this player play?", by player and campaign.
 type rulings struct {
 	mu sync.Mutex
 	of map[string]error
@@ -84,8 +84,8 @@ func (r *rulings) rule(user, campaign string, err error) {
 	r.of[user+" "+campaign] = err
 }
 
-// Who may not take part is told why and sent away; where that cannot be told they come back; and who moves to a room
-// that is not for them stays where they are.
+// A player who may not take part gets the reason and is sent away. If the check fails, the player comes back later. A
+// player who moves to a forbidden room stays in the old one.
 func TestOutsiders(t *testing.T) {
 	r := &rulings{of: map[string]error{
 		"stranger c": standing.ErrNotInvited, "barred c": standing.ErrDenied,
@@ -101,7 +101,7 @@ func TestOutsiders(t *testing.T) {
 	} {
 		c := d.hello(user)
 		if want.code != "" {
-			testenv.Contains(t, c.hear("error"), `"`+want.code+`"`, "%s is told", user)
+			testenv.Contains(t, c.hear("error"), `"`+want.code+`"`, "the error for %s", user)
 		}
 		testenv.Equal(t, c.closed(), want.closes, "%s: closed with", user)
 	}
@@ -127,13 +127,14 @@ func TestOutsiders(t *testing.T) {
 	v := d.play("v")
 	d.gateway.Denied("v")
 	testenv.Equal(t, v.closed(), room.CodeSentAway, "closed with")
-	testenv.Eventually(t, 10*time.Second, "nobody who is gone is remembered", func() bool {
+	testenv.Eventually(t, 10*time.Second, "no closed connection is remembered", func() bool {
 		return len(d.gateway.Present()) == 0
 	})
 }
 
-// The risk system is asked last and once: not about who may not come in anyway, nor at moves from room to room. Who is
-// denied is told so and gives up the seat; where it does not answer they come back, and the log has no line for each.
+// The risk system is asked last and once. It is not asked about players who are refused anyway, nor at moves between
+// rooms. A denied player gets the reason and gives up the slot. If the system does not answer, players come back later,
+// and the log has no line for each.
 func TestVetted(t *testing.T) {
 	n := &neighbours{}
 	r := &rulings{of: map[string]error{"stranger c": standing.ErrNotInvited}}

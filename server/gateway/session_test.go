@@ -23,8 +23,8 @@ import (
 	"redrain/server/cluster"
 )
 
-// A panic on one player's way, be it in a tap or in what needs a back end, ends that connection with 1011, is logged
-// with its stack and counted; another player plays on, and the first may come back.
+// A panic for one player, in a tap or in a call of a back end, ends that connection with 1011. It is logged with its
+// stack and counted. Another player plays on, and the first may come back.
 func TestAPanicEndsOneConnection(t *testing.T) {
 	n := &neighbours{
 		tap: func(tap *grab.Tap[Asked]) (outcome.Result, bool) {
@@ -67,7 +67,7 @@ redrain_panics_total{part="socket"} 2
 	testenv.Must(t, err)
 }
 
-// A limit that cannot be asked for counts nothing: it protects against a flood, and a fault must lock nobody out.
+// If the limit cannot be read, it counts nothing. It protects against a flood, and a fault must not lock out players.
 func TestTheDoorStaysOpenWithoutTheLimit(t *testing.T) {
 	n := &neighbours{allow: func(string) (bool, error) { return false, errors.New("away") }}
 	d := openDoor(t, n, func(o *Options) { o.HelloRate = 1 })
@@ -79,7 +79,7 @@ func TestTheDoorStaysOpenWithoutTheLimit(t *testing.T) {
 	d.play("u")
 }
 
-// What the messages of a session are answered with, and that a flood of bad ones ends it.
+// Each message of a session has its answer, and a flood of bad ones ends the session.
 func TestMessagesAreAnswered(t *testing.T) {
 	c := openDoor(t, &neighbours{}, nil).play("u")
 	for say, want := range map[string]string{
@@ -125,7 +125,7 @@ func TestBrokenFramesEndASession(t *testing.T) {
 	}
 }
 
-// The end of the node: every player hears when to come back, and new connections are refused.
+// When the node ends, every player gets the time to come back, and new connections are refused.
 func TestDrain(t *testing.T) {
 	d := openDoor(t, &neighbours{}, nil)
 	c := d.play("u")
@@ -141,7 +141,7 @@ func TestDrain(t *testing.T) {
 	testenv.Equal(t, (&client{T: t, conn: late}).closed(), room.CodeShutdown, "a late connection")
 }
 
-// A full node refuses the one too many, and takes another when somebody has gone.
+// A full node refuses one more connection, and accepts another when one has gone.
 func TestMaxConnections(t *testing.T) {
 	d := openDoor(t, &neighbours{}, func(o *Options) { o.MaxConnections = 1 })
 	first := d.play("a")
@@ -160,7 +160,7 @@ func TestMaxConnections(t *testing.T) {
 	d.play("b")
 }
 
-// A notice is told to who is here, and what it says is remembered of them; of others nothing is kept.
+// A notice is sent to the players on this node, and the node remembers their claims. It keeps nothing of other players.
 func TestNoticesAreForWhoIsHere(t *testing.T) {
 	n := &neighbours{}
 	d := openDoor(t, n, nil)
@@ -180,8 +180,8 @@ func TestNoticesAreForWhoIsHere(t *testing.T) {
 	testenv.Equal(t, len(n.told), 2, "remembered: %v", n.told)
 }
 
-// The welcome has the player's newest claims, newest first, each with its state; where the ledger does not answer they
-// are granted.
+// The welcome has the player's newest claims, newest first, each with its state. If the ledger does not answer they are
+// granted.
 func TestWelcomeClaims(t *testing.T) {
 	wins := make([]rain.Win, welcomeClaims+1)
 	for i := range wins {

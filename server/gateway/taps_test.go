@@ -24,7 +24,7 @@ func TestTapsAreAnsweredHoweverTheyAreSpelt(t *testing.T) {
 	told := &recorder{}
 	session := s.seated(0, &session{g: s.gateway.shared, member: s.lobby.NewMember(room.NewSocket(told), nil)})
 	if session.seat.ranks == nil {
-		t.Fatal("nobody knows how large a win is among all")
+		t.Fatal("the rank of a win among all is unknown")
 	}
 	want := map[string]string{ // id and drop of the result → outcome
 		`1 0.0`: "won", `"a b" 0.1`: "won", ` 0.2`: "won", `"é" 0.3`: "won", `1.5 0.4`: "won", `"<b>" 0.5`: "won",
@@ -55,7 +55,7 @@ func TestTapsAreAnsweredHoweverTheyAreSpelt(t *testing.T) {
 	}
 }
 
-// recorder is a connection that keeps what is written to it.
+// recorder is a connection that keeps the written bytes.
 type recorder struct {
 	net.Conn
 
@@ -78,7 +78,7 @@ func (p *recorder) TryWrite(frame []byte) (int, error) {
 
 func (p *recorder) Close() error { return nil }
 
-// all returns what was written.
+// all returns the written bytes.
 func (p *recorder) all() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -97,8 +97,8 @@ func (p *recorder) results(t *testing.T) (results []wire.Result) {
 	return results
 }
 
-// Who looks on is told what the room is told, in each room, is not counted as a player, and takes nothing, however a
-// tap is spelt. The gate never hears of such a tap, and somebody who goes on tapping is sent away.
+// A spectator gets the messages of each room, and is not counted as a player. They win nothing, in any spelling of a
+// tap. The gate never gets such a tap, and a spectator who goes on tapping is sent away.
 func TestWhoLooksOn(t *testing.T) {
 	n := &neighbours{tap: func(tap *grab.Tap[Asked]) (outcome.Result, bool) {
 		if tap.User == "hall" {
@@ -111,7 +111,7 @@ func TestWhoLooksOn(t *testing.T) {
 	hall := d.connect()
 	hall.say(`{"type":"hello","id":1,"token":"hall","campaign":"c","watch":true}`)
 	hall.hear("welcome")
-	// The welcome comes before the seat; what is asked next is answered after it.
+	// The welcome comes before the seat. Later requests are answered after it.
 	player.ping()
 	hall.ping()
 
@@ -147,8 +147,8 @@ func fragment(first byte, payload string) []byte {
 
 const begins, goesOn, ends = 0x01, 0x00, 0x80 // of a text in fragments
 
-// A message is read to its end in however many pieces it comes; in pieces without end and without anything in them it
-// is too large, and not waited for.
+// A message is read to its end in any number of pieces. Empty pieces without end make it too large, and the gateway
+// does not wait for them.
 func TestAMessageInPieces(t *testing.T) {
 	d := openDoor(t, &neighbours{}, nil)
 	c := d.play("u")
@@ -166,7 +166,7 @@ func TestAMessageInPieces(t *testing.T) {
 	testenv.Equal(t, c.closed(), websocket.CloseMessageTooBig, "empty fragments without end: closed with")
 }
 
-// What a message in pieces costs is what came over the line.
+// A message in pieces costs all bytes that came over the line.
 func TestPiecesCost(t *testing.T) {
 	d := openDoor(t, &neighbours{}, nil)
 	c := d.play("u")
@@ -193,7 +193,7 @@ func TestPiecesCost(t *testing.T) {
 	}
 	_ = c.conn.Close()
 	<-done
-	// 6 KB each is twelve messages and more: the budget of one who taps 20 times a second has fifty of them.
+	// 6 KB each is twelve messages and more. The budget for 20 taps a second has fifty of them.
 	if code != room.CodeTooManyBad || answered > 100 {
 		t.Errorf("%d were answered, and it ended with %d", answered, code)
 	}

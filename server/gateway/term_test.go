@@ -26,7 +26,8 @@ func TestATokenEndsByTheClustersClock(t *testing.T) {
 		s := newSession(&shared{o: Options{Lobby: lobby, Clock: clock}}, nil,
 			&takeover{socket: room.NewSocket(told)}, "")
 		begun := clock()
-		if s.hasExpired() || !s.extend(begun+3*time.Hour.Milliseconds()) || !s.extend(begun+2*time.Hour.Milliseconds()) {
+		if s.hasExpired() || !s.extend(begun+3*time.Hour.Milliseconds()) ||
+			!s.extend(begun+2*time.Hour.Milliseconds()) {
 			t.Error("a token that is good is refused")
 		}
 		if s.extend(begun) || s.ends.Load() != begun+2*time.Hour.Milliseconds() {
@@ -47,8 +48,8 @@ func TestATokenEndsByTheClustersClock(t *testing.T) {
 	})
 }
 
-// A connection plays as long as its token is good and not a tap longer, also where its timer is late; a new token of
-// the same player prolongs it, and nothing else does.
+// A connection plays as long as its token is valid and not a tap longer, even if its timer is late. Only a new token of
+// the same player prolongs it.
 func TestAConnectionEndsWithItsToken(t *testing.T) {
 	var taps atomic.Int64
 	n := &neighbours{tap: func(*grab.Tap[Asked]) (outcome.Result, bool) {

@@ -17,7 +17,8 @@ import (
 	"redrain/server/cluster"
 )
 
-// A hello that finds no seat is told its place and when to come back, and is ended with a code that ends nobody.
+// A hello without a free slot gets its queue position and the time to come back. The close code sends no player away
+// for good.
 func TestAHelloWithoutASeatIsToldItsPlace(t *testing.T) {
 	n := &neighbours{}
 	n.door.turn = func(campaign, user string) (store.Turn, error) {
@@ -37,14 +38,14 @@ func TestAHelloWithoutASeatIsToldItsPlace(t *testing.T) {
 	}
 	d.emptied(0)
 	if left := n.door.gone(); len(left) != 0 {
-		t.Errorf("%v gave up a seat that nobody had", left)
+		t.Errorf("%v gave up a seat that no player had", left)
 	}
 	if d.lobby.Has("u") {
 		t.Error("who waits is in the room")
 	}
 }
 
-// The seat goes with the connection: at once where the player has said that they go, and after a while where not.
+// The slot ends with its connection: at once if the player has announced the end, and otherwise after a while.
 func TestASeatGoesWithItsConnection(t *testing.T) {
 	for how, want := range map[string]string{"1000": "c u true", "1001": "c u false", "nothing": "c u false"} {
 		n := &neighbours{}
@@ -65,8 +66,8 @@ func TestASeatGoesWithItsConnection(t *testing.T) {
 	}
 }
 
-// A door that cannot say who may come in lets nobody in, and ends nobody. A seat for which no welcome could be made is
-// given up again.
+// If the admission does not answer, no player is admitted, and none is sent away for good. If no welcome can be made,
+// the slot is freed again.
 func TestAHelloThatIsNotAnswered(t *testing.T) {
 	away := errors.New("away")
 	dumb, unwelcome := &neighbours{}, &neighbours{wins: func(string) ([]rain.Win, error) { return nil, away }}
@@ -77,7 +78,8 @@ func TestAHelloThatIsNotAnswered(t *testing.T) {
 	}
 }
 
-// Who moves to a room without a seat stays where they are, and who moves to one that has one gives theirs up.
+// A player who moves to a full room stays in the old one. A player who gets a slot in another room gives up the old
+// slot.
 func TestAMoveNeedsASeat(t *testing.T) {
 	n := &neighbours{}
 	var full atomic.Bool
@@ -128,8 +130,8 @@ func TestAPlayerIsForgottenWithTheLastConnection(t *testing.T) {
 	testenv.Equal(t, n.forgot("u"), 1, "times forgotten")
 }
 
-// Who comes back while the old connection is still there brings their wins with the welcome: the end of the old one
-// does not take them away.
+// A player comes back while the old connection is still there. The welcome caches their wins again, and the end of the
+// old connection does not evict them.
 func TestWhoComesBackIsNotForgotten(t *testing.T) {
 	reading, goOn := make(chan struct{}), make(chan struct{})
 	var back atomic.Bool
@@ -152,7 +154,7 @@ func TestWhoComesBackIsNotForgotten(t *testing.T) {
 	testenv.Equal(t, n.forgot("u"), 0, "times forgotten")
 }
 
-// A notice that comes twice is told once to each connection, and what is new in it all the same.
+// A notice that comes twice is reported once on each connection. New claims in it are reported all the same.
 func TestANoticeThatComesTwice(t *testing.T) {
 	n := &neighbours{}
 	d := openDoor(t, n, nil)
@@ -166,12 +168,12 @@ func TestANoticeThatComesTwice(t *testing.T) {
 	for _, c := range both {
 		told := []string{c.hear("settled"), c.hear("settled")}
 		if !strings.Contains(told[0], "c-1") || strings.Contains(told[1], "c-1") || !strings.Contains(told[1], "c-2") {
-			t.Errorf("told %v", told)
+			t.Errorf("received %v", told)
 		}
 	}
 }
 
-// Wins that are not confirmed are not told, and this node knows of them: it asks for them again.
+// Unconfirmed wins are not reported. This node knows of them and asks for them again.
 func TestUnconfirmedWinsAreNotTold(t *testing.T) {
 	n := &neighbours{notYet: []rain.Win{{User: "u", Packet: 8, Drop: "0.8"}}}
 	n.wins = func(string) ([]rain.Win, error) {

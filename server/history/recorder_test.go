@@ -39,7 +39,7 @@ func campaignWith(id string, startsAt int64) *rain.Campaign {
 	}}
 }
 
-// TestASecondIsWritten: each campaign that rains has a row, whatever becomes of the others; what has aged gets thin.
+// TestASecondIsWritten: each campaign in its rain has a row, even if others fail. Old rows are thinned.
 func TestASecondIsWritten(t *testing.T) {
 	t.Parallel()
 	db := paytest.Fresh(t, sqldb.SQLite)
@@ -54,7 +54,7 @@ func TestASecondIsWritten(t *testing.T) {
 	for _, id := range []string{"c", "broken", "bad", "hangs"} {
 		campaigns = append(campaigns, campaignWith(id, now-1_000))
 	}
-	for i := range 40 { // and nobody waits for those that hang
+	for i := range 40 { // these do not wait for those that hang
 		campaigns = append(campaigns, campaignWith(fmt.Sprint("quiet-", i), now+3_000))
 	}
 	r := NewRecorder(RecorderOptions{Table: table, Stats: stats, Node: "n", Clock: clock,

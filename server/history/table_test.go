@@ -8,15 +8,15 @@ import (
 	"redrain/payout/paytest"
 )
 
-// second is a row of one second, with figures that tell it from others.
+// second returns a row of one second with figures of its own.
 func second(at, n int64) Row {
 	return Row{Campaign: "c",
 		At: at * 1_000, SpanMS: 1_000, Online: n, Grabs: 10 * n, P99: 100 * n, Taps: at, Won: at / 2,
 		Stock: 10_000 - at}
 }
 
-// TestOldRowsBecomeFewer: rows that have aged become those of wider spans, with the highest of what rises and falls and
-// the last of what is counted; younger ones, and other campaigns', stay. What is read says the same before and after.
+// TestOldRowsBecomeFewer: old rows are merged into rows of wider spans. These have the highest value of a gauge and the
+// last of a counter. Younger rows and other campaigns' rows stay. A read has the same result before and after.
 func TestOldRowsBecomeFewer(t *testing.T) {
 	t.Parallel()
 	for name, dialect := range map[string]sqldb.Dialect{"sqlite": sqldb.SQLite, "mysql": sqldb.MySQL} {

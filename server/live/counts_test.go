@@ -7,7 +7,7 @@ import (
 	"redrain/grab/outcome"
 )
 
-// TestCounts: every result of the game is counted under its name, and what was not decided is no tap.
+// TestCounts: every result of a tap is counted under its name. An undecided tap is not counted.
 func TestCounts(t *testing.T) {
 	count := NewCounts().Of("c")
 	want := int64(0)

@@ -24,8 +24,8 @@ func (b *faceBook) Faces(context.Context, []string) (map[string]wire.Face, error
 }
 func (b *faceBook) Called(users []string) { b.called = append(b.called, users...) }
 
-// Players are shown by the names that are known beside their masked ids, three of a list with a picture; for the others
-// it is asked. What cannot be read leaves the masks.
+// Players are shown with their known names beside their masked ids, three of a list with a picture. Other nodes are
+// asked for the remaining names. If the names cannot be read, only the masks are shown.
 func TestFaces(t *testing.T) {
 	book := &faceBook{faces: map[string]wire.Face{"zoe": {}}}
 	var best []cluster.Winner

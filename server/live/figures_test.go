@@ -20,15 +20,15 @@ import (
 	"redrain/server/servertest"
 )
 
-// sums are what Redis and the ledger know of a campaign.
+// sums are a campaign's figures in Redis and in the ledger.
 type sums struct {
 	levels  store.Levels
 	lost    error
 	reports map[string]store.NodeReport
 	ranked  error
-	teller  string // the node that has the telling; "": it can be taken
+	teller  string // the node that reports the figures; "": none
 	told    []cluster.Figures
-	untold  error // it cannot be said who tells
+	untold  error // the error of choosing that node
 }
 
 func (s *sums) Levels(context.Context, *rain.Campaign) (store.Levels, error) { return s.levels, s.lost }
@@ -52,7 +52,7 @@ func (s *sums) TakeTelling(_ context.Context, _, node string, _ time.Duration) (
 	return s.teller == node, nil
 }
 
-// Figures is what the node has told the others.
+// Figures notes the figures that the node sends to the others.
 func (s *sums) Figures(_ string, n cluster.Figures) { s.told = append(s.told, n) }
 
 func (s *sums) Top(context.Context, *rain.Campaign) ([]store.Ranked, error) {
@@ -93,7 +93,7 @@ func newHall(t *testing.T, s *sums) *hall {
 	return h
 }
 
-// won tells that players have won.
+// won returns a notice of players' wins.
 func won(users ...string) (n cluster.Won) {
 	for _, user := range users {
 		n.Winners = append(n.Winners, cluster.Winner{User: user, Amount: 1})
@@ -101,8 +101,8 @@ func won(users ...string) (n cluster.Won) {
 	return n
 }
 
-// The figures of a campaign are those of all nodes: of one that has gone only what it has counted. What is neither paid
-// nor dead is on its way, and never less than nothing.
+// A campaign's figures are the sum over all nodes; of a node that has gone only its counters. Wins that are neither
+// paid nor dead are in flight. Their number is never negative.
 func TestStats(t *testing.T) {
 	now := int64(1_000_000)
 	s := &sums{levels: store.Levels{Won: 9, Stock: 4, AmountWon: 90, AmountLeft: 40}}
@@ -138,7 +138,7 @@ func TestStats(t *testing.T) {
 		got.Stock != 0 {
 		t.Errorf("with unknown shards while it is stocked: %+v, %v", got, err)
 	}
-	// A while after it is drained Redis has let go of it: the ledger tells what was won, and what went back.
+	// Some time after the drain Redis has removed the campaign. The ledger has its wins and its reclaims.
 	drained := &rain.Campaign{Status: rain.Closed, Drained: true, Spec: rain.Spec{Budget: 1_000}}
 	if got, err := f.Stats(t.Context(), drained); err != nil || got.Won != 5+2 || got.AmountWon != 1_000-700 ||
 		got.AmountPaid != 50 || got.AmountReclaimed != 700 || got.UnknownShards != 0 || got.Outbox != 0 {
@@ -150,7 +150,7 @@ func TestStats(t *testing.T) {
 	}
 	s.levels.Won = 1 // Redis was asked before the ledger
 	if got, err := f.Stats(t.Context(), c); err != nil || got.Outbox != 0 {
-		t.Errorf("%d on their way, %v", got.Outbox, err)
+		t.Errorf("%d in flight, %v", got.Outbox, err)
 	}
 	for name, is := range map[string]struct {
 		c    *rain.Campaign
@@ -169,8 +169,8 @@ func TestStats(t *testing.T) {
 	}
 }
 
-// A node reports its counts and tells its rooms those of all; a room hears of the winners, masked, without the ranking
-// where that cannot be read. A drained campaign that nobody looks at is reported once more, and forgotten.
+// A node reports its counts, and sends its rooms the sums of all nodes. A room shows the masked winners, without the
+// ranking if that cannot be read. A drained campaign without viewers is reported once more, and removed.
 func TestFiguresAreReportedAndTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &sums{levels: store.Levels{Won: 2, Stock: 8}}
@@ -180,7 +180,7 @@ func TestFiguresAreReportedAndTold(t *testing.T) {
 		member := f.lobby.NewMember(ear.Connect(t), nil)
 		f.lobby.Join("c", "u", member)
 		screen := f.lobby.NewMember((&servertest.Ear{}).Connect(t), nil)
-		f.lobby.Watch("c", "hall", screen) // counted by nobody
+		f.lobby.Watch("c", "hall", screen) // not counted as online
 		f.counts.Of("c").Tap(outcome.Won, time.Millisecond)
 		f.Won("c", won("annabel", "bertrand"))
 		s.ranked = errors.New("away")
@@ -191,11 +191,11 @@ func TestFiguresAreReportedAndTold(t *testing.T) {
 		}
 		told := ear.Of(wire.TypeRoom)
 		if len(told) != 1 {
-			t.Fatalf("the room was told %d times", len(told))
+			t.Fatalf("the room was notified %d times", len(told))
 		}
 		want := `"online":1,"stock":8,"won":2,"amount_won":0,"winners":[{"user":"` + wire.Mask("bertrand") +
 			`","amount":1},{"user":"` + wire.Mask("annabel") + `","amount":1}],"top":[]`
-		testenv.Contains(t, string(told[0].Data), want, "the room was told")
+		testenv.Contains(t, string(told[0].Data), want, "the room received")
 		f.known.Store(&rain.Campaign{ID: "c", Status: rain.Closed, Drained: true, Revision: 2})
 		f.lobby.Leave(member)
 		<-time.After(2*ReportEvery + ReportEvery/2) // of the bubble
@@ -210,7 +210,7 @@ func TestFiguresAreReportedAndTold(t *testing.T) {
 			t.Errorf("reported in the end %+v", r)
 		}
 		if len(f.counts.campaigns()) != 0 || len(f.newest("c")) != 0 {
-			t.Error("what is over is still remembered")
+			t.Error("a drained campaign is still remembered")
 		}
 	})
 }

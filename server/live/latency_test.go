@@ -25,7 +25,7 @@ func TestLatencyBuckets(t *testing.T) {
 	}
 	if latencyBucket(-time.Second) != 0 || latencyBucket(math.MaxInt64) != latencyBuckets-1 ||
 		bucketFrom(latencyBuckets-1) < 120e6 {
-		t.Error("what is out of bounds is not in the outermost buckets")
+		t.Error("values out of bounds are not in the outermost buckets")
 	}
 }
 
@@ -59,7 +59,7 @@ func TestLatencyPercentiles(t *testing.T) {
 	}
 }
 
-// TestLatencyWindow: what was counted is reported for as many seconds as the window has, and then no more.
+// TestLatencyWindow: a value is reported for as many seconds as the window has.
 func TestLatencyWindow(t *testing.T) {
 	var l latency
 	var w latencyWindow

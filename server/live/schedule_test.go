@@ -49,15 +49,15 @@ func (s *scheduled) join(t *testing.T) *servertest.Ear {
 	return ear
 }
 
-// TestTheScheduleOfARain plays a rain on a fake clock: the phases are told when they begin, each wave once and a little
-// before its moment, nothing while paused, and what is in the air when it goes on.
+// TestTheScheduleOfARain plays a rain on a fake clock. Each phase is sent when it begins, and each wave once, a little
+// before its moment. A paused rain sends none. When it resumes, the falling packets are sent again.
 func TestTheScheduleOfARain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := onSchedule(t)
 		c := &rain.Campaign{ID: "c", Status: rain.Open, Revision: 1}
 		s.put(c)
 		hearing := s.join(t)
-		synctest.Wait() // the shower has begun; what the welcome said is before this
+		synctest.Wait() // the shower has begun, after the welcome
 
 		start := now() + 2_000
 		c = c.Clone()
@@ -67,7 +67,7 @@ func TestTheScheduleOfARain(t *testing.T) {
 		s.put(c)
 		synctest.Wait()
 		if got := hearing.Of("rain"); len(got) != 1 {
-			t.Fatalf("the countdown was told %d times", len(got))
+			t.Fatalf("%d notices of the countdown", len(got))
 		}
 		time.Sleep(2_000 * time.Millisecond) // the start
 		synctest.Wait()
@@ -118,8 +118,8 @@ func TestTheScheduleOfARain(t *testing.T) {
 	})
 }
 
-// TestTheScheduleTellsOfTheCampaign: the room hears what becomes of its campaign, also without a rain, from the
-// moment in which its first member has joined; and nothing of what a player does not see.
+// TestTheScheduleTellsOfTheCampaign: a room receives the changes of its campaign that players see, even without a rain.
+// It does so from the moment when its first member joins.
 func TestTheScheduleTellsOfTheCampaign(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := onSchedule(t)
@@ -163,12 +163,12 @@ func TestTheScheduleTellsOfTheCampaign(t *testing.T) {
 			told = append(told, state)
 		}
 		want := []string{"paused", "ready", "raining", "ready", "closed", "closed, drained"}
-		testenv.Equal(t, told, want, "told")
+		testenv.Equal(t, told, want, "received")
 		s.Stop()
 	})
 }
 
-// TestInAir: who joins late is shown what the others see.
+// TestInAir: a late player sees the same packets as the others.
 func TestInAir(t *testing.T) {
 	c := &rain.Campaign{ID: "c", Status: rain.Open, Rains: []rain.Rain{
 		{

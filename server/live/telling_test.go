@@ -16,9 +16,8 @@ import (
 	"redrain/server/servertest"
 )
 
-// One node adds up the figures and tells the others; this one shows what it hears. When the teller dies another
-// takes it over. Where NATS is away each shows what it adds up by itself, and a room is never left without figures
-// for long.
+// One node adds up the figures and sends them to the others, and these show them. If that node dies, another takes
+// over. If NATS is away, each node shows its own sums. A room is never without figures for long.
 func TestOneNodeTellsTheFigures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &sums{levels: store.Levels{Won: 2, Stock: 8}, teller: "b"}
@@ -43,7 +42,7 @@ func TestOneNodeTellsTheFigures(t *testing.T) {
 			t.Errorf("the room is shown %v", told)
 		}
 		if shown := second(); len(shown) != 0 || len(s.told) != 0 {
-			t.Errorf("told twice: %v", shown)
+			t.Errorf("reported twice: %v", shown)
 		}
 		figures.Node = "a" // its own comes back to it
 		f.Heard("c", figures)
@@ -52,9 +51,9 @@ func TestOneNodeTellsTheFigures(t *testing.T) {
 		second()
 		if shown := second(); len(shown) != 1 || !strings.Contains(shown[0], `"stock":8`) || s.teller != "a" ||
 			len(s.told) == 0 || s.told[0].Node != "a" {
-			t.Errorf("after the teller's death: %v by %q, the others are told %v", shown, s.teller, s.told)
+			t.Errorf("after the teller's death: %v by %q, the others received %v", shown, s.teller, s.told)
 		}
-		// Another node has the telling and cannot be heard.
+		// Another node sends the figures, and its messages do not arrive.
 		f.Heard("c", cluster.Figures{Node: "b", Room: wire.Room{Stock: 77}})
 		s.teller, s.told = "b", nil
 		shown := 0
@@ -62,7 +61,7 @@ func TestOneNodeTellsTheFigures(t *testing.T) {
 			shown += len(second())
 		}
 		if shown < 2 || len(s.told) != 0 {
-			t.Errorf("a room that hears nothing is shown %d figures; others are told %v", shown, s.told)
+			t.Errorf("a room that hears nothing is shown %d figures; others received %v", shown, s.told)
 		}
 		s.untold = errors.New("away") // nor can Redis say who has it
 		if len(second()) != 1 || len(s.told) != 0 {
@@ -71,8 +70,7 @@ func TestOneNodeTellsTheFigures(t *testing.T) {
 	})
 }
 
-// The gates of a node hear of stock by the figures, its own and those of others; of a sum in which a shard is unknown
-// nobody can say that it has any.
+// The figures of this node and of others report stock to the gates. Figures with an unknown shard report none.
 func TestFiguresTellOfStock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &sums{}
@@ -98,12 +96,12 @@ func TestFiguresTellOfStock(t *testing.T) {
 			s.levels, s.told, heard = is.levels, nil, nil
 			f.publish(t.Context(), f.lobby.Room("c"))
 			if len(s.told) != 1 || !slices.Equal(s.told[0].InStock, is.lanes) || !slices.Equal(heard, is.lanes) {
-				t.Errorf("%+v: heard of %v, the others are told %+v", is.levels, heard, s.told)
+				t.Errorf("%+v: received %v, the others received %+v", is.levels, heard, s.told)
 			}
 			heard = nil
 			f.Heard("c", cluster.Figures{Node: "b", InStock: is.lanes})
-			testenv.Equal(t, heard, is.lanes, "%+v from another node: heard of", is.levels)
-			f.forget("c") // this node tells again
+			testenv.Equal(t, heard, is.lanes, "%+v from another node: received", is.levels)
+			f.forget("c") // this node reports again
 		}
 	})
 }

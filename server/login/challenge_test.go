@@ -123,7 +123,7 @@ func offer(t *testing.T, w *login.Work, address string) *altcha.Challenge {
 	return o.Work
 }
 
-// solve does what a page does.
+// solve solves a challenge as the page does.
 func solve(t *testing.T, c *altcha.Challenge) altcha.Payload {
 	t.Helper()
 	s, err := altcha.SolveChallenge(c.Challenge, c.Salt, altcha.SHA256, int(c.MaxNumber), 0, nil)
@@ -187,7 +187,7 @@ func TestForgedWork(t *testing.T) {
 	testenv.WantErr(t, w.Check(t.Context(), address, proof(t, good)), nil, "the good one")
 }
 
-// Whoever makes many guests works more for each, and not with challenges of when it was little.
+// An address that makes many guests works more for each. Challenges from before the rise do not help.
 func TestWorkRisesWithTheGuestsOfAnAddress(t *testing.T) {
 	b := &buckets{}
 	w := login.NewWork("secret", usual, b)

@@ -79,7 +79,7 @@ func TestACodeExpires(t *testing.T) {
 	}
 }
 
-// keeper is a store that one looks into: what a thief would read.
+// keeper is a store that shows its content, as to a thief.
 type keeper struct {
 	login.Store
 
@@ -97,8 +97,8 @@ func (k *keeper) Keep(ctx context.Context, name string, value []byte, life time.
 
 func (k *keeper) Take(context.Context, string) ([]byte, error) { return k.value, nil }
 
-// TestWhatIsKeptTellsNothing: neither the code nor the token nor the player can be read from what the store has, and
-// what was sealed for one code is worth nothing to another.
+// TestWhatIsKeptTellsNothing: the store's content reveals neither the code nor the token nor the player. A value that
+// was sealed for one code is useless with another.
 func TestWhatIsKeptTellsNothing(t *testing.T) {
 	var kept keeper
 	codes := login.NewCodes(&kept)

@@ -60,8 +60,8 @@ func (s *shelf) Read(_ context.Context, users []string) ([]store.Named, error) {
 	return named, s.away
 }
 
-// A name is told when its player is called and here, once in a minute; again at once where it could not be told. Who is
-// banned is shown without one, and what stands in the store is checked again.
+// A name is published once in a minute, when its player is called and is here. After an error it is published again at
+// once. A banned player is shown without a name. Names from the store are checked again.
 func TestABookTellsWhoIsCalled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &shelf{names: map[string]store.Named{}}
@@ -77,7 +77,7 @@ func TestABookTellsWhoIsCalled(t *testing.T) {
 			t.Helper()
 			b.Called(users)
 			synctest.Wait()
-			testenv.Equal(t, s.told, want, "told names, of %v", s.names)
+			testenv.Equal(t, s.told, want, "published names, of %v", s.names)
 		}
 		call(2, "a", "b", "plain", "elsewhere")
 		call(2, "a", "b", "a")
@@ -98,7 +98,7 @@ func TestABookTellsWhoIsCalled(t *testing.T) {
 			t.Errorf("%v, %v; want %v", faces, err, want)
 		}
 		stop()
-		// Nobody reads any more: calling waits for nobody all the same.
+		// After the end no reader is left, and adding names does not block.
 		before := testutil.ToFloat64(b.lost)
 		for i := range waiting + 7 {
 			b.add(store.Named{User: strconv.Itoa(i)})
@@ -107,7 +107,7 @@ func TestABookTellsWhoIsCalled(t *testing.T) {
 	})
 }
 
-// A player's name is what this node knows, else what any has told, checked again; nobody's where nothing can be read.
+// A player's name is this node's, or else the published one, checked again. If the store cannot be read, there is none.
 func TestNameOfAPlayer(t *testing.T) {
 	s := &shelf{names: map[string]store.Named{
 		"far": {User: "far", Name: "远\u202e方"}, "near": {User: "near", Name: "old"},
@@ -132,7 +132,7 @@ func bookOfAll(s *shelf) *Book {
 		Here: func(user string) (wire.Face, bool) { return wire.Face{Name: user}, true }})
 }
 
-// Names that wait are told together, and never too many at once.
+// Waiting names are published together, and never too many at once.
 func TestManyNamesAreToldInParts(t *testing.T) {
 	s := &shelf{names: map[string]store.Named{}}
 	b := bookOfAll(s)
@@ -140,11 +140,11 @@ func TestManyNamesAreToldInParts(t *testing.T) {
 		b.Called([]string{strconv.Itoa(i)})
 	}
 	if err := b.publish(t.Context()); err != nil || s.told != 2*atOnce+1 || s.most != atOnce {
-		t.Errorf("%d names were told, %d at once (%v)", s.told, s.most, err)
+		t.Errorf("%d names were published, %d at once (%v)", s.told, s.most, err)
 	}
 }
 
-// Of names that could not be told each is counted and told again, after an error and after a panic.
+// A name whose publishing failed is counted and published again, after an error and after a panic.
 func TestLostNamesAreToldAgain(t *testing.T) {
 	s := &shelf{names: map[string]store.Named{}}
 	b := bookOfAll(s)
@@ -161,7 +161,7 @@ func TestLostNamesAreToldAgain(t *testing.T) {
 		lost := testutil.ToFloat64(b.lost)
 		isWell := away == nil
 		if (s.told == many) != isWell || (err == nil) != isWell || lost != many*float64(min(i+1, 2)) {
-			t.Errorf("round %d: told %d, lost %v (%v)", i, s.told, lost, err)
+			t.Errorf("round %d: published %d, lost %v (%v)", i, s.told, lost, err)
 		}
 	}
 }

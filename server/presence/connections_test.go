@@ -38,7 +38,7 @@ type world struct {
 	nodes map[string]*node
 }
 
-// node is Connections with what they have notified.
+// node is Connections with its notices.
 type node struct {
 	*Connections
 
@@ -303,7 +303,7 @@ func TestANodeThatHasGoneHasNoConnections(t *testing.T) {
 		<-time.After(hereEvery)
 		a.play("u", 2, 300)
 		a.want("u", 1, 1, 2)
-		b.play("v", 3, 400) // comes in while its node is ending: waits for nobody
+		b.play("v", 3, 400) // enters while its node ends, and does not wait
 		c := w.start("c", 2)
 		c.play("u", 9, 400)
 		a.want("u", 2, 2)

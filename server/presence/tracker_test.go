@@ -16,7 +16,7 @@ import (
 	"redrain/internal/testenv"
 )
 
-// book is where a tracker of a test writes.
+// book is the store that a test's tracker writes to.
 type book struct {
 	mu    sync.Mutex
 	away  error
@@ -35,7 +35,7 @@ func (b *book) write(_ context.Context, changes []Change[string, int]) error {
 	return nil
 }
 
-// wrote compares what was written since the last time.
+// wrote compares the changes that were written since its last call.
 func (b *book) wrote(t *testing.T, what string, want ...string) {
 	t.Helper()
 	synctest.Wait()
@@ -65,13 +65,13 @@ func TestTracker(t *testing.T) {
 		b.wrote(t, "one has come", "a1 here")
 		enter("a", 1)
 		if !tr.Add("a", 2) || tr.Add("a", 2) {
-			t.Error("the first connection is not told from the second")
+			t.Error("the first connection is not distinguished from the second")
 		}
 		b.wrote(t, "what the caller writes, and a second connection")
 		wait(time.Minute)
 		b.wrote(t, "all are written again", "a1 here", "a2 here")
 		if tr.Leave("a", 1, Left) || !tr.Leave("a", 1, Lost) || tr.Leave("a", 1, Left) || tr.Leave("z", 1, Left) {
-			t.Error("the last connection is not told from the others")
+			t.Error("the last connection is not distinguished from the others")
 		}
 		b.wrote(t, "the last connection counts", "a1 lost")
 		tr.Remove("a", 2)

@@ -12,8 +12,8 @@ import (
 	"redrain/internal/testenv"
 )
 
-// A crowd of people with steady hands is no program, however many there are and on however many nodes; and a program in
-// the middle of them is found.
+// A crowd of people with steady hands is not held as a program, at any size and on any number of nodes. A program among
+// them is found.
 func TestACrowdIsNoChorus(t *testing.T) {
 	random := testenv.Random(t)
 	now := int64(rainStarts)
@@ -75,8 +75,8 @@ func (c *counting) Hands(ctx context.Context, node string, own map[string]string
 	return c.redis.Hands(ctx, node, own)
 }
 
-// Of a crowd that taps at once and never again each is told of, in calls of a bounded size; also where Redis gets only
-// through a part of a call in its time.
+// Each player of a crowd that taps once is reported, in calls of a bounded size. This holds even if Redis finishes
+// only a part of a call in time.
 func TestACrowdIsToldInParts(t *testing.T) {
 	const players = 3*toldAtOnce + 1
 	now := int64(rainStarts)
@@ -95,22 +95,22 @@ func TestACrowdIsToldInParts(t *testing.T) {
 	r.slow = true
 	look(t, w)
 	if r.told != 100 {
-		t.Errorf("told of %d in the time there was", r.told)
+		t.Errorf("%d were reported in the time there was", r.told)
 	}
 	r.slow = false
 	for range 4 {
 		look(t, w)
 	}
 	if r.told != players || len(r.of) != players || len(r.hands) != players || r.most > toldAtOnce {
-		t.Errorf("told of %d, %d are known, with %d hands, %d in a call", r.told, len(r.of), len(r.hands), r.most)
+		t.Errorf("%d were reported, %d are known, with %d hands, %d in a call", r.told, len(r.of), len(r.hands), r.most)
 	}
 	look(t, w)
 	if w.dirty.Load() != nil {
-		t.Error("hands of which all is told are looked at again and again")
+		t.Error("hands without unreported taps are looked at again and again")
 	}
 }
 
-// Who was over in one look is told of in the next, however many others have tapped since.
+// Players that one round left out are the first in the next, even if many others have tapped since.
 func TestWhoWaitsIsToldFirst(t *testing.T) {
 	now := int64(rainStarts)
 	all, r, _ := nodes(t, 1, &now)
@@ -134,6 +134,6 @@ func TestWhoWaitsIsToldFirst(t *testing.T) {
 		}
 	}
 	if len(told) != toldAtOnce || len(r.of) != 2*toldAtOnce || firsts != 100 {
-		t.Errorf("%d were told of, %d then, of whom %d had waited", len(told), len(r.of), firsts)
+		t.Errorf("%d were reported, %d then, of whom %d had waited", len(told), len(r.of), firsts)
 	}
 }

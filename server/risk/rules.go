@@ -135,3 +135,15 @@ func Judge(s Signals, l config.RiskLimits) Judgement {
 	}
 	return j
 }
+
+// Suspect is a player with a verdict of the rules.
+type Suspect struct {
+	Caller // in the campaign of the last tap
+	Judgement
+}
+
+// finding is a verdict that is not in the ledger yet.
+type finding struct {
+	given standing.Verdict
+	by    string
+}

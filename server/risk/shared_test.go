@@ -24,7 +24,7 @@ type redis struct {
 	mu    sync.Mutex
 	fails bool
 	told  int
-	of    map[store.Trait]map[string]bool // by what, without the player
+	of    map[store.Trait]map[string]bool // by trait, without the player
 	hands map[string]map[string]string    // by player and node
 }
 
@@ -120,7 +120,7 @@ func TestAHandOnTwoNodes(t *testing.T) {
 	}
 }
 
-// Who is on several nodes and plays by hand is not taken for a program, and what a node said long ago does not count.
+// A person on several nodes is not taken for a program. A node's old report does not count.
 func TestAPersonOnTwoNodes(t *testing.T) {
 	random := testenv.Random(t)
 	now := int64(rainStarts)
@@ -142,7 +142,7 @@ func TestAPersonOnTwoNodes(t *testing.T) {
 	}
 }
 
-// What somebody has written who knows of no hand is nothing, whatever it is.
+// A report that no hand can have caused is ignored.
 func TestWhatNoHandCanHaveDone(t *testing.T) {
 	const now = 1_000_000
 	good := noted{At: now, sums: sums{Taps: moments{12, 1200, 130_000}, Gaps: moments{11, 1100, 120_000}, Fast: 6,
@@ -173,8 +173,8 @@ func TestWhatNoHandCanHaveDone(t *testing.T) {
 	}
 }
 
-// Accounts of one session, and a farm with one rhythm behind one address, are found where they are spread over nodes so
-// that none of these sees enough of them; and without Redis where they are on one node.
+// Accounts of one session are found, and so is a farm with one rhythm behind one address. Each of many nodes sees too
+// few of them. Without Redis they are found on one node.
 func TestFarms(t *testing.T) {
 	for _, many := range []int{8, 1} {
 		now := int64(rainStarts - 1)
@@ -213,13 +213,13 @@ func TestFarms(t *testing.T) {
 			t.Errorf("on %d nodes %d of 10 of a session and %d of 24 of a farm are held", many, sessions, farm)
 		}
 		if r.told > 34*5 {
-			t.Errorf("34 players are told of %d times", r.told)
+			t.Errorf("%d reports of 34 players", r.told)
 		}
 	}
 }
 
-// Where Redis is away each node judges by what it knows, and tells when it is back; a rhythm that is given up counts
-// for nobody any more.
+// If Redis is away, each node judges alone, and reports later. A player who has dropped a rhythm no longer counts for
+// it.
 func TestRedisIsAway(t *testing.T) {
 	now := int64(rainStarts)
 	all, r, b := nodes(t, 2, &now)
@@ -242,7 +242,7 @@ func TestRedisIsAway(t *testing.T) {
 	look(t, all[1])
 	rhythm := store.Trait{Kind: "rhythm", Value: "31"}
 	if !r.of[rhythm]["steady"] || !r.of[store.Trait{Kind: "session", Value: "s"}]["steady"] {
-		t.Errorf("told: %v", r.of)
+		t.Errorf("reported: %v", r.of)
 	}
 	for wave := int64(13); wave < 40; wave++ {
 		tapWave(steady, c, wave, 250+wave*37%300)

@@ -16,7 +16,7 @@ import (
 	"redrain/rain"
 )
 
-// The three verdicts at the three moments at which somebody asks for something, and what is on record then.
+// The three verdicts at the three moments of a request, and the record after each.
 func TestVerdicts(t *testing.T) {
 	for _, c := range []struct {
 		said         standing.VerdictAct
@@ -63,8 +63,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// With --risk watch everything is asked and written down, and nobody is kept from anything; not by a ledger that is
-// away either.
+// With --risk watch each request is sent and recorded, and no player is refused. The same holds if the ledger is away.
 func TestWatch(t *testing.T) {
 	r := open(t, says(`{"verdict":"deny"}`), func(o *SystemOptions) { o.CarryOut, o.Known = false, nil })
 	for range 2 {
@@ -84,8 +83,8 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// A person's word counts: who was released is not asked about. What the rules hold no hello undoes; that the system did
-// not answer, its answer does.
+// A person's verdict has priority: a released player causes no request. An answer at hello does not release a hold of
+// the rules. It ends a hold for a missing answer.
 func TestWhoseWordCounts(t *testing.T) {
 	r := open(t, says(`{"verdict":"allow"}`), nil)
 	hello := func(user string) {
@@ -97,7 +96,7 @@ func TestWhoseWordCounts(t *testing.T) {
 	r.book.of["released"] = standing.Verdict{User: "released", Act: standing.Allow, By: "operator:ann"}
 	hello("released")
 	if len(r.asked) != 0 {
-		t.Error("asked about somebody whom a person has released")
+		t.Error("asked about a player whom a person has released")
 	}
 	r.book.of["bot"] = standing.Verdict{User: "bot", Act: standing.Hold, Score: 70, By: ledger.ByRules}
 	hello("bot")
@@ -123,7 +122,7 @@ func TestWhoseWordCounts(t *testing.T) {
 	}
 }
 
-// The system's word counts instead of the rules'; where it has none, theirs does.
+// The system's answer replaces that of the rules. Without an answer the rules count.
 func TestHold(t *testing.T) {
 	suspect := func(user string) Suspect {
 		return Suspect{Caller: Caller{User: user, Address: "192.0.2.1", Session: "s", Campaign: "c"},
@@ -157,12 +156,12 @@ func TestHold(t *testing.T) {
 			t.Errorf("a thousand suspects took %s", took)
 		}
 		if never.counted(t, MomentHold, outcomeLate) == 0 {
-			t.Error("nobody was late")
+			t.Error("no request was late")
 		}
 	}
 }
 
-// Whatever is no answer is none, and each default is done then.
+// An invalid answer counts as none, and the default applies.
 func TestNoAnswer(t *testing.T) {
 	stop := make(chan struct{})
 	t.Cleanup(func() { close(stop) })

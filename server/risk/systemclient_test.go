@@ -17,7 +17,7 @@ import (
 	"redrain/payout/ledger/standing"
 )
 
-// Not more than so many requests are under way, and not more than so many wait; who comes then has no answer at once.
+// The number of requests in flight is limited, and so is the number of waiting ones. A further request fails at once.
 func TestPlaces(t *testing.T) {
 	var now, most atomic.Int64
 	free := make(chan struct{})
@@ -55,7 +55,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// An outage is told when it begins and when it ends, however many ask meanwhile.
+// An outage is reported at its start and at its end, for any number of requests meanwhile.
 func TestOutage(t *testing.T) {
 	var ill atomic.Bool
 	ill.Store(true)
@@ -88,7 +88,7 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// One that answers now and then does not fill the log.
+// A system that answers now and then does not fill the log.
 func TestFlapping(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &systemState{}
@@ -120,7 +120,7 @@ func TestFlapping(t *testing.T) {
 	})
 }
 
-// Verdicts that come while one is written are written together, and each that is told of is written.
+// Verdicts that come during a write are written together. Each reported verdict is written.
 func TestRecordsTogether(t *testing.T) {
 	b := &book{of: map[string]standing.Verdict{}, stuck: make(chan struct{})}
 	r := newRecords(b, func() {}, nil)
@@ -144,7 +144,7 @@ func TestRecordsTogether(t *testing.T) {
 				t.Error(err)
 			}
 			if b.act(user) != standing.Hold {
-				t.Errorf("%s was told, and is not written", user)
+				t.Errorf("%s was reported, and is not written", user)
 			}
 		})
 	}
@@ -156,7 +156,7 @@ func TestRecordsTogether(t *testing.T) {
 	}
 	b.fails = errors.New("down")
 	if err := r.write(t.Context(), standing.Verdict{User: "x"}); err == nil {
-		t.Error("not written, and nobody says so")
+		t.Error("not written, and no error")
 	}
 }
 
@@ -185,7 +185,7 @@ func TestAFullPageIsWritten(t *testing.T) {
 	}
 }
 
-// What is asked is in docs/use/abuse.md, letter by letter.
+// docs/use/abuse.md has the request, character by character.
 func TestRequestIsAsDescribed(t *testing.T) {
 	body, err := json.Marshal(Request{ID: "r1", Moment: MomentHold, At: 1, Caller: Caller{User: "u", Campaign: "c",
 		Address: "a", Session: "s", Issued: 2}, Rules: &Opinion{Verdict: standing.Hold, Score: 70,
@@ -215,8 +215,9 @@ func (c waitingContext) Done() <-chan struct{} {
 	return c.Context.Done()
 }
 
-// A player who says hello many times at once is asked about once, and all of them hear the answer; another player, and
-// the same one from elsewhere or later, are asked about by themselves. One who gives up ends it for nobody else.
+// Several hellos of a player at the same time cause one request, and all receive its answer. Another player causes a
+// request of their own. So does the same player from elsewhere or later. A caller that gives up ends it for no other
+// one.
 func TestTheSameQuestionIsAskedOnce(t *testing.T) {
 	free := make(chan struct{})
 	r := open(t, func(w http.ResponseWriter, hr *http.Request) {
@@ -254,8 +255,8 @@ func TestTheSameQuestionIsAskedOnce(t *testing.T) {
 	}
 }
 
-// A hold that the system gives after it could not be asked has its reason on record, and stays when it allows the next
-// hello: only what is said of no answer ends with one.
+// A hold that the system gives after an outage has the system's reason on record. It stays when the system allows the
+// next hello, because only a hold for a missing answer ends with an answer.
 func TestAHoldAfterNoAnswerStays(t *testing.T) {
 	answer := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "ill", http.StatusInternalServerError)

@@ -91,7 +91,8 @@ type rig struct {
 	asked  chan Request // what came, in order
 }
 
-// open makes a rig whose server answers so. Whatever comes is verified first, as docs/use/abuse.md says.
+// open makes a rig whose server answers with handler. The server first verifies the request, as docs/use/abuse.md
+// requires.
 func open(t *testing.T, handler http.HandlerFunc, with func(*SystemOptions)) *rig {
 	t.Helper()
 	key, err := signed.ParseSecret(secret)
@@ -138,7 +139,7 @@ func says(text string) http.HandlerFunc {
 	}
 }
 
-// counted is how many answers of a kind the metrics have.
+// counted returns the metric's number of answers of a kind.
 func (r *rig) counted(t *testing.T, m Moment, answer string) (n int) {
 	t.Helper()
 	families, err := r.reg.Gather()

@@ -42,18 +42,6 @@ type Options struct {
 	Registerer prometheus.Registerer
 }
 
-// Suspect is a player with a verdict of the rules.
-type Suspect struct {
-	Caller // in the campaign of the last tap
-	Judgement
-}
-
-// finding is a verdict that is not in the ledger yet.
-type finding struct {
-	given standing.Verdict
-	by    string
-}
-
 // hands is the number of players that a node remembers, including players who have left: a returning player continues
 // the same profile.
 const hands = 100_000

@@ -64,8 +64,8 @@ func TestBotsAreFound(t *testing.T) {
 	}
 }
 
-// People who tap three times a second, in a hall with one address, are never held: neither grown-ups, who take 250 to
-// 600 ms, nor trained children, who take 180 and differ by 25.
+// People who tap three times a second, in a hall with one address, are never held. Adults take 250 to 600 ms. Trained
+// children take 180 ms and differ by 25 ms.
 func TestPeopleAreNotHeld(t *testing.T) {
 	random := testenv.Random(t)
 	now := int64(rainStarts)
@@ -87,8 +87,8 @@ func TestPeopleAreNotHeld(t *testing.T) {
 	}
 }
 
-// Nor are those held who are slow, who play by keyboard, whose network delays what they do and brings it in bunches, or
-// whose clock is wrong, and who have an address and new accounts in common as well: whatever they do, in ten rains.
+// Slow people are not held, nor people with a keyboard, a delaying network or a wrong clock. They also share an address
+// and have new accounts. This holds for ten rains.
 func TestSlowPeopleAreNotHeld(t *testing.T) {
 	random := testenv.Random(t)
 	between := func(least, most int64) func() int64 {
@@ -139,7 +139,7 @@ func people(random *rand.Rand, child bool) int64 {
 	return 250 + random.Int64N(350)
 }
 
-// What cannot be written is written later, and is not lost; and who is no worse than before is written once.
+// A verdict that cannot be written is kept and written later. An unchanged verdict is written once.
 func TestVerdictsAreKeptUntilTheyAreWritten(t *testing.T) {
 	now := int64(rainStarts)
 	w, b := watch(t, &now)
@@ -164,7 +164,7 @@ func TestVerdictsAreKeptUntilTheyAreWritten(t *testing.T) {
 	}
 }
 
-// Who taps by hand first and by program then is judged by the program soon; a tap costs no memory.
+// A player who taps by hand first, and by program then, is soon judged by the program. A tap allocates no memory.
 func TestOldTapsFade(t *testing.T) {
 	now := int64(rainStarts)
 	w, b := watch(t, &now)
@@ -189,8 +189,8 @@ func TestOldTapsFade(t *testing.T) {
 	}
 }
 
-// What is late says nothing of a hand; what is not there yet does. Without a rain nothing is said, and without a watch
-// nobody is looked at.
+// A late tap does not count for a hand. A tap on a packet that is not yet visible does. Taps without a rain are
+// ignored, and so are taps without a Watch.
 func TestTapsBesideTheRain(t *testing.T) {
 	now := int64(rainStarts)
 	w, _ := watch(t, &now)
@@ -236,8 +236,8 @@ func TestTapsAtOnce(t *testing.T) {
 	}
 }
 
-// A second opinion counts instead of the rules', is asked for once for each finding, also where it cannot be written
-// down at first, and where there is none the rules' counts.
+// A second opinion replaces that of the rules. It is requested once for each finding, even if it cannot be written at
+// first. Without one the rules count.
 func TestSecondOpinion(t *testing.T) {
 	now := int64(rainStarts)
 	w, b := watch(t, &now)
@@ -266,7 +266,7 @@ func TestSecondOpinion(t *testing.T) {
 	}
 	for range 3 {
 		if err := w.Look(t.Context()); err == nil {
-			t.Error("nobody says that nothing was written")
+			t.Error("no error, and nothing was written")
 		}
 	}
 	b.fails = nil

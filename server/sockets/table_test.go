@@ -25,7 +25,7 @@ func newTable() *Table {
 		Registerer: prometheus.NewRegistry()})
 }
 
-// fake is a connection from an address, which keeps what is written to it.
+// fake is a connection from an address. It keeps the written data.
 type fake struct {
 	net.Conn
 
@@ -78,7 +78,7 @@ func (l *connections) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// Whoever waits between two requests goes after a while; a proxy does not, nor who is busy.
+// A connection that is idle between two requests is closed after a while. A proxy's or a busy one is not.
 func TestWhoWaitsGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		table := newTable()
@@ -119,7 +119,7 @@ func TestWhoWaitsGoes(t *testing.T) {
 	})
 }
 
-// An answer is waited for part by part, and never beyond what the handler allows; a WebSocket has no such deadlines.
+// Each part of an answer has a write deadline, and none exceeds the handler's. A WebSocket has no such deadlines.
 func TestAnswersMakeProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		table, wire := newTable(), &fake{}
@@ -191,7 +191,7 @@ func TestBodiesMakeProgress(t *testing.T) {
 			r := &http.Request{Body: &slowly{left: c.kib, every: c.every, conn: conn}}
 			began := time.Now()
 			table.guardBody(conn, r)
-			testenv.Equal(t, conn.until.Sub(began), bodyGrace, "a body that nobody reads has")
+			testenv.Equal(t, conn.until.Sub(began), bodyGrace, "an unread body has")
 			n, err := io.Copy(io.Discard, struct{ io.Reader }{r.Body})
 			if c.whole != (err == nil) || c.whole && n != int64(c.kib)<<10 {
 				t.Errorf("%d KiB, one in %s: %d bytes, %v", c.kib, c.every, n, err)

@@ -219,7 +219,11 @@ func licenses(dir string) ([]byte, error) {
 	out.WriteString("The pages of redrain contain these libraries.\n")
 	for _, file := range found { // Glob sorts
 		library := path.Dir(file)
-		var about struct{ Name, Version, License string }
+		var about struct {
+			Name    string `json:"name"`
+			Version string `json:"version"`
+			License string `json:"license"`
+		}
 		description, err := fs.ReadFile(vendored, path.Join(library, "package.json"))
 		if err != nil {
 			return nil, err

@@ -23,7 +23,7 @@ func TestDistIsBuiltFromTheSources(t *testing.T) {
 	if *update {
 		testenv.Must(t, os.RemoveAll("../dist")) // a file whose hash has changed leaves no older one behind
 		for name, data := range built {
-			file := filepath.Join("../dist", filepath.FromSlash(name))
+			file := filepath.Join("..", "dist", filepath.FromSlash(name))
 			testenv.Must(t, os.MkdirAll(filepath.Dir(file), 0o755))
 			testenv.Must(t, os.WriteFile(file, data, 0o644))
 		}

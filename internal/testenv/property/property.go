@@ -46,8 +46,8 @@ func few(t *testing.T, checks int, prop func(*rapid.T)) {
 	rapid.Check(t, first(checks, prop))
 }
 
-// first is a property that holds after so many checks without being looked at. When a check has failed, all that
-// follow are made: they find the shortest one that fails.
+// first is prop for the first n checks. Later checks pass without a run. After a failure all later checks run: they
+// find the shortest one that fails.
 func first(n int, prop func(*rapid.T)) func(*rapid.T) {
 	made, failed := 0, false
 	return func(rt *rapid.T) {

@@ -24,7 +24,7 @@ const (
 
 // Request asks for a slot.
 type Request struct {
-	Name string `json:"name"`           // what runs in it, for people
+	Name string `json:"name"`           // of the running test, for people
 	Load int    `json:"load"`           // processors times [PerProcessor], on average; at least 1
 	Kind Kind   `json:"kind,omitempty"` // empty: runs beside everything
 }

@@ -69,8 +69,8 @@ func (p *Page) Resize(d Device) error {
 	return p.Do(Patience, emulateDevice(d))
 }
 
-// byRule is network.EmulateNetworkConditionsByRule for browsers of two ages: Chrome 148 asks for the word offline
-// beside the conditions, later ones within each of them. Neither minds the other's.
+// byRule is network.EmulateNetworkConditionsByRule for browsers of two ages. Chrome 148 expects the field offline
+// beside the conditions, later versions within each of them. Each version ignores the other field.
 var byRule = cdp.Command[byRuleParams, network.EmulateNetworkConditionsByRuleResult]{
 	Method: network.CommandEmulateNetworkConditionsByRule,
 }

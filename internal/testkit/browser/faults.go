@@ -76,7 +76,7 @@ func thrown(d *runtime.ExceptionDetails) string {
 	return text
 }
 
-// asked looks where a request went.
+// asked records a fault if a request goes to another host.
 func (p *Page) asked(address string) {
 	for _, scheme := range []string{"data:", "blob:", "about:"} { // these go nowhere
 		if strings.HasPrefix(address, scheme) {

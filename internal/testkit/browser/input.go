@@ -14,7 +14,7 @@ type Point struct {
 	Y float64 `json:"y"`
 }
 
-// Point presses at a place, as the device does it: with a finger, or with the mouse.
+// Point presses at a point, as the device does it: with a finger, or with the mouse.
 func (p *Page) Point(at Point) error {
 	if p.device.Touch {
 		return p.Touch(at)

@@ -114,10 +114,10 @@ func (p *Page) WebP(quality int64) ([]byte, error) {
 	})
 }
 
-// Artifacts names the folder where screenshots are kept, in the environment. Without it none are made.
+// Artifacts is the environment variable with the folder of screenshots. Without it no screenshots are made.
 const Artifacts = "REDRAIN_ARTIFACTS"
 
-// Keep makes a screenshot name.png where Artifacts names a folder.
+// Keep makes a screenshot name.png in the folder of Artifacts, if it is set.
 func (p *Page) Keep(name string) error {
 	dir := os.Getenv(Artifacts)
 	if dir == "" {

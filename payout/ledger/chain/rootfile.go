@@ -47,10 +47,12 @@ func (r *RootRounds) appendRoots(ctx context.Context) error {
 	var lines bytes.Buffer
 	to := json.NewEncoder(&lines)
 	for _, root := range fresh {
-		err = errors.Join(err, to.Encode(root))
+		if err := to.Encode(root); err != nil {
+			return err
+		}
 	}
-	file, openErr := os.OpenFile(r.path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err = errors.Join(err, openErr); err != nil {
+	file, err := os.OpenFile(r.path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
 		return err
 	}
 	_, err = file.Write(lines.Bytes())

@@ -55,8 +55,8 @@ func (p *Page) Settle() {
 	})()`)
 }
 
-// NoWider fails the test where the page is wider than the device. It does not ask for innerWidth, which on a phone is
-// as wide as the page.
+// NoWider fails the test if the page is wider than the device. It does not ask for innerWidth, which on a phone is as
+// wide as the page.
 func (p *Page) NoWider(state string) {
 	p.T.Helper()
 	width := p.Device().Width

@@ -15,7 +15,7 @@ import (
 type Page struct {
 	*browser.Page
 	T *testing.T
-	// Looked is called by Look for each device, with the name of the state on it; nil: nothing else is looked at.
+	// Looked is called by Look for each device, with the name of the state on it; nil: no further check.
 	Looked func(name string)
 
 	forgiven []browser.Kind

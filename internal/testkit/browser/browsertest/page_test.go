@@ -146,12 +146,12 @@ func TestAPressThatMissesIsAimedAgain(t *testing.T) {
 	}
 }
 
-// Of a double press both halves arrive, unless the first takes the button away: what is below it is not pressed.
+// Both halves of a double press arrive, unless the first one removes the button. The element below it is not pressed.
 func TestADoublePressHitsNothingElse(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		change string
-		want   []int // presses of the button, and of what is below
+		want   []int // presses of the button, and of the element below
 	}{
 		"the button stays": {``, []int{2, 0}},
 		"the button goes":  {`b.remove()`, []int{1, 0}},
@@ -230,7 +230,7 @@ func TestDevicesAndLanguages(t *testing.T) {
 	p.Forgive()
 }
 
-// TestHoldings: what a page keeps is counted, and what it has let go is not.
+// TestHoldings counts the objects that a page keeps, and not the ones that it has released.
 func TestHoldings(t *testing.T) {
 	t.Parallel()
 	p := browsertest.Open(t, browser.Options{Home: serve(t, "")})
