@@ -17,7 +17,7 @@ import (
 	"redrain/internal/wire"
 )
 
-// dial connects to a server whose side of the connection is peer. The returned channel has what the client sends.
+// dial connects to a server that serves the connection with peer. The returned channel receives the client's messages.
 func dial(t *testing.T, peer func(*websocket.Conn)) *client.Socket {
 	t.Helper()
 	up := websocket.Upgrader{Subprotocols: []string{wire.Subprotocol}}

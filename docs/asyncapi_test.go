@@ -153,8 +153,8 @@ func TestGoldenMessagesFitTheirSchemas(t *testing.T) {
 	}
 }
 
-// payloadSchema returns the schema of a message. It puts AsyncAPI's schemas into a description that kin-openapi reads:
-// OpenAPI 3.1 has the same JSON Schema.
+// payloadSchema returns the schema of a message. It puts AsyncAPI's schemas into an OpenAPI 3.1 description, which has
+// the same JSON Schema, because the parser reads only OpenAPI.
 func payloadSchema(t *testing.T, doc asyncAPI, kind string) *openapi3.Schema {
 	t.Helper()
 	host, err := json.Marshal(map[string]any{

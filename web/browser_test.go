@@ -55,7 +55,7 @@ func (p *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	testenv.Must(p.t, p.Do(patience, steps...))
 }
 
-// eval is what an expression, or the promise that it is, comes to in the page.
+// eval returns the value of an expression in the page, or of the promise that it is.
 func eval[T any](p *tab, expression string) T {
 	p.t.Helper()
 	return browsertest.Eval[T](p.Page, expression)
@@ -153,7 +153,7 @@ func (p *tab) soak(start int64, lasts time.Duration) {
 	var earlyWins, drops int
 	seconds := int(lasts.Seconds())
 	for second := range seconds {
-		// Waves are told in time, as the server does.
+		// Waves are announced ahead of time, as the server does.
 		at := start + int64(second+2)*1000
 		for part := range 5 { // a wave each 200 ms
 			var wave [][3]int
@@ -186,7 +186,7 @@ func (p *tab) soak(start int64, lasts time.Duration) {
 		t.Errorf("scripts take %.1f ms of a frame, want at most %v", most, soakFrame)
 	}
 	if wins < seconds*9/10 || drops/len(frames) < soakAir*8/10 {
-		t.Errorf("%d wins in %d seconds with %d packets in the air: what was measured is not the rain", wins, seconds,
+		t.Errorf("%d wins in %d seconds with %d packets in the air: the measured load is not the rain", wins, seconds,
 			drops/len(frames))
 	}
 	if grown := late.Heap - early.Heap; grown > soakHeap+float64((wins-earlyWins)*soakWin) {

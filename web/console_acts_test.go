@@ -83,7 +83,7 @@ func TestConsoleNamesTheMoneyBeforeItActs(t *testing.T) {
 	p.Says("dialog", "¥6,000.00 in 3,000 packets stays in the campaign for another rain.")
 	f.set(func() { f.stats["stock"], f.stats["amount_left"] = 3820, 763880 })
 	p.Says("dialog", "¥7,638.80 in 3,820 packets")
-	// Where the rain ends by itself the question goes, and does not come up again about the next one.
+	// If the rain ends by itself, the question closes. It does not open again for the next rain.
 	next := f.rainFrom(f.now()-3_000, "falling")
 	next["id"] = "r0"
 	f.set(func() { f.change(object{"rains": []object{f.rainFrom(f.now()-30_000, "ended")}}) })
@@ -128,7 +128,7 @@ func TestConsoleNamesTheMoneyBeforeItActs(t *testing.T) {
 		testenv.Equal(t, len(f.posted("/campaigns/c1/"+path)), want, "orders of %s", path)
 	}
 	testenv.Equal(t, p.Text(".controls"), "", "a closed campaign is offered to be changed")
-	// The money that went back is the ledger's figure: a server may have forgotten what was won.
+	// The returned money is the ledger's figure: a server may have lost its count of wins.
 	f.set(func() {
 		maps.Copy(f.stats, object{"won": 1176, "amount_won": 0, "stock": 0, "amount_left": 0,
 			"amount_reclaimed": 763880, "outbox": 0})
@@ -206,7 +206,7 @@ func (f *fakeProvider) authorize(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, f.asked.Get("redirect_uri")+"?"+answer.Encode(), http.StatusFound)
 }
 
-// exchange gives a token to who can show what the code was asked for with.
+// exchange gives a token to the client whose verifier matches the code's challenge.
 func (f *fakeProvider) exchange(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -256,8 +256,8 @@ func newStaff(t *testing.T) (*formsServer, *fakeProvider) {
 	return f, at
 }
 
-// TestConsoleSignsInAtAProvider: the person comes back to the place that they wanted, and the address holds nothing of
-// it. What was not begun here, is for another sign-in, or was refused, signs nobody in.
+// TestConsoleSignsInAtAProvider: the operator returns to the requested page, and the address keeps nothing of the
+// sign-in. A sign-in that did not begin here, belongs to another one, or was refused has no effect.
 func TestConsoleSignsInAtAProvider(t *testing.T) {
 	browserFrom(t, testenv.All)
 	f, at := newStaff(t)

@@ -84,7 +84,7 @@ func (f *fakeServer) rainFrom(start int64, phase string) object {
 	}
 }
 
-// change makes a newer revision of the campaign, and tells the feeds. The lock is held.
+// change makes a newer revision of the campaign, and sends it to the feeds. The lock is held.
 func (f *consoleServer) change(fields object) object {
 	f.campaign = maps.Clone(f.campaign)
 	maps.Copy(f.campaign, fields)
@@ -102,7 +102,7 @@ func (f *consoleServer) set(change func()) {
 	change()
 }
 
-// say tells every feed.
+// say sends an event to every feed.
 func (f *consoleServer) say(kind string, v any) {
 	locked(&f.mu, func() { f.sayLocked(kind, v) })
 }

@@ -140,7 +140,7 @@ func (f *formsServer) audit() []object {
 	}
 }
 
-// letter is a dead letter.
+// A row of the list of dead letters.
 func (f *formsServer) letter(claim, kind, user string, amount int64, reason string) object {
 	return object{
 		"letter": claim, "claim": claim, "campaign": "c1", "user": user, "packet": "7", "amount": amount,

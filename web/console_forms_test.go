@@ -60,7 +60,7 @@ func TestConsoleForms(t *testing.T) {
 		{Device: phoneDevice, Language: "zh-CN,zh"},
 		{Device: deskDevice, Language: "en-US,en", Dark: true},
 	}
-	if testenv.Covers(testenv.Nightly) { // the two above find most of what these do
+	if testenv.Covers(testenv.Nightly) { // the two above find most of the faults of these
 		on = append(on,
 			chromium.Options{Device: chromium.Device{Name: "phone", Width: 360, Height: 740, Scale: 1, Touch: true},
 				Language: "en-US,en", Dark: true},
@@ -131,8 +131,8 @@ func twice(p *browsertest.Page, selector string) {
 	browsertest.Eval[bool](p, `((b) => (b.click(), b.click(), true))(document.querySelector(%q))`, selector)
 }
 
-// TestConsoleCreatesACampaign: what is missing is deposited from within the form, faults stand beside their fields
-// as one types, and a double click makes one campaign, of what is in the form.
+// TestConsoleCreatesACampaign: the form itself offers a deposit of the missing money. Faults stand beside their fields
+// while one types. A double click makes one campaign, as the form has it.
 func TestConsoleCreatesACampaign(t *testing.T) {
 	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newForms(t, "operator")
@@ -159,7 +159,7 @@ func TestConsoleCreatesACampaign(t *testing.T) {
 	p.Until("the remedy is at hand", `document.activeElement.textContent === "Deposit ¥1,000.00"`)
 	p.PressText("中文")
 	p.Says(".summary [role=alert]", "资金未动用")
-	p.PressText("English") // what was typed is still there, as the order below shows
+	p.PressText("English") // the typed text is still there, as the order below shows
 	p.Says(".summary [role=alert]", "Nothing was created")
 
 	p.PressText("Deposit ¥1,000.00")
@@ -270,8 +270,8 @@ func TestConsoleFindsClaims(t *testing.T) {
 		"the chosen file has lines with its name, header and end")
 }
 
-// TestConsoleLetters retries and dismisses dead letters. The money is named before, and the result after. A letter of a
-// withdrawal is not dismissed, and a dismissal has a reason.
+// TestConsoleLetters retries and dismisses dead letters. The money is named before, and the result after. A withdrawal
+// is not dismissed, and a dismissal has a reason.
 func TestConsoleLetters(t *testing.T) {
 	browserFrom(t, testenv.All)
 	f := newForms(t, "operator")

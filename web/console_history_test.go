@@ -11,7 +11,7 @@ import (
 	"redrain/internal/testkit/browser/browsertest"
 )
 
-// historyOf is what a server remembers of a rain of thirty seconds that began at a time, from two seconds before it.
+// historyOf is a server's history of a rain of thirty seconds with this start, from two seconds before it.
 func historyOf(start int64) object {
 	columns := object{}
 	add := func(name string, v any) {
@@ -57,7 +57,7 @@ func openFigures(p *browsertest.Page) {
 	p.Press("tbody tr button")
 }
 
-// TestConsoleRemembersARain opens the figures of a rain that is over; and one of which nothing was kept.
+// TestConsoleRemembersARain opens the figures of a rain that is over, and of one without a history.
 func TestConsoleRemembersARain(t *testing.T) {
 	browserFrom(t, testenv.All)
 	f := newConsole(t)
@@ -139,8 +139,9 @@ func TestConsoleNamesCampaigns(t *testing.T) {
 	}
 }
 
-// TestConsoleHead: the head of every page says when the books were proved (of new books those of the live campaigns),
-// and counts the alarms, which it leads to. It changes without a reload, and says so if the server does not answer.
+// TestConsoleHead: the head of every page has the time of the last proof of the books (of new books, those of the live
+// campaigns). It counts the alarms and links to them. It changes without a reload, and reports a server that does not
+// answer.
 func TestConsoleHead(t *testing.T) {
 	says := map[string][8]string{
 		"en": {"Books not checked yet", "✓ Books of live campaigns balance, last check",
@@ -206,7 +207,7 @@ func TestConsoleHead(t *testing.T) {
 	})
 }
 
-// TestConsoleNamesAnAddressForPhones: who has opened the console as localhost is not told to send that to a phone.
+// TestConsoleNamesAnAddressForPhones: if the console is open as localhost, it shows another address for phones.
 func TestConsoleNamesAnAddressForPhones(t *testing.T) {
 	browserFrom(t, testenv.All)
 	f := newForms(t, "operator")

@@ -38,7 +38,7 @@ func TestConsoleFormModules(t *testing.T) {
 	}
 }
 
-// written is a campaign as somebody writes it in the form, and as it should reach the server.
+// written is a campaign as an operator writes it in the form, and as it should reach the server.
 type written struct {
 	name  string
 	draft map[string]string // what differs from a good one

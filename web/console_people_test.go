@@ -19,7 +19,7 @@ import (
 	"redrain/server/api"
 )
 
-// person is somebody with a role, as the server's own /whoami tells of them: the fake has no rights of its own.
+// person is the server's own answer of /whoami for a person with a role: the fake has no rights of its own.
 func (f *formsServer) person(name string, role auth.Role) object {
 	mux := http.NewServeMux()
 	api.New(api.Options{Operators: holder{Name: name, ID: name, Roles: []auth.Role{role}}, Clock: f.now,
@@ -42,7 +42,7 @@ func (h holder) Operator(context.Context, string) (auth.Operator, error) {
 
 func (f *formsServer) cashier(name string) object { return f.person(name, auth.RoleCashier) }
 
-// signIn says who has which token; any other is nobody's.
+// signIn sets the person of each token; any other token is invalid.
 func (f *formsServer) signIn(tokens map[string]object) {
 	f.setAnswer("GET /whoami", func(w http.ResponseWriter, r *http.Request) {
 		who := tokens[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")]
@@ -54,8 +54,8 @@ func (f *formsServer) signIn(tokens map[string]object) {
 	})
 }
 
-// TestConsoleKeepsWhatWasTyped: a token ends in the middle of a deposit. Who has it signs in again over the dialog,
-// which is as it was; somebody else finds nothing of it.
+// TestConsoleKeepsWhatWasTyped: a token expires in the middle of a deposit. The same person signs in again over the
+// dialog and finds it unchanged. Another person finds nothing of it.
 func TestConsoleKeepsWhatWasTyped(t *testing.T) {
 	browserFrom(t, testenv.All)
 	f := newForms(t, "")
@@ -84,7 +84,7 @@ func TestConsoleKeepsWhatWasTyped(t *testing.T) {
 	p.Press("dialog .button.main")
 	p.Says(".toasts", "¥12.34 deposited for acme")
 
-	// Somebody else, over what ann has begun.
+	// Another person signs in over ann's form.
 	p.PressText("Deposit")
 	p.Fill(`dialog [name="sponsor"]`, "anns-secret")
 	p.Fill(`dialog [name="amount"]`, "1")
@@ -246,8 +246,8 @@ func TestConsoleApprovals(t *testing.T) {
 	})
 }
 
-// TestConsoleSaysWhatWaits: a deposit and the retry of a letter that need two people are asked for, and nothing is
-// said to be done.
+// TestConsoleSaysWhatWaits: a deposit and the retry of a dead letter need two people. They are requested, and the page
+// reports neither as done.
 func TestConsoleSaysWhatWaits(t *testing.T) {
 	browserFrom(t, testenv.All)
 	f := newForms(t, "")

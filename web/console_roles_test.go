@@ -18,9 +18,10 @@ import (
 	"redrain/internal/testkit/browser/browsertest"
 )
 
-// offers are the pages of the console, with what is drawn together with their buttons, and which roles may use those.
-// Who may change something else finds them with the right that they take, and a viewer does not find them. "all" is for
-// viewers too. New seals, rebuilds and exports of whole campaigns have no buttons: they are for the command line.
+// offers are the pages of the console, each with an element that is drawn together with its buttons, and the roles that
+// may use those. A person with other rights finds the buttons with the right that they need; a viewer does not find
+// them. "all" is for viewers too. New seals, rebuilds and exports of whole campaigns have no buttons: they are for the
+// command line.
 var offers = map[string]struct {
 	shown   string
 	buttons map[string]string
@@ -66,8 +67,8 @@ func everything(t *testing.T) *formsServer {
 	return f
 }
 
-// TestConsoleOffersWhatOneMay: each role finds buttons for what it may do, and of the others which right they take; a
-// viewer finds none. What each role may do is what the server says of it.
+// TestConsoleOffersWhatOneMay: each role finds buttons for its rights. The other buttons name the right that they need;
+// a viewer does not find them. The rights are the server's own answer.
 func TestConsoleOffersWhatOneMay(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
 	t.Parallel()
@@ -103,7 +104,7 @@ func TestConsoleOffersWhatOneMay(t *testing.T) {
 	}
 }
 
-// buttonNamed is a script that finds a button by what stands on it.
+// buttonNamed is a script that finds a button by its text.
 const buttonNamed = `(text) => [...document.querySelectorAll(".button")].find((b) => b.textContent === text)`
 
 // wantsButton waits until shown is there, and a button is offered, denied or absent.
@@ -146,8 +147,8 @@ func TestSentencesAreTheServers(t *testing.T) {
 	}
 }
 
-// collectSentences adds the strings of a source, put together where they are cut over lines or around a value, with {}
-// for what varies.
+// collectSentences adds the strings of a source. It joins strings that are cut over lines or around a value, and writes
+// {} for the value.
 func collectSentences(t *testing.T, path string, said map[string]bool) {
 	t.Helper()
 	text := testenv.Got(os.ReadFile(path)).Must(t)
@@ -169,8 +170,8 @@ func collectSentences(t *testing.T, path string, said map[string]bool) {
 	}
 }
 
-// TestAlarmsAreTranslated: the console has a name, in both languages, for each alarm that the server raises, and says
-// in Chinese what it means: the server's own words are English.
+// TestAlarmsAreTranslated: the console has a name, in both languages, for each alarm that the server raises. It has a
+// Chinese explanation too, because the server's own words are English.
 func TestAlarmsAreTranslated(t *testing.T) {
 	said := codesIn(t, "src/console/strings/status.ts", `(?m)^  code_([a-z_]+): \{ zh: ".+", en: ".+" \},$`)
 	meant := codesIn(t, "src/console/strings/status.ts", `(?m)^  say_([a-z_]+): \{ zh: ".+", en: "" \},$`)

@@ -25,8 +25,8 @@ func TestConsoleModules(t *testing.T) {
 	testenv.Equal(t, browsertest.Eval[[]string](p, run), nil, "faults")
 }
 
-// TestConsoleSignIn: wherever the link with a token is opened or pasted, it signs in, and leaves the address; a token
-// in a query does not. A viewer finds nothing to do. Who is signed in stays so where a link's token is not known.
+// TestConsoleSignIn: a link with a token signs in, opened or pasted, and the token leaves the address. A token in a
+// query does not sign in. A viewer finds no buttons. A link with an unknown token does not end a session.
 func TestConsoleSignIn(t *testing.T) {
 	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newConsole(t)
@@ -73,7 +73,7 @@ func TestConsoleSignIn(t *testing.T) {
 	p.Says("[role=alert]", "Temporarily unavailable (redis does not answer).")
 }
 
-// figure is what a figure of the live view shows.
+// figure is the text of a figure of the live view.
 func figure(p *browsertest.Page, name string) string {
 	return browsertest.Eval[string](p, `document.querySelector("[data-stat=%s] b")?.textContent ?? ""`, name)
 }
@@ -100,7 +100,7 @@ func TestConsoleLive(t *testing.T) {
 		return d.some((v, i) => i % 4 === 3 && v > 0 && d[i - 3] > 150 && d[i - 2] < 80);
 	})()`)
 
-	// Nobody waits where everybody comes in at once; else as many as are told.
+	// There is no queue in a room without a limit; otherwise the server reports its length.
 	testenv.Equal(t, figure(p, "waiting"), "", "who waits for a room without a limit")
 	f.set(func() { f.stats["waiting"], f.stats["seated"] = 1234, 500 })
 	p.Says("[data-stat=waiting]", "In the queue")
@@ -114,7 +114,7 @@ func TestConsoleLive(t *testing.T) {
 			figure(p, "outcome-late") == "–"
 	})
 
-	// What is told of another campaign is not this one's.
+	// Figures of another campaign are not shown for this one.
 	f.set(func() { f.mute = true })
 	f.say("stats", object{"campaign": "c2", "online": 7})
 	f.say("alarm", object{"code": "void_win", "campaign": "c1", "message": "a win was void"})
@@ -152,7 +152,7 @@ func TestConsoleSaysWhenItIsStale(t *testing.T) {
 	testenv.Eventually(t, patience, "new figures", func() bool { return figure(p, "online") == "302" })
 }
 
-// TestConsoleStates looks at what the other tests do not, on a phone, a desk and a wall, in both languages.
+// TestConsoleStates looks at the states that the other tests skip, on a phone, a desk and a wall, in both languages.
 func TestConsoleStates(t *testing.T) {
 	browsertest.Few(looks{
 		{Device: phoneDevice, Language: "zh-CN,zh"},
@@ -178,10 +178,9 @@ func TestConsoleStates(t *testing.T) {
 	})
 }
 
-// TestConsoleLeavesNothingBehind: an operator's tab stays open for days, and what each round through it leaves behind
-// stays, too. But what a page was when it was last drawn as a whole, Preact keeps until it is drawn so again:
-// a dialog that was open then, however long it has been closed, and one of them however many there were.
-// So what counts is what is held after the page has been drawn as a whole without it.
+// TestConsoleLeavesNothingBehind: an operator's tab stays open for days, and no round through it may leave anything
+// behind. Preact keeps the last full render of a page until the next one. It may hold one closed dialog, but
+// not more of them. So the test counts after a full render without a dialog.
 func TestConsoleLeavesNothingBehind(t *testing.T) {
 	browserFrom(t, testenv.All)
 	f := newConsole(t)

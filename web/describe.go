@@ -11,8 +11,8 @@ import (
 	"redrain/docs"
 )
 
-// description is what the page /docs shows of the two API descriptions: an index with an example of each message. The
-// descriptions themselves are linked.
+// description is the content of the page /docs about the two API descriptions: an index with an example of each
+// message. The descriptions themselves are linked.
 type description struct {
 	Groups   []group
 	Messages []messageView

@@ -78,8 +78,8 @@ func (*fakeServer) userOf(token any) string {
 	return "guest-7f3a"
 }
 
-// setRain announces a rain that starts after a time (or started before, where it is negative), and answers with its
-// start.
+// setRain announces a rain that starts after a time, and returns its start. If the time is negative, the rain has
+// started already.
 func (f *fakeServer) setRain(in, duration time.Duration) int64 {
 	start := f.now() + in.Milliseconds()
 	const fall = 4000
@@ -96,7 +96,7 @@ func (f *fakeServer) setRain(in, duration time.Duration) int64 {
 	return start
 }
 
-// phase tells a new phase of the rain. One that ends does so now.
+// phase announces a new phase of the rain. If it is the end, the rain ends now.
 func (f *fakeServer) phase(phase string) {
 	f.mu.Lock()
 	rain := object{}
@@ -209,7 +209,7 @@ func (f *fakeServer) needsSilently(action object) object {
 	return object{"type": "withdrawal", "withdrawal": w, "balance": f.balance}
 }
 
-// decide ends the newest withdrawal as paid, or as failed for a reason, and tells of it.
+// decide ends the newest withdrawal as paid, or as failed for a reason, and sends it to the player.
 func (f *fakeServer) decide(reason string) {
 	f.mu.Lock()
 	w := maps.Clone(f.out[0])

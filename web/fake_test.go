@@ -19,8 +19,8 @@ import (
 	"redrain/web/bundle"
 )
 
-// clockAhead is by how much the fake server's clock is ahead of the browser's: a page that trusts its own clock
-// would show every countdown and every packet at the wrong time.
+// clockAhead is the lead of the fake server's clock over the browser's. A page that trusts its own clock would show
+// every countdown and every packet at the wrong time.
 const clockAhead = 90 * time.Second
 
 const rainID = "r1"
@@ -31,7 +31,7 @@ type object = map[string]any
 // a test could import.
 var modules = sync.OnceValues(func() ([]byte, error) { return bundle.Script(".", "testdata/modules.ts") })
 
-// fakeServer speaks just enough of the contract for the pages. What falls and what a tap becomes is the test's to say.
+// fakeServer speaks just enough of the contract for the pages. The test decides the packets and the outcomes of taps.
 type fakeServer struct {
 	*httptest.Server
 	judge func(drop string) object // the outcome of a tap, as fields of the result; nil: never answered
@@ -51,10 +51,10 @@ type fakeServer struct {
 	out     []object                    // withdrawals, the newest first
 	payout  object                      // where withdrawals go
 	refusal string                      // the code with which withdrawals are refused; "": they are not
-	codes   map[string]object           // what they are exchanged for, once
+	codes   map[string]object           // the player of each login code, which works once
 	answer  map[string]http.HandlerFunc // of /api/v1, "METHOD /path"
 	about   object                      // of the campaign in a welcome, besides its id
-	down    bool                        // nobody answers
+	down    bool                        // the server does not answer
 	pages   http.Handler
 
 	stands atomic.Int64 // what its clock shows for good, Unix ms; 0: the clock goes
@@ -170,8 +170,8 @@ func (f *fakeServer) now() int64 {
 	return time.Now().Add(clockAhead).UnixMilli()
 }
 
-// stopClock makes the server's clock stand still, before a page is opened of which the clock does so too: what the page
-// shows is then exact, however long a busy machine takes for it.
+// stopClock stops the server's clock. It is called before a page opens whose own clock stands still. Then the page
+// shows exact times, even on a busy machine.
 func (f *fakeServer) stopClock() { f.stands.Store(f.now()) }
 
 // stopped is a script that makes a page's clocks stand still: what goes by the page's own never comes to the server's.
@@ -245,7 +245,7 @@ func (f *fakeServer) campaign(id any) object {
 	return c
 }
 
-// setCampaign changes what is told of the campaign, and tells it.
+// setCampaign changes the campaign and sends it to the players.
 func (f *fakeServer) setCampaign(about object) {
 	f.mu.Lock()
 	maps.Copy(f.about, about)
@@ -266,7 +266,7 @@ func (f *fakeServer) setAnswer(call string, h http.HandlerFunc) {
 	locked(&f.mu, func() { f.answer[call] = h })
 }
 
-// lobby changes what is said of the event that is on.
+// lobby changes the description of the current event.
 func (f *fakeServer) lobby(with object) {
 	about := object{"campaign": "c1", "name": "年会红包雨", "wins_per_user": 3, "guests": true}
 	maps.Copy(about, with)
@@ -314,18 +314,18 @@ func (f *fakeServer) tapped() []string {
 	return read(f, func() []string { return append([]string{}, f.taps...) })
 }
 
-// setJudge changes what a tap becomes.
+// setJudge changes the outcome of taps.
 func (f *fakeServer) setJudge(judge func(drop string) object) {
 	locked(&f.mu, func() { f.judge = judge })
 }
 
-// token is what the newest hello had.
+// token is the token of the newest hello.
 func (f *fakeServer) token() string {
 	token, _ := read(f, func() any { return f.hello["token"] }).(string)
 	return token
 }
 
-// watches tells whether the newest hello was of somebody who looks on.
+// watches reports whether the newest hello was a spectator's.
 func (f *fakeServer) watches() bool {
 	return read(f, func() bool { watches, _ := f.hello["watch"].(bool); return watches })
 }

@@ -65,8 +65,8 @@ func compress(data []byte) []byte {
 	return out.Bytes()
 }
 
-// serve answers with the file, or with 304 where the browser has it. no-cache makes the browser ask each time, so that
-// an old page never meets a new server; files with a hash in their name are cached for a year.
+// serve answers with the file, or with 304 if the browser has it. no-cache makes the browser ask each time, so that an
+// old page never meets a new server. Files with a hash in their name are cached for a year.
 func (f *file) serve(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-cache")

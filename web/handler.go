@@ -8,27 +8,27 @@ import (
 	"redrain/docs"
 )
 
-// Options are what the pages depend on.
+// Options configure the pages.
 type Options struct {
-	// SignIn is the address at which the console exchanges what an identity provider has sent somebody back with; ""
-	// while it is not known. Nil: there is no provider.
+	// SignIn returns the address at which the console exchanges an identity provider's code, or "" while it is unknown.
+	// Nil: there is no provider.
 	SignIn func() string
-	// Widget are the origins of the widget that guests may have to do on the player's page, as a
-	// Content-Security-Policy names them; none: there is no widget.
+	// Widget are the origins of the challenge widget for guests on the player's page, as a Content-Security-Policy
+	// names them. Empty: there is no widget.
 	Widget []string
-	// PublicURL is where the server is reached from outside, without a slash at its end. What chats show beside a link
-	// is named by full addresses, which a request's Host must not decide. "": paths only.
+	// PublicURL is the server's address from outside, without a slash at its end. A link's preview in a chat needs full
+	// addresses, which a request's Host must not decide. "": paths only.
 	PublicURL string
 	// Images are origins of pictures of players, as a Content-Security-Policy names them, on the player's page and the
 	// big screen.
 	Images []string
-	// WeChat is what a link looks like that is sent on in WeChat; its zero value leaves that to WeChat.
+	// WeChat configures the preview of a link in WeChat. With the zero value, WeChat makes the preview.
 	WeChat WeChat
 	// Files are text files of the operator's that are served below "/", by their names.
 	Files map[string][]byte
 }
 
-// Handler serves the pages and what they are made of:
+// Handler serves the pages and their files:
 //
 //	/  /screen  /console  /docs      the pages
 //	/docs/openapi.yaml  /docs/asyncapi.yaml
@@ -36,13 +36,13 @@ type Options struct {
 //	/sdk/redrain.js                  the client's library, which pages of any origin may load
 //	/sdk/redrain.d.ts                its types
 //	/sdk/example                     a page that plays with it
-//	/app.webmanifest                 what the player's page is on a home screen, in the language that is asked for
+//	/app.webmanifest                 the player's page as an app on a home screen, in the requested language
 //	/licenses.txt                    the licences of the libraries in the scripts
 //	/favicon.ico
 //
-// and beside them Options.Files. A page's address with a slash at its end leads to the page. Everything else is 404,
-// and every method but GET and HEAD is 405. Mount it on "/" beside the more specific routes of the server. The answers
-// are prepared once, here; a request only picks one.
+// It serves Options.Files beside them. A page's address with a slash at its end redirects to the page. Everything else
+// is 404, and every method but GET and HEAD is 405. Mount it on "/" beside the more specific routes of the server. The
+// answers are prepared once, here; a request only picks one.
 func Handler(o Options) http.Handler {
 	dist := built()
 	m := readManifest(dist[bundleManifest])
@@ -98,7 +98,7 @@ var slashed = map[string]string{"/screen/": "/screen", "/console/": "/console", 
 // compiler in it.
 const bundleManifest = "manifest.json"
 
-// secure sets the headers that all answers share. f is the file that is asked for; nil where there is none.
+// secure sets the headers that all answers share. f is the requested file, or nil if there is none.
 func secure(h http.Header, f *file) {
 	if f != nil && f.anyOrigin {
 		h.Set("Access-Control-Allow-Origin", "*")

@@ -119,8 +119,8 @@ func TestSecurityHeaders(t *testing.T) {
 	}
 }
 
-// TestCaching: a page is asked for each time, so that a new server never meets an old page; what has a hash in its
-// name is kept for a year.
+// TestCaching: a page is requested each time, so that a new server never meets an old page. A file with a hash in its
+// name is cached for a year.
 func TestCaching(t *testing.T) {
 	for path, want := range map[string]string{
 		"/": "no-cache", "/console": "no-cache", "/sdk/redrain.js": "no-cache", "/favicon.ico": "no-cache",
@@ -172,7 +172,7 @@ var (
 	foreign       = regexp.MustCompile(`(?i)(?:https?:)?//[a-z0-9-]+\.[a-z]{2,}`)
 )
 
-// TestPagesNeedNothingElse: what a page names is served here, nothing comes from another host, and nothing is
+// TestPagesNeedNothingElse: this server serves every address in a page, and nothing comes from another host. Nothing is
 // inline that the policy would refuse.
 func TestPagesNeedNothingElse(t *testing.T) {
 	for _, page := range pages {

@@ -41,7 +41,7 @@ func must(err error) {
 	}
 }
 
-// manifest tells under which path a file is served: play.js is /assets/play-ABCD.js.
+// manifest has the path at which each file is served: play.js is /assets/play-ABCD.js.
 type manifest map[string]string
 
 func readManifest(data []byte) (m manifest) {
@@ -80,7 +80,7 @@ func buildPages(m manifest, o Options) map[string]*file {
 	return pages
 }
 
-// appManifest is where a browser reads what to put on a home screen.
+// appManifest is the address of the web app manifest, which browsers read for an icon on a home screen.
 const appManifest = "/app.webmanifest"
 
 // The page's languages.

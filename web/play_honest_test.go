@@ -11,7 +11,7 @@ import (
 	"redrain/internal/testkit/browser/browsertest"
 )
 
-// honest is what the page says where there is nothing to play, or nobody to play as.
+// honest looks at the pages that have nothing to play, or no player.
 func (v *visit) honest(t *testing.T) {
 	t.Helper()
 	v.open(t, func(f *fakeServer) {
@@ -47,7 +47,7 @@ func (v *visit) honest(t *testing.T) {
 	v.look("unsure", `document.getElementById("card").open`)
 }
 
-// TestNothingToPlay: nobody is asked to play where nothing is on, and comes in by themselves when something is.
+// TestNothingToPlay: without an event the page offers no play. The player comes in automatically when one begins.
 func TestNothingToPlay(t *testing.T) {
 	browserFrom(t, testenv.Nightly)
 	f := newFake(t)
@@ -64,7 +64,7 @@ func TestNothingToPlay(t *testing.T) {
 		t.Error("there is something to play, and no button")
 	}
 
-	// An id that is wrong leads to what is on.
+	// From an unknown id the player can go to the current event.
 	f.setAnswer("GET /lobby", func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("campaign") != "" {
 			reply(http.StatusNotFound, object{"status": 404, "code": "unknown_campaign"})(w, r)
@@ -82,7 +82,7 @@ func TestNothingToPlay(t *testing.T) {
 	p.shows("stage-title", "年会红包雨")
 }
 
-// TestPlayExpired: who has come with a token that is over is told so, and may go on as a guest only where that is said.
+// TestPlayExpired: a player with an expired token is notified, and may go on as a guest only after that.
 func TestPlayExpired(t *testing.T) {
 	browserFrom(t, testenv.All)
 	f := newFake(t)
@@ -93,7 +93,7 @@ func TestPlayExpired(t *testing.T) {
 	p.shows("stage-title", "You’ve been signed out")
 	p.shows("play", "Play as a guest")
 	if !p.hidden("signin") {
-		t.Error("a code is asked for before somebody says that they have one")
+		t.Error("a code is asked for before the player has chosen it")
 	}
 	p.Press("#language")
 	p.shows("play", "以游客身份参加")
@@ -102,8 +102,8 @@ func TestPlayExpired(t *testing.T) {
 	p.mode("waiting")
 }
 
-// TestPlayUnsure: the line breaks with a tap out and the rain ends. Nothing is said of it before it is known, and then
-// what it was.
+// TestPlayUnsure: the connection breaks with a tap in flight, and the rain ends. The page shows the outcome only when
+// it is known.
 func TestPlayUnsure(t *testing.T) {
 	browserFrom(t, testenv.All)
 	f := newFake(t)
@@ -127,7 +127,7 @@ func TestPlayUnsure(t *testing.T) {
 	}
 }
 
-// heard stands in for what a page can make a phone do: it counts what would be heard, and who keeps the screen on.
+// heard replaces the phone's functions: it counts the sounds and the locks that keep the screen on.
 const heard = `(() => {
 	globalThis.heard = { contexts: [], voices: 0, locks: 0 };
 	const count = AudioContext.prototype.createOscillator;
@@ -146,8 +146,8 @@ const heard = `(() => {
 	};
 })()`
 
-// TestAnEvening walks through what surrounds the rain: the press that opens the landing and lets sound begin, the
-// wait with its practice, a golden packet, a line that is lost; and sound that is off and stays off.
+// TestAnEvening walks through everything around the rain. A press opens the landing and lets sound begin. Then come the
+// wait with its practice, a golden packet, and a lost connection. Sound that is off stays off.
 func TestAnEvening(t *testing.T) {
 	browserFrom(t, testenv.All)
 	f := newFake(t)
@@ -155,7 +155,7 @@ func TestAnEvening(t *testing.T) {
 	p := openTab(t, f, o, chromium.Network)
 	p.Go("/?debug&campaign=c1")
 	p.mode("landing")
-	testenv.Equal(t, eval[int](p, "heard.contexts.length"), 0, "contexts of sound before anybody has pressed anything")
+	testenv.Equal(t, eval[int](p, "heard.contexts.length"), 0, "contexts of sound before a press")
 	p.Press("#play")
 	p.mode("waiting")
 	p.Until("the sound begins with the press", "heard.contexts.length === 1")
@@ -178,7 +178,7 @@ func TestAnEvening(t *testing.T) {
 		"the sound was switched off, and is on again after a reload")
 }
 
-// practises plays with what falls while one waits: no server hears of it, and a rain that is near ends it.
+// practises plays with the practice packets during the wait: the server gets no tap, and practice ends before a rain.
 func (p *tab) practises() {
 	p.t.Helper()
 	p.Until("practice is offered", `!document.getElementById("practice").hidden`)
@@ -197,7 +197,7 @@ func (p *tab) hasMusic() {
 	p.t.Helper()
 	p.Until("there is music", `heard.contexts[0].state === "running" && heard.voices > 3`)
 	eval[bool](p, "(away(true), true)")
-	p.Until("it stops when nobody sees the page", `heard.contexts[0].state === "suspended"`)
+	p.Until("it stops while the page is hidden", `heard.contexts[0].state === "suspended"`)
 	eval[bool](p, "(away(false), true)")
 	p.Until("it goes on", `heard.contexts[0].state === "running"`)
 }
@@ -214,7 +214,7 @@ func (p *tab) drift() {
 	p.shows("gain", "+¥8.88 · Golden packet")
 }
 
-// loses takes the line away: the page says what is known, and what can be done.
+// loses cuts the connection: the page reports it and suggests a remedy.
 func (p *tab) loses() {
 	p.t.Helper()
 	p.fake.setDown(true)
@@ -224,7 +224,7 @@ func (p *tab) loses() {
 	p.Until("the line is back", `document.getElementById("banner").hidden`)
 }
 
-// TestCardSums: the card has every win of its rain, by whichever way the page has heard of it, and no other.
+// TestCardSums: the card has every win of its rain, however the page has learned of it, and no other win.
 func TestCardSums(t *testing.T) {
 	browserFrom(t, testenv.All)
 	f := newFake(t)
@@ -238,7 +238,7 @@ func TestCardSums(t *testing.T) {
 	p.Go("/?campaign=c1")
 	p.mode("falling")
 	p.shows("mine-count", "1")
-	// What was won in another campaign is paid meanwhile: that is the player's, but not this rain's.
+	// A win of another campaign is paid meanwhile: it counts for the player, but not for this rain.
 	f.push(object{"type": "settled", "claims": []object{{"claim": "c2-9", "amount": 500}}, "balance": 500})
 	p.shows("balance", "5.00")
 
@@ -276,8 +276,8 @@ func TestFollowsOut(t *testing.T) {
 	p.mode("waiting")
 }
 
-// TestPlayWithdrawUnsure: as long as it is not known what became of a withdrawal, it is asked for under the same key,
-// and nothing is said to have been made that was not.
+// TestPlayWithdrawUnsure: while the result of a withdrawal is unknown, each retry has the same key. The page reports
+// only withdrawals that were made.
 func TestPlayWithdrawUnsure(t *testing.T) {
 	browserFrom(t, testenv.All)
 	f := newFake(t)
@@ -302,7 +302,7 @@ func TestPlayWithdrawUnsure(t *testing.T) {
 			f.withdraw(w, r)
 		}
 	})
-	answers <- reply(http.StatusBadGateway, object{}) // a proxy's: what is behind it may have done it
+	answers <- reply(http.StatusBadGateway, object{}) // a proxy's: the server behind it may have made the withdrawal
 	answers <- reply(http.StatusConflict, object{"code": "idempotency_in_progress", "title": "being worked on",
 		"status": 409})
 	const again = "No answer yet. Press again: you won’t withdraw twice"

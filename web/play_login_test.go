@@ -12,8 +12,8 @@ import (
 	"redrain/internal/testenv"
 )
 
-// TestACodeInTheAddress: it signs in, and is gone from the address before anybody can share it; a reload goes on as the
-// same player. A token in the address signs nobody in, wherever it stands.
+// TestACodeInTheAddress: a code signs in, and leaves the address before anybody can share it. A reload goes on as the
+// same player. A token in the address does not sign in, at any place.
 func TestACodeInTheAddress(t *testing.T) {
 	browserFrom(t, testenv.Nightly)
 	f := newFake(t)
@@ -69,13 +69,13 @@ func (p *tab) address(path string) {
 	p.Until("the address is "+path, `location.href === %q`, p.fake.URL+path)
 }
 
-// usedUp tells whether a code was exchanged.
+// usedUp reports whether a code was exchanged.
 func (f *fakeServer) usedUp(code string) bool {
 	return read(f, func() bool { return f.codes[code] == nil })
 }
 
-// TestNobodyBecomesSomebodyElse: who plays in this browser is asked before a link changes that, and both answers are
-// what they say.
+// TestNobodyBecomesSomebodyElse: a link asks the present player before it changes the player, and the page obeys both
+// answers.
 func TestNobodyBecomesSomebodyElse(t *testing.T) {
 	browserFrom(t, testenv.All)
 	f := newFake(t)
@@ -113,7 +113,7 @@ func TestNobodyBecomesSomebodyElse(t *testing.T) {
 	p.shows("who-text", "每个链接限用一次，两分钟内有效。您仍以「u1」的身份参加")
 	p.State("code-over")
 	if !p.hidden("who-next") {
-		t.Error("there is somebody else to be")
+		t.Error("another player is offered")
 	}
 	p.Press("#who-now")
 	p.shows("user", "您好，u1")
@@ -142,7 +142,7 @@ func TestACodeThatIsOver(t *testing.T) {
 	p.shows("user", "Playing as u1")
 	p.mode("waiting")
 
-	// Without a campaign in the address a guest finds what is on; a banned player has no way on.
+	// Without a campaign in the address a guest gets the current event; a banned player has no way on.
 	p = openPage(t, f, "/#code=used", 390, 844)
 	p.shows("stage-title", "This link has been used or has expired")
 	p.Press("#play")
@@ -201,7 +201,7 @@ func worked(proof string) bool {
 	return err == nil && ok
 }
 
-// TestAGuestWorks: the page does what the server wants, more than once where that has risen, and plays.
+// TestAGuestWorks: the page does the server's proof of work, again if the difficulty has risen, and plays.
 func TestAGuestWorks(t *testing.T) {
 	browserFrom(t, testenv.All)
 	f := newFake(t)
@@ -221,7 +221,7 @@ func TestAGuestWorks(t *testing.T) {
 	}
 }
 
-// TestAScreenWorks: nobody sits at a big screen.
+// TestAScreenWorks: a big screen does its proof of work without a press.
 func TestAScreenWorks(t *testing.T) {
 	browserFrom(t, testenv.All)
 	f := newFake(t)
@@ -231,7 +231,7 @@ func TestAScreenWorks(t *testing.T) {
 	testenv.Equal(t, len(proofs()), 1, "proofs")
 }
 
-// TestAGuestIsAPerson: a service's widget is shown, and what it says is the proof.
+// TestAGuestIsAPerson: the page shows a service's widget, and the widget's answer is the proof.
 func TestAGuestIsAPerson(t *testing.T) {
 	browserFrom(t, testenv.All)
 	f := newFake(t)
@@ -257,8 +257,8 @@ func TestAGuestIsAPerson(t *testing.T) {
 	testenv.Equal(t, len(proofs()), 1, "proofs")
 }
 
-// TestPlayWithdraw takes money out: a double press is one withdrawal, and each state is told. For lost answers see
-// TestPlayWithdrawUnsure.
+// TestPlayWithdraw takes money out: a double press makes one withdrawal, and the page shows each state. For lost
+// answers see TestPlayWithdrawUnsure.
 func TestPlayWithdraw(t *testing.T) {
 	browserFrom(t, testenv.All)
 	f := newFake(t)
@@ -275,7 +275,7 @@ func TestPlayWithdraw(t *testing.T) {
 	p.shows("withdraw-message", "Enter an amount, such as 12.50")
 	p.State("error")
 
-	// What the organizer limits is said in the player's words.
+	// The organizer's limits are shown in the player's words.
 	p.Fill("#withdraw-amount", "2.50")
 	for code, says := range map[string]string{
 		"withdrawal_too_small":   "That’s below the minimum withdrawal",
@@ -290,7 +290,7 @@ func TestPlayWithdraw(t *testing.T) {
 	}
 	f.refuse("")
 
-	// Where it goes is named, and nothing is sent before it is said once more.
+	// The page names the destination, and sends nothing before a second confirmation.
 	p.Press("#withdraw-go")
 	p.shows("withdraw-where", "¥2.50 will be taken off your balance and marked as paid. "+
 		"The host pays you directly. Continue?")
@@ -319,7 +319,7 @@ func TestPlayWithdraw(t *testing.T) {
 			`document.querySelector("#withdrawals .state")?.textContent === %q`, want)
 	}
 	state("requested")
-	// The provider wants the player's confirmation: the way there is shown, and only where it is an https address.
+	// The provider needs the player's confirmation: the page shows the link to it only if it is an https address.
 	const confirm = `document.querySelector("#withdrawals .todo a")?.href ?? ""`
 	f.needsSilently(object{"url": "javascript:alert(1)"})
 	state("needs your confirmation") // though the message was lost

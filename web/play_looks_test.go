@@ -10,12 +10,11 @@ import (
 	"redrain/internal/testkit/browser/browsertest"
 )
 
-// constant are texts of the pages that are what they are in both languages: the event's name, the players', and the
-// switch of languages.
+// constant are the texts that are the same in both languages: names, and the switch of languages.
 var constant = []string{"年会红包雨", "guest-7f3a", "中，切换到中文", "中", "EN, switch to English", "redrain", "张*", "g*1a2b"}
 
-// TestPlayLooks brings the player's page into each of its states, in both languages, and looks at it on the devices
-// of the people: nobody is shut out (axe), nothing is in the other language, and everything fits.
+// TestPlayLooks brings the player's page into each of its states, in both languages, and looks at it on common devices.
+// The page is accessible (axe), nothing is in the other language, and everything fits.
 func TestPlayLooks(t *testing.T) {
 	testenv.RunsFrom(t, testenv.Nightly)
 	devices := []chromium.Device{chromium.SmallPhone, chromium.Phone, chromium.Landscape, chromium.SmallLandscape,
@@ -77,7 +76,7 @@ func (v *visit) look(state, when string) {
 	v.Look("play-"+state, v.language, v.devices, constant...)
 }
 
-// glance is for what passes: it is brought about anew on a phone and on a desk, and a picture is taken.
+// glance takes pictures of a state that passes: it is brought about anew on a phone and on a desk.
 func (v *visit) glance(state string, bring func()) {
 	v.t.Helper()
 	for _, d := range []chromium.Device{chromium.SmallPhone, chromium.Desktop} {
@@ -126,7 +125,7 @@ func (v *visit) pour() {
 	}
 }
 
-// rain is what there is to see while it rains.
+// rain looks at the states during a rain.
 func (v *visit) rain() {
 	v.t.Helper()
 	f := v.fake
@@ -166,7 +165,7 @@ func (v *visit) rain() {
 	v.Until("it is back", `document.getElementById("banner").hidden`)
 }
 
-// hitOne hits a packet in the middle of what can be seen, and waits until the server's word on it is on the page.
+// hitOne hits a packet in the middle of the screen, and waits until the server's answer is on the page.
 func (v *visit) hitOne() {
 	v.t.Helper()
 	v.heardOne()
@@ -175,8 +174,7 @@ func (v *visit) hitOne() {
 		`setTimeout(() => requestAnimationFrame(() => done(true)), 350))`)
 }
 
-// tells looks at what the card says was lucky: the kinds of the packets, what the server has said of the best, and who
-// leads the hall.
+// The card reports the luck: the kinds of the packets, the rank of the best one, and the leading player.
 func (v *visit) tells() {
 	v.t.Helper()
 	says := map[string][]string{
@@ -189,7 +187,7 @@ func (v *visit) tells() {
 	}
 }
 
-// after is what there is when the rain has ended.
+// after looks at the states after a rain.
 func (v *visit) after() {
 	v.t.Helper()
 	f := v.fake
@@ -236,9 +234,9 @@ func (v *visit) after() {
 	testenv.Equal(v.t, v.Text("#ticker"), "", "a page that is out of date says")
 }
 
-// misfits are what does not fit on the player's page as it is: words or buttons that reach out of the phone, lie on
-// each other, or cannot be touched; Chinese words that are broken into two lines. What scrolls is brought into
-// sight first.
+// misfits are the elements that do not fit on the player's page. Words or buttons may reach out of the phone, lie on
+// each other, or be out of reach. Chinese words may be broken into two lines. The script scrolls to elements before it
+// looks at them.
 const misfits = `(() => {
 	const found = [], [w, h] = [innerWidth, innerHeight];
 	const open = [...document.querySelectorAll("dialog[open]")].pop();

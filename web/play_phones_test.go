@@ -13,7 +13,8 @@ import (
 	"redrain/web/bundle"
 )
 
-// newer is what browsers have learnt since those that bundle.Phones names, as far as a page like ours could want it.
+// newer are the features that browsers got after the versions of bundle.Phones, as far as a page like ours could use
+// them.
 var newer = []string{
 	"AbortSignal.timeout", "AbortSignal.prototype.throwIfAborted", "AbortSignal.prototype.reason",
 	"CanvasRenderingContext2D.prototype.roundRect", "dialog", "reportError", "signals of listeners",
@@ -89,7 +90,7 @@ func TestEveryPhone(t *testing.T) {
 	p.Until("the page and its history again", `!document.getElementById("sheet").open && !history.state?.dialog`)
 }
 
-// painted tells whether anything is on the canvas.
+// painted reports whether anything is on the canvas.
 const painted = `(() => {
 	const canvas = document.getElementById("rain");
 	const copy = Object.assign(document.createElement("canvas"), { width: canvas.width, height: canvas.height });
@@ -107,8 +108,8 @@ func openWithout(t *testing.T, d chromium.Device) *tab {
 	return openTab(t, f, o, chromium.Network)
 }
 
-// TestTooOld: a browser that cannot do what a page needs is told so, in both languages, and nothing else of the page is
-// seen. The same where the page's script is not even read.
+// TestTooOld: a browser that lacks a needed feature shows only a notice, in both languages. The same happens if it
+// cannot even parse the page's script.
 func TestTooOld(t *testing.T) {
 	browserFrom(t, testenv.Nightly)
 	p := openWithout(t, chromium.SmallPhone)

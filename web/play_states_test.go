@@ -15,7 +15,7 @@ import (
 	"redrain/rain"
 )
 
-// TestPlayStates: what the server tells changes the page at once, and each state says what comes next.
+// TestPlayStates: the server's messages change the page at once, and each state names the next step.
 func TestPlayStates(t *testing.T) {
 	browserFrom(t, testenv.All)
 	f := newFake(t)
@@ -24,7 +24,7 @@ func TestPlayStates(t *testing.T) {
 	f.wave(0, start, [3]int{300, 0, 20000})
 	p.mode("falling")
 	const bar = `document.querySelector(".track").classList.contains("on")`
-	p.Until("a bar of what is left of the rain", bar)
+	p.Until("a bar of the rest of the rain", bar)
 	f.push(object{"type": "room", "t": f.now(), "online": 3, "stock": 0, "won": 5,
 		"winners": []object{{"user": "g*1a2b", "amount": 88}}})
 	p.shows("note", "All packets are gone. Enjoy the show")
@@ -68,13 +68,13 @@ func TestPlayStates(t *testing.T) {
 		"wins_per_user": 3, "taps_per_user": 0}})
 	p.mode("over")
 	p.shows("stage-title", "This event is over")
-	p.Until("nobody is said to have won just now", `document.getElementById("ticker").hidden`)
+	p.Until("no winner is shown", `document.getElementById("ticker").hidden`)
 	p.State("closed")
 }
 
-// TestBackButton: the phone's back button closes what stands before the game, whatever it is, and the game goes on; it
-// leaves nothing behind that the next press would have to undo. The code on the poster leads to the event, and names
-// nobody.
+// TestBackButton: the phone's back button closes the dialog before the game, and the game goes on. It leaves nothing in
+// the history that the next press would have to undo. The QR code on the poster leads to the event, and names no
+// player.
 func TestBackButton(t *testing.T) {
 	browserFrom(t, testenv.All)
 	f := newFake(t)
@@ -119,8 +119,8 @@ func TestBackButton(t *testing.T) {
 	p.shows("user", "Playing as Guest 7f3a")
 }
 
-// TestDelight: the card's joy is by the share of the event that was won, whatever it is in yuan: its words and its
-// beams, which do not move for players who want no motion.
+// TestDelight: the card's words and beams depend on the won share of the event, not on the amount in yuan. The beams do
+// not move for players who want no motion.
 func TestDelight(t *testing.T) {
 	testenv.RunsFrom(t, testenv.Nightly)
 	t.Parallel()
@@ -172,7 +172,7 @@ func TestPlayByKeyboard(t *testing.T) {
 	start := p.rains([3]int{300, 1, slowly}, [3]int{700, 0, slowly})
 	f.wave(1, start+slowly/6, [3]int{500, 0, slowly})
 	testenv.Eventually(t, patience, "the canvas has the keyboard", func() bool { return p.focus() == "rain" })
-	testenv.Equal(t, p.text("alarm"), "The rain has started", "a screen reader is told")
+	testenv.Equal(t, p.text("alarm"), "The rain has started", "a screen reader gets")
 	p.Type(kb.Tab)
 	testenv.Eventually(t, patience, "the ring is announced",
 		func() bool { return strings.Contains(p.text("announce"), "1 of ") })
@@ -215,13 +215,13 @@ func (p *tab) tabTo(id string) {
 	p.t.Fatalf("forty times Tab do not lead to #%s", id)
 }
 
-// focus is the id of what has the keyboard.
+// focus is the id of the element with the keyboard focus.
 func (p *tab) focus() string {
 	p.t.Helper()
 	return eval[string](p, `document.activeElement.id`)
 }
 
-// TestCardLuck: the card of a rain with draws has a button that computes the player's beats again, and names the one
+// TestCardLuck: the card of a rain with draws has a button that computes the player's beats again. It names the one
 // claim that the seed has not granted.
 func TestCardLuck(t *testing.T) {
 	browserFrom(t, testenv.All)

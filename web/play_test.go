@@ -19,7 +19,7 @@ func TestPlayModules(t *testing.T) {
 	testenv.Equal(t, eval[[]string](p, `import("/testdata/modules.js").then((m) => m.run())`), nil, "faults")
 }
 
-// isOpen tells whether a dialog is open.
+// isOpen reports whether a dialog is open.
 func (p *tab) isOpen(id string) bool {
 	p.t.Helper()
 	return eval[bool](p, `document.getElementById("`+id+`").open`)
@@ -56,7 +56,7 @@ func (p *tab) goIn(path string) {
 	p.mode("waiting")
 }
 
-// slowly is how long a packet falls, in ms, that a test wants to tap: a busy machine must not miss it.
+// slowly is the fall time, in ms, of a packet that a test taps: a busy machine must not miss it.
 const slowly = 300_000
 
 // hitDrop taps the first packet of a wave, which falls slowly, where it must be by the server's clock, wherever the
@@ -85,7 +85,7 @@ func (p *tab) hitAny(isHit func() bool) {
 	})
 }
 
-// heardOne hits packets until the server has heard of one.
+// heardOne hits packets until the server has received a tap.
 func (p *tab) heardOne() {
 	p.t.Helper()
 	before := len(p.fake.tapped())
@@ -150,7 +150,7 @@ func TestAGuestWinsAndIsPaid(t *testing.T) {
 	start = p.rains([3]int{500, 0, slowly}, [3]int{100, 1, slowly})
 	p.State("falling")
 	p.hitDrop(0, start, 500)
-	testenv.Eventually(t, patience, "the tap is on its way", func() bool { return len(f.tapped()) == 1 })
+	testenv.Eventually(t, patience, "the tap is in flight", func() bool { return len(f.tapped()) == 1 })
 	testenv.Equal(t, f.tapped()[0], "0.0", "tapped")
 	testenv.Equal(t, p.text("announce"), "", "before the server has decided the page says")
 	p.Shoot("pending")
@@ -190,12 +190,12 @@ func TestUnavailableMayBeTappedAgain(t *testing.T) {
 	first()
 	testenv.Eventually(t, patience, "the second tap", func() bool { return len(f.tapped()) == 2 })
 	p.shows("announce", "Missed taps: 1") // not a line for each
-	// What is decided is not tapped again: the next tap that arrives is the other drop's.
+	// A decided packet is not tapped again: the next tap that arrives is the other drop's.
 	first()
 	p.hitDrop(1, start+250, 100)
 	testenv.Eventually(t, patience, "a third tap", func() bool { return len(f.tapped()) == 3 })
 	testenv.Equal(t, f.tapped()[2], "1.0", "taps")
-	// A win whose result never came is told by its settlement.
+	// A win whose result was lost is shown at its settlement.
 	f.won(5, 77)
 	f.settle()
 	p.shows("announce", "You won 0.77 yuan, packet 1 of up to 3")
@@ -246,7 +246,7 @@ func TestWithoutGuests(t *testing.T) {
 	p.Press("#signin button")
 	p.mode("waiting")
 	testenv.Equal(t, f.token(), "token-u1", "hello with")
-	// Who is known is not asked again.
+	// A known player is not asked again.
 	p.Go("/")
 	p.mode("waiting")
 	testenv.Equal(t, f.token(), "token-u1", "after a reload, hello with")

@@ -16,8 +16,8 @@ import (
 	"redrain/web"
 )
 
-// TestWaitingRoom: who finds no seat is shown their place and about how long it takes, in both languages, and comes in
-// by themselves when it is their turn.
+// TestWaitingRoom: a player without a slot sees the queue position and the estimated wait, in both languages. The
+// player is admitted automatically when it is their turn.
 func TestWaitingRoom(t *testing.T) {
 	browserFrom(t, testenv.All)
 	f := newFake(t)
@@ -46,7 +46,7 @@ func TestWaitingRoom(t *testing.T) {
 	turn = object{"admitted": false, "position": 2, "retry_after_ms": 1000, "wait_ms": 59_000}
 	f.mu.Unlock()
 	p.hints(`^预计还需 \d+ 秒，轮到您会自动进入$`)
-	// A server that cannot tell is not spoken for.
+	// If the server has no estimate, the page shows none.
 	locked(&f.mu, func() { turn = object{"admitted": false, "position": 36, "retry_after_ms": 1000} })
 	p.hints("^请留在本页，轮到您会自动进入$")
 	locked(&f.mu, func() { f.full, turn = nil, object{"admitted": true} })
@@ -88,7 +88,7 @@ func TestSpread(t *testing.T) {
 	p.mode("waiting")
 }
 
-// TestOldWins: what was won while a page was hidden, or before a player was sent away, is not told as if it were news.
+// TestOldWins: a win from while the page was hidden, or from before a ban, is not shown as news.
 func TestOldWins(t *testing.T) {
 	browserFrom(t, testenv.All)
 	f := newFake(t)
@@ -118,8 +118,8 @@ const heldWaits = `{
 	globalThis.setTimeout = (then, ms, ...of) => between.includes(ms) ? held.push(then) : later(then, ms, ...of);
 }`
 
-// TestLandingFollows: where an operator lets guests in, or does so no longer, the landing offers what there is, and
-// takes nobody's token out of their hands. A page that nobody sees asks nothing.
+// TestLandingFollows: when an operator turns guests on or off, the landing changes its offers. It keeps a token that a
+// player is typing. A hidden page sends no requests.
 func TestLandingFollows(t *testing.T) {
 	browserFrom(t, testenv.All)
 	f := newFake(t)
@@ -158,7 +158,7 @@ func TestLandingFollows(t *testing.T) {
 	again()
 	offers("guests are on", true, true)
 	const token = `(({ hidden, elements }) => hidden ? "" : elements[0].value)(document.getElementById("signin"))`
-	testenv.Equal(t, eval[string](p, token), "half a tok", "what is left of the token that is being written")
+	testenv.Equal(t, eval[string](p, token), "half a tok", "the half-typed token")
 
 	before := asked.Load()
 	hidden := func(hidden bool) {
@@ -176,7 +176,7 @@ func TestLandingFollows(t *testing.T) {
 const inWeChat = `Object.defineProperty(navigator, "userAgent", { value: navigator.userAgent +
 	" NetType/WIFI MicroMessenger/8.0.49.2600(0x2800313D) WindowsWechat Language/zh_CN" })`
 
-// fakeSDK is as much of WeChat's script as the page uses. It keeps what it is told.
+// fakeSDK is the part of WeChat's script that the page uses. It keeps its arguments.
 const fakeSDK = `globalThis.told = { config: null, shares: {} };
 globalThis.wx = {
 	config: (c) => { told.config = c; },
@@ -188,7 +188,7 @@ globalThis.wx = {
 // tencent is WeChat's server with the script, and the operator's that signs, on an origin of their own.
 type tencent struct {
 	*httptest.Server
-	script, signed string // what they answer; "": 500
+	script, signed string // their answers; "": 500
 
 	mu    sync.Mutex
 	asked []string // paths, and of the signer the addresses
@@ -235,13 +235,13 @@ func (n *tencent) enter(t *testing.T, path string, scripts ...string) *tab {
 	return p
 }
 
-// TestInWeChat: what is sent on from WeChat's browser looks as the page says, and names the event and nothing else of
-// the address.
+// TestInWeChat: a link that is shared from WeChat's browser has the page's preview. Its address names the event and
+// nothing else.
 func TestInWeChat(t *testing.T) {
 	browserFrom(t, testenv.All)
 	n := newTencent(t)
 	p := n.enter(t, "/?campaign=c1&x=y%26#later", inWeChat)
-	p.Until("both shares are told", `!!(globalThis.told?.shares.chat && told.shares.moments)`)
+	p.Until("both shares are set", `!!(globalThis.told?.shares.chat && told.shares.moments)`)
 	for what, want := range map[string]string{
 		"config": `{"appId":"wx1","timestamp":1414587457,"nonceStr":"n","signature":"s",` +
 			`"jsApiList":["updateAppMessageShareData","updateTimelineShareData"]}`,
@@ -260,7 +260,7 @@ func TestInWeChat(t *testing.T) {
 	}
 }
 
-// TestOutsideWeChat nobody is asked for anything.
+// TestOutsideWeChat: the page asks neither server for anything.
 func TestOutsideWeChat(t *testing.T) {
 	browserFrom(t, testenv.All)
 	n := newTencent(t)
@@ -271,7 +271,7 @@ func TestOutsideWeChat(t *testing.T) {
 	p.mode("waiting")
 	if asked := n.was(); len(asked) > 0 || eval[bool](p, `performance.getEntriesByType("resource")
 		.some((r) => r.name.includes("/wechat-"))`) {
-		t.Errorf("the page has loaded what is for WeChat: %q", asked)
+		t.Errorf("the page has loaded files for WeChat: %q", asked)
 	}
 }
 
@@ -294,7 +294,7 @@ func TestWithoutWeChat(t *testing.T) {
 		p.Press("#play")
 		p.mode("waiting")
 		if eval[bool](p, `!!globalThis.told?.config`) {
-			t.Errorf("%s: the script was told something", name)
+			t.Errorf("%s: the script was configured", name)
 		}
 		testenv.Eventually(t, patience, name+": who looks for the cause finds it",
 			func() bool { return strings.Contains(fmt.Sprint(p.Faults()), "WeChat's JS-SDK:") })

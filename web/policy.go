@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// policy is what a page may load, and from where, besides this server: what a Content-Security-Policy says. It is
-// written once, because of a directive that a policy has twice browsers read the first.
+// policy is a page's Content-Security-Policy: the sources from which the page may load, besides this server. It is
+// written in one place, because browsers read only the first of two equal directives.
 type policy struct {
-	images, scripts, connect []string // added to what every page may
+	images, scripts, connect []string // besides those of every page
 	frames, styles           []string // none: no frames, and styles of this server
 }
 
 // policy is that of a page. The socket is named by its full origin, because some browsers do not count ws: and wss: as
-// 'self'. f is the file that is asked for; nil where there is none.
+// 'self'. f is the requested file, or nil if there is none.
 func (o *Options) policy(path, host string, f *file) *policy {
 	p := &policy{images: []string{"data:"}}
 	if hostPattern.MatchString(host) {
@@ -63,10 +63,10 @@ func source(directive string, besides []string) string {
 	return strings.Join(slices.Concat([]string{directive, "'self'"}, besides), " ")
 }
 
-// hostPattern is what a host may look like to be repeated in a header of ours.
+// hostPattern matches a host that may be repeated in a header.
 var hostPattern = regexp.MustCompile(`^[A-Za-z0-9.-]+(:[0-9]{1,5})?$|^\[[0-9A-Fa-f:.]+\](:[0-9]{1,5})?$`)
 
-// Origin is the origin of an address as a policy can name it; "" where there is none.
+// Origin is the origin of an address as a policy names it, or "" if it has none.
 func Origin(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || !hostPattern.MatchString(u.Host) {
@@ -83,15 +83,15 @@ func origins(address string) []string {
 	return nil
 }
 
-// WeChat is what the player's page does in WeChat's browser: by its JS-SDK it says what a link to it looks like that
-// somebody sends on. Everywhere else nothing of it is loaded.
+// WeChat configures the player's page in WeChat's browser: through the JS-SDK the page sets the preview of a shared
+// link. Other browsers load nothing of it.
 type WeChat struct {
-	// Sign is the address of the operator's own server that signs a page's address: the secret that this needs is one
-	// of WeChat's, and not redrain's to hold. "": the page leaves links to WeChat.
+	// Sign is the address of the operator's own server that signs a page's address. The signature needs a secret of
+	// WeChat's, which redrain does not hold. "": WeChat makes the preview of links.
 	Sign string
 	// SDK is the address of WeChat's script.
 	SDK string
 }
 
-// bridge is by which frames older versions of WeChat hear what a page asks of them. They lead nowhere else.
+// bridge are the frames through which older versions of WeChat receive a page's requests. They lead nowhere else.
 var bridge = []string{"weixin:", "weixinping:"}

@@ -19,8 +19,8 @@ import (
 	"redrain/web"
 )
 
-// policyOf is what the Content-Security-Policy of a page says, by its directives. Each stands there once: browsers read
-// the first of two.
+// policyOf is the Content-Security-Policy of a page, by its directives. Each stands there once: browsers read the first
+// of two.
 func policyOf(t *testing.T, h http.Handler, page string) map[string][]string {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodGet, page, nil)
@@ -38,7 +38,7 @@ func policyOf(t *testing.T, h http.Handler, page string) map[string][]string {
 	return policy
 }
 
-// TestPolicies: what an option lets a page load is added for the page that needs it, and nothing else changes.
+// TestPolicies: an option adds its origins to the page that needs them, and changes nothing else.
 func TestPolicies(t *testing.T) {
 	plain := map[string][]string{
 		"default-src": {"'self'"}, "img-src": {"'self'", "data:"}, "script-src": {"'self'"},
@@ -127,8 +127,8 @@ func faces(t *testing.T) *httptest.Server {
 	return s
 }
 
-// called are some players as a room tells of them: named and not, with pictures that are there, that are none, and that
-// come from where none may.
+// called are some players in a room's messages, named and not. Some pictures exist, some do not, and one comes from a
+// forbidden origin.
 func called(from string) []object {
 	list := []object{
 		{"user": "张*", "name": "小雨 ☔", "avatar": from + "/1"},
@@ -143,8 +143,8 @@ func called(from string) []object {
 	return list
 }
 
-// TestNamesAndPictures: players are shown by their names and pictures in the ticker, on the card, on the big screen's
-// list and on its podium; a picture that is none leaves no hole and no other player's face.
+// TestNamesAndPictures: the ticker, the card, and the big screen's list and podium show players by their names and
+// pictures. An invalid picture leaves no gap, and no other player's picture.
 func TestNamesAndPictures(t *testing.T) {
 	browserFrom(t, testenv.Nightly)
 	at := faces(t)
@@ -178,7 +178,8 @@ func TestNamesAndPictures(t *testing.T) {
 	}
 }
 
-// isPodium: the first stands highest, whoever has a picture; who has none has the first letter of the name.
+// isPodium: the first stands highest, with or without a picture. A player without one has the first character of the
+// name.
 func (p *tab) isPodium(on string) {
 	p.t.Helper()
 	tops := eval[[]float64](p, `[1, 2, 3].map((n) => document.querySelector(".step-" + n + " .block")

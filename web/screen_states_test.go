@@ -74,7 +74,7 @@ func TestScreenStates(t *testing.T) {
 	}
 }
 
-// apart is how far the words below the countdown's number are from the event's name, where both are on one line.
+// apart is the distance of the words below the countdown's number from the event's name, if both are on one line.
 const apart = `(() => {
 	const [name, words] = [document.querySelector(".countdown .name"), document.querySelector(".countdown .how")];
 	if (!words) return 1000;

@@ -42,11 +42,11 @@ func openScreen(t *testing.T, f *fakeServer, o chromium.Options, path string) *t
 	return p
 }
 
-// hostileName is what somebody may call themselves.
+// hostileName is a name that a player may choose.
 const hostileName = `<img src=x onerror=alert(1)>`
 
-// TestScreenEvening is what a hall sees: waiting, the numbers, the rain, the board. The clocks stand still, and what
-// they show is the test's to say.
+// TestScreenEvening shows a hall the wait, the numbers, the rain and the board. The clocks stand still at the test's
+// times.
 func TestScreenEvening(t *testing.T) {
 	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
@@ -59,7 +59,7 @@ func TestScreenEvening(t *testing.T) {
 	}
 	f.push(f.figures(4990, 10, object{"online": 31280}))
 	p.shows("online", "31,280")
-	p.Until("nobody waits", `!document.getElementById("waiting")`)
+	p.Until("the queue is empty", `!document.getElementById("waiting")`)
 	f.push(f.figures(4990, 10, object{"online": 31280, "waiting": 4321}))
 	p.shows("waiting", "4,321")
 	p.Says(".waiting", "in the queue")
@@ -74,7 +74,7 @@ func TestScreenEvening(t *testing.T) {
 		{"user": "张*", "amount": 100000000}}}))
 	p.shows("stock", "4,988")
 	p.shows("winners", "Guest 1a2b¥0.88张*¥1,000,000.00")
-	// The next second's list overlaps: what is known is not told again.
+	// The next second's list overlaps: known wins are not shown again.
 	f.push(f.figures(4987, 13, object{"winners": []object{{"user": "李*", "amount": 5},
 		{"user": "g*1a2b", "amount": 88}}}))
 	p.shows("winners", "李*¥0.05Guest 1a2b¥0.88张*¥1,000,000.00")
@@ -112,7 +112,7 @@ func TestScreenEvening(t *testing.T) {
 	f.setRain(5*time.Second, time.Hour)
 	p.mode("countdown")
 	p.shows("big", "5")
-	// It begins, and counts from what there was before it. One that is called off takes no board away.
+	// It begins, and counts from the figures before it. A cancelled rain removes no board.
 	f.setRain(-time.Second, time.Hour)
 	p.mode("falling")
 	f.push(f.figures(4893, 107, nil))
@@ -128,7 +128,7 @@ func TestScreenEvening(t *testing.T) {
 	p.shows("given", "8")
 }
 
-// read is what a phone would read off the wall.
+// read is the text that a phone would read off the wall.
 func (p *tab) read() string {
 	p.t.Helper()
 	png := testenv.Got(p.Screenshot()).Must(p.t)
@@ -209,7 +209,7 @@ func (f *fakeServer) guests() (made func() int) {
 	}
 }
 
-// TestScreenRefused: nobody is there to bring another token.
+// TestScreenRefused: the screen gets a new token by itself.
 func TestScreenRefused(t *testing.T) {
 	browserFrom(t, testenv.All)
 	f := newFake(t)

@@ -136,7 +136,7 @@ func TestSDKExample(t *testing.T) {
 	p.Shoot("won")
 }
 
-// TestSDKOfAnotherOrigin: a page of somebody else's loads the library and plays here.
+// TestSDKOfAnotherOrigin: a page of another origin loads the library and plays here.
 func TestSDKOfAnotherOrigin(t *testing.T) {
 	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
@@ -158,10 +158,10 @@ func TestSDKOfAnotherOrigin(t *testing.T) {
 	if got["outcome"] != "won" || got["amount"] != 88.0 {
 		t.Errorf("the tap is answered with %v", got)
 	}
-	p.Forgive() // requests to another host are what this is about
+	p.Forgive() // this test makes requests to another host
 }
 
-// TestSDKOffline: what the device knows, the page knows at once, and a tap made meanwhile is answered after it.
+// TestSDKOffline: the page knows at once that the device is offline, and a tap made meanwhile is answered later.
 func TestSDKOffline(t *testing.T) {
 	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)

@@ -17,7 +17,7 @@ import (
 	"redrain/rain"
 )
 
-// TestAuditWithNotedRoots: what audit roots prints is what audit verify takes.
+// TestAuditWithNotedRoots: audit verify reads the output of audit roots.
 func TestAuditWithNotedRoots(t *testing.T) {
 	f := newFake(t)
 	kept := writeFile(t, run(t, f.at(), "audit", "roots").stdout)
@@ -65,7 +65,7 @@ func TestProofFaults(t *testing.T) {
 	}
 }
 
-// TestStatementMatch: what is asked of the server, what is shown, and the exit code.
+// TestStatementMatch checks the request, the output and the exit code.
 func TestStatementMatch(t *testing.T) {
 	f := newFake(t)
 	file := writeFile(t, "a,b")

@@ -24,7 +24,7 @@ import (
 	"redrain/rain"
 )
 
-// aReport is what the engine might have counted.
+// aReport is a possible result of the engine.
 func aReport() *bench.Report {
 	return &bench.Report{
 		Mode: "open", URLs: []string{"http://a:8080", "ws://b:8080"}, Campaigns: []string{"c1"},
@@ -97,7 +97,7 @@ func TestBenchJudgesTheLedger(t *testing.T) {
 	}
 }
 
-// What is left out depends on what is given, so that `redrain bench --token T` is a whole run.
+// roundTrip is a function as an http.RoundTripper.
 type roundTrip func(r *http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
@@ -222,7 +222,7 @@ func withBot(leastHeld int) benchCmd {
 	return benchCmd{benchRivalFlags: benchRivalFlags{Bot: true, LeastHeld: leastHeld}}
 }
 
-// Everybody has an address of their own but a farm; and luck decides against a program alone, unless somebody says so.
+// Each player has an address of their own, except a farm's. The odds apply to a program alone, unless a flag sets them.
 func TestRivalsSettings(t *testing.T) {
 	t.Parallel()
 	from := map[string]int{}
@@ -285,7 +285,7 @@ func TestTuneCollector(t *testing.T) {
 	}
 }
 
-// A terminal is what a test does not have, so its drawing is tested from inside.
+// A test has no terminal, so the drawing is tested from inside.
 func TestRedrawn(t *testing.T) {
 	var screen bytes.Buffer
 	show := redrawn(&App{Stdout: &screen, Location: time.UTC})

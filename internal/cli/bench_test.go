@@ -31,7 +31,7 @@ type casino struct {
 	wins   []client.Claim // all that was won
 	ledger func(wins []client.Claim) []client.Claim
 	outbox int64
-	looks  int // how often somebody has looked into the ledger
+	looks  int // the number of reads of the ledger
 }
 
 func newCasino(t *testing.T) *casino {
@@ -103,7 +103,7 @@ func (c *casino) myClaims(w http.ResponseWriter, r *http.Request) {
 	answer(w, client.List[client.Claim]{Items: mine})
 }
 
-// benched is what `redrain bench --json` tells, as far as the tests look.
+// benched is the output of `redrain bench --json`, as far as the tests read it.
 type benched struct {
 	OK       bool             `json:"ok"`
 	Problems []string         `json:"problems"`
@@ -157,7 +157,7 @@ func TestBenchReadsTheLedger(t *testing.T) {
 	}
 }
 
-// What is not settled yet is waited for.
+// Bench waits for wins that are not settled yet.
 func TestBenchWaitsForSettlement(t *testing.T) {
 	c := newCasino(t)
 	c.ledger = func(wins []client.Claim) []client.Claim {
@@ -173,8 +173,8 @@ func TestBenchWaitsForSettlement(t *testing.T) {
 	}
 }
 
-// Where settlement is far behind, the server lists only a part of what is on its way. That is no loss, and no
-// success either.
+// If settlement is far behind, the server lists only a part of the wins in flight. The bench then reports neither a
+// loss nor a success.
 func TestBenchTellsLateFromLost(t *testing.T) {
 	c := newCasino(t)
 	c.ledger = func(wins []client.Claim) []client.Claim { return wins[3:] }
@@ -210,7 +210,7 @@ func TestBenchFailsWithItsPlayers(t *testing.T) {
 			got.stdout != "" {
 			t.Errorf("exit %d: %s%s", got.code, got.stdout, got.stderr)
 		}
-		// A minted name is of this run alone, and the fake takes the token for the name, which nobody can look up.
+		// A minted name is of this run alone. The fake takes the token for the name, so the name cannot be looked up.
 		got, b := c.bench(t, map[string]string{"REDRAIN_JWT_SECRET": jwtSecret})
 		if b.Joined != 5 || got.stdout == "" {
 			t.Errorf("with a secret: %s", got.stderr)

@@ -15,7 +15,7 @@ import (
 	"redrain/rain"
 )
 
-// at makes the environment of somebody who works with a server.
+// at is an operator's environment for this server.
 func (f *fake) at() map[string]string {
 	return map[string]string{"REDRAIN_SERVER": f.URL, "REDRAIN_TOKEN": operatorToken}
 }
@@ -32,7 +32,7 @@ func TestCommands(t *testing.T) {
 	type command struct {
 		args    string
 		golden  string // of standard output
-		request string // what it changes, "" for nothing
+		request string // the request that changes something; "": none
 	}
 	tests := map[string]command{
 		"create": {

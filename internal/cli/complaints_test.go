@@ -11,7 +11,8 @@ import (
 	"redrain/rain"
 )
 
-// TestErrorsInJSON: with --json one object on standard error says what went wrong, whoever says so.
+// TestErrorsInJSON: with --json, an error is one object on standard error, whether the server or the command reports
+// it.
 func TestErrorsInJSON(t *testing.T) {
 	f := newFake(t)
 	for name, c := range map[string]struct {
@@ -48,7 +49,7 @@ func TestErrorsInJSON(t *testing.T) {
 	}
 }
 
-// TestCompletion: a shell asks for what could come next, and gets the scripts that have it ask.
+// TestCompletion: a shell asks for the possible next words, and for the script that makes it ask.
 func TestCompletion(t *testing.T) {
 	for line, want := range map[string][]string{
 		"redrain camp":            {"campaign"},
@@ -73,7 +74,7 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// Whatever is wrong and whatever is asked, a secret is not printed.
+// No error and no help text prints a secret.
 func TestSecretsAreNotPrinted(t *testing.T) {
 	const secret = "hunter2"
 	env := map[string]string{"REDRAIN_JWT_SECRET": secret, "REDRAIN_OPERATOR_TOKEN": secret, "REDRAIN_TOKEN": secret,
@@ -102,7 +103,7 @@ func TestStopWithoutARain(t *testing.T) {
 	run(t, f.at(), "rain", "stop", "c1").exits(t, cli.ExitFailure, "redrain: the campaign has no rain\n")
 }
 
-// What is more than a request may carry goes in several.
+// A list that is too long for one request is sent in several.
 func TestManyMembersAreAddedInSteps(t *testing.T) {
 	f := newFake(t)
 	args := []string{"list", "add", "vip"}

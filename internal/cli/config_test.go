@@ -164,7 +164,7 @@ func TestBoolForms(t *testing.T) {
 	}
 }
 
-// Faults are all told at once, a line each, with where they come from, and nothing is started.
+// All faults are reported at once, one a line, with their sources, and nothing is started.
 func TestFaults(t *testing.T) {
 	tests := map[string]struct {
 		args string

@@ -16,8 +16,8 @@ import (
 	"redrain/rain"
 )
 
-// fake is a server that speaks as much of the contract as the commands need. Its answers are fixed, but for what the
-// test changes under mu.
+// fake is a server that speaks as much of the contract as the commands need. Its answers are fixed; a test changes them
+// under mu.
 type fake struct {
 	*httptest.Server
 	mu       sync.Mutex
@@ -33,7 +33,7 @@ type fake struct {
 	export   []byte
 	looks    int                                              // how often the stats were asked for
 	look     func(f *fake, w http.ResponseWriter) (done bool) // before an answer of the stats, with mu held
-	requests []string                                         // method, path and body of what is not a GET
+	requests []string                                         // method, path and body of each request but GET
 }
 
 const operatorToken = "op-token"
@@ -111,7 +111,7 @@ func fairnessOf(r rain.Rain) client.Fairness {
 	}}
 }
 
-// fixed is an answer that is always the same; a test may change what a pointer points to.
+// fixed answers always with v. If v is a pointer, a test may change its value.
 func fixed(v any) func(http.ResponseWriter, *http.Request) any {
 	return func(http.ResponseWriter, *http.Request) any { return v }
 }

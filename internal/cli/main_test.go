@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var golden = cli.Golden
 
-// outcome is what a command line came to.
+// outcome is the result of a command line.
 type outcome struct {
 	code           int
 	stdout, stderr string
@@ -34,7 +34,7 @@ func (o outcome) exits(t *testing.T, code int, stderr string) {
 	testenv.Equal(t, o, outcome{code, o.stdout, stderr}, "the end")
 }
 
-// exitsSaying is exits with a part of what is on standard error.
+// exitsSaying is exits with a part of standard error.
 func (o outcome) exitsSaying(t *testing.T, code int, part string) {
 	t.Helper()
 	testenv.Equal(t, o.code, code, "exit with %s%s", o.stdout, o.stderr)

@@ -28,7 +28,7 @@ func interrupt(t *testing.T, sig syscall.Signal) {
 func serve(t *testing.T, run func(ctx context.Context) error, args ...string) outcome {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	var writing sync.Mutex // after a second signal nobody waits for the server's goroutine
+	var writing sync.Mutex // after a second signal the command does not wait for the server's goroutine
 	app := newApp(nil, &stdout, &stderr)
 	app.NewServer = func(_ context.Context, _ config.Config, log *slog.Logger, out io.Writer) (cli.Server, error) {
 		log.Debug("quietly")
@@ -96,7 +96,7 @@ func TestServeFails(t *testing.T) {
 	}
 }
 
-// Whoever stops a server that still waits for its back ends wanted just that.
+// A signal while the server waits for its back ends is no failure.
 func TestServeInterruptedAtStart(t *testing.T) {
 	app := newApp(nil, io.Discard, io.Discard)
 	app.NewServer = func(ctx context.Context, _ config.Config, _ *slog.Logger, _ io.Writer) (cli.Server, error) {

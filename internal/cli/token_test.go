@@ -70,8 +70,8 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// TestTokenLink: with the secret the player's own token asks for the code, with an operator's token the server makes
-// the player's; the link is of the server that was asked, without a password that its address has.
+// TestTokenLink: with the secret, the command asks for the code with the player's own token. With an operator's token,
+// the server makes the player's token. The link has the address of the server without its password.
 func TestTokenLink(t *testing.T) {
 	players, err := auth.NewPlayers(auth.PlayersOptions{Secret: jwtSecret, Log: slog.New(slog.DiscardHandler)})
 	testenv.Must(t, err)

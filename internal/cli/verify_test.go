@@ -101,7 +101,7 @@ func TestVerifyOfAPlayer(t *testing.T) {
 	for name, tc := range map[string]struct {
 		ticket string
 		lie    func(*client.Fairness)
-		want   string // the fault; "" where there is none
+		want   string // the fault; "": none
 	}{
 		"the truth": {ticket: lucky},
 		"an altered answer": {ticket: unlucky,

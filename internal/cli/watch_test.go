@@ -14,7 +14,7 @@ import (
 
 var clockTime = regexp.MustCompile(`(?m)^\d\d:\d\d:\d\d`)
 
-// step is what happens at one look at the figures; it tells whether it has answered.
+// step happens when the figures are read once. It reports whether it has answered the request.
 type step func(f *fake, w http.ResponseWriter) bool
 
 // script gives the fake a step for each look.

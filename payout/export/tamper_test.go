@@ -79,7 +79,7 @@ func parsed(t testing.TB, file string) (lines []string, rows []line) {
 	return lines, rows
 }
 
-// rowsOfEach is how many rows of each table are forged.
+// rowsOfEach is the number of rows of each table that are forged.
 const rowsOfEach = 2
 
 // forgeries calls try with every file in which one value is changed, one row is missing, or one is repeated.

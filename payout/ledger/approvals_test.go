@@ -45,7 +45,7 @@ func TestWhatNeedsTwoPeople(t *testing.T) {
 				}
 				o, err = b.Approvals.Above(c.limit).Do(t.Context(), d, ledger.Person{Name: "operator", Nameless: true})
 				if c.waits[act] && !errors.Is(err, ledger.ErrNeedsName) {
-					t.Errorf("%s by whoever has the shared token: %+v, %v", act, o, err)
+					t.Errorf("%s with the shared token: %+v, %v", act, o, err)
 				}
 			}
 			b.CheckBooks(t)
@@ -170,7 +170,7 @@ func TestLettersByTwo(t *testing.T) {
 		}
 		retry, dismiss := act(ledger.ActRetry), act(ledger.ActDismiss)
 		testenv.WantErr(t, paytest.Err3(two.Confirm(ctx, retry, bob)), ledger.ErrStillDead,
-			"a letter of what is paid to another")
+			"a dead letter of a packet that is paid to another")
 		_, o, err := two.Confirm(ctx, dismiss, bob)
 		if errors.Is(err, ledger.ErrNotDismissed) != (len(o.Dismissed.Kept) > 0) ||
 			err != nil && !errors.Is(err, ledger.ErrNotDismissed) {
@@ -181,7 +181,7 @@ func TestLettersByTwo(t *testing.T) {
 		}
 		r, err := two.RetryAll(ctx, "", func([]posting.Settlement) {})
 		if n := b.CountDead(t); err != nil || r.NeedTwo != n || r.Retried != 0 {
-			t.Errorf("%+v with %d letters, %v", r, n, err)
+			t.Errorf("%+v with %d dead letters, %v", r, n, err)
 		}
 	})
 }

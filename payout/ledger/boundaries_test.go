@@ -54,7 +54,7 @@ func TestLetterIsResolvedForItsOwnPlayerOnly(t *testing.T) {
 		posted := b.MustPost(t, paytest.Entry("c1", 2, paytest.Win("other", 0, 10), paytest.Win("third", 1, 10)))
 		testenv.Must(t, b.RefreshMetrics(t.Context()))
 		if n := b.CountDead(t); n != 2 || len(posted.Dead) != 2 {
-			t.Errorf("%d letters wait of %+v, want both", n, posted.Dead)
+			t.Errorf("%d dead letters wait of %+v, want both", n, posted.Dead)
 		}
 		b.WantBalance(t, booking.UserAccount("other"), 0)
 	})
@@ -96,7 +96,7 @@ func TestALetterHoldsTheMoneyOfItsOwnPacket(t *testing.T) {
 		}
 		allow()
 		testenv.Got(b.Cleared(t.Context(), c.ID)).Want(t, true,
-			"the escrow holds what the letter waits for, and nothing else")
+			"the escrow holds the dead letter's money only")
 		testenv.Got(b.Emptied(t.Context(), c.ID)).Want(t, false, "the escrow is empty")
 	})
 }

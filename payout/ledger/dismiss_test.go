@@ -24,7 +24,7 @@ func keeps(t *testing.T, b *paytest.Books, claim, why string) {
 	if !errors.Is(err, ledger.ErrNotDismissed) || !strings.Contains(err.Error(), why) || d.Letters != 0 {
 		t.Errorf("%s: %+v, %v, want %q", claim, d, err, why)
 	}
-	testenv.Equal(t, b.CountDead(t), before, "%s letters wait, before", claim)
+	testenv.Equal(t, b.CountDead(t), before, "%s dead letters wait, before", claim)
 }
 
 // ends fails the test unless a claim's dead letter is dismissed, and returns no money.
@@ -124,7 +124,7 @@ func TestWhatKeepsNothingIsDismissedAtOnce(t *testing.T) {
 			t.Errorf("%d records: %s", n, r.Detail)
 		}
 		if posted := post(); len(posted.Dead)+posted.New != 0 || b.CountDead(t) != 0 {
-			t.Errorf("the same once more: %+v, %d letters", posted, b.CountDead(t))
+			t.Errorf("the same once more: %+v, %d dead letters", posted, b.CountDead(t))
 		}
 	})
 }
@@ -167,7 +167,7 @@ func TestWhatALetterKeepsGoesBack(t *testing.T) {
 					letters += d.Letters
 				})
 				if given != 10 || letters != 2 {
-					t.Errorf("%d letters, %d given back", letters, given)
+					t.Errorf("%d dead letters, %d returned", letters, given)
 				}
 				b.WantBalance(t, booking.EscrowAccount("c1"), 0)
 				b.WantBalance(t, booking.SponsorAccount("acme"), 90)

@@ -61,7 +61,7 @@ func withdraw(b *paytest.Books, user string) func() error {
 	}
 }
 
-// waited is what came of a want, and when.
+// waited is the result of a want, and its duration.
 type waited struct {
 	want
 	took time.Duration
@@ -118,7 +118,7 @@ func TestATransactionThatNeverEndsIsBusy(t *testing.T) {
 		testenv.WantErr(t, w.err, nil, w.what)
 	}
 	testenv.Must(t, holder.Rollback())
-	for _, w := range atOnce(contended(b)) { // whoever tries again
+	for _, w := range atOnce(contended(b)) { // a retry succeeds
 		testenv.WantErr(t, w.err, nil, w.what, "afterwards")
 	}
 	const stripes = "SELECT COUNT(*) FROM balance WHERE account_id LIKE 'world:%'"

@@ -125,7 +125,7 @@ func TestOneHolderAtATime(t *testing.T) {
 				inside.Add(-1)
 				if round%2 == 0 {
 					died.Add(1)
-					// nobody else holds it: this moves nobody's time but its own
+					// no other node holds the lease, so only this holder's time passes
 					now.Add(time.Minute.Milliseconds())
 					continue
 				}

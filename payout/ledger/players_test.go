@@ -102,8 +102,8 @@ func TestTheLogAboutOne(t *testing.T) {
 
 var warden = ledger.Person{Name: "ann", ID: "token:ann", Reason: "a bot"}
 
-// What a banned player wins is not paid, whoever posts it and whenever: it waits for a person. What was won before the
-// ban, or after it was lifted, is paid.
+// TestABannedPlayerIsNotPaid: a banned player's win waits for an operator's decision, on whichever node it is posted. A
+// win from before the ban, or from after it was lifted, is paid.
 func TestABannedPlayerIsNotPaid(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()

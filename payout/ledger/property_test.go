@@ -242,7 +242,7 @@ func (m *model) win(rt *rapid.T, batch []rain.Entry, s posting.Settlement) {
 	}
 	if drop := (modelDrop{player, s.Drop}); m.drops[drop] || m.wins[player] > 2 || m.given[key] || !borneOut ||
 		s.Amount != m.amounts[s.Campaign].Of(s.Packet) || rain.HomeShard(s.User, 2) != s.Entry.Shard {
-		rt.Fatalf("%+v is paid, to a player with %d wins; with this drop %v; given back %v; sealed %v", s,
+		rt.Fatalf("%+v is paid, to a player with %d wins; with this drop %v; returned %v; sealed %v", s,
 			m.wins[player],
 			m.drops[drop], m.given[key], borneOut)
 	} else {
@@ -285,7 +285,7 @@ func (m *model) followReclaims(rt *rapid.T, b *paytest.Books, batch []rain.Entry
 			(own(e.Reclaim.Numbers[0].First) || own(last))
 		dead := b.Count(rt, "SELECT COUNT(*) FROM dead_letter WHERE claim = ? AND kind <> 'pay'", e.Ref.String())
 		if found == (dead > 0) || found && !good {
-			rt.Fatalf("reclaim %+v: given back %v, dead letters %d, good %v", e, found, dead, good)
+			rt.Fatalf("reclaim %+v: returned %v, dead letters %d, good %v", e, found, dead, good)
 		}
 		if !found {
 			continue

@@ -29,7 +29,7 @@ func TestRetryAll(t *testing.T) {
 		want := func(campaign string, r ledger.Redriven, all int, what string) {
 			t.Helper()
 			testenv.Got(b.RetryAll(ctx, campaign, tell)).Want(t, r, "%s", what)
-			testenv.Equal(t, len(told), all, "%s told", what)
+			testenv.Equal(t, len(told), all, "%s reported", what)
 		}
 		want("", ledger.Redriven{Retried: n + 2, StillDead: n + 2}, 0, "nothing has changed")
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: n, Packets: n})
@@ -64,11 +64,11 @@ func TestManyRetryTheSame(t *testing.T) {
 		})
 		for claim, times := range told {
 			if times != 1 {
-				t.Errorf("%s was told %d times", claim, times)
+				t.Errorf("%s was reported %d times", claim, times)
 			}
 		}
 		if len(told) != n {
-			t.Errorf("%d of %d letters", len(told), n)
+			t.Errorf("%d of %d dead letters", len(told), n)
 		}
 		b.WantBalance(t, booking.UserAccount("u"), n)
 	})

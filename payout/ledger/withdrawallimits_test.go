@@ -64,7 +64,7 @@ func TestPlayersAreHeldToLimits(t *testing.T) {
 		pass(22*time.Hour + time.Minute) // the first does not count for the day any more
 		ask("u1", 10, "")
 		if w, _, err := strict.Withdraw(t.Context(), "w3", "u1", 10); err != nil || w.ID != "w3" {
-			t.Errorf("what was made is refused: %+v, %v", w, err)
+			t.Errorf("a retry of a made withdrawal is refused: %+v, %v", w, err)
 		}
 		testenv.Must(t, paytest.Err3(b.Withdraw(t.Context(), "free", guest, 1)))
 		b.WantBalance(t, booking.UserAccount("u1"), 1000-110)

@@ -108,7 +108,7 @@ func TestTwoPeopleEndALetter(t *testing.T) {
 		confirm(ask("held", ledger.ActBack, nil), bob, nil)
 		b.WantBalance(t, booking.UserAccount("u1"), 90)
 		b.WantBalance(t, booking.ClearingAccount("u1"), 0)
-		testenv.Equal(t, b.CountDead(t), 0, "letters wait")
+		testenv.Equal(t, b.CountDead(t), 0, "dead letters wait")
 	})
 }
 

@@ -35,7 +35,7 @@ func TestAnotherReceiverIsNeverAsked(t *testing.T) {
 			w := testenv.Got(b.Withdrawal(ctx, "w1")).Must(t)
 			if w.State != ledger.WithdrawalSent || !w.Dead ||
 				w.LastError != "was sent to bank; this server uses wallet" || b.CountDead(t) != 1 {
-				t.Errorf("%+v, %d letters", w, b.CountDead(t))
+				t.Errorf("%+v, %d dead letters", w, b.CountDead(t))
 			}
 			testenv.Got(b.BuryStrays(ctx, "wallet", 10)).Len(t, 0, "a letter is written twice")
 			b.CheckBooks(t)
@@ -134,7 +134,7 @@ func TestAWithdrawalHasAHistory(t *testing.T) {
 	})
 }
 
-// wantLeased holds what a receiver is given to what it should be.
+// wantLeased checks which withdrawals a receiver gets.
 func wantLeased(t *testing.T, b *paytest.Books, receiver string, ids ...string) {
 	t.Helper()
 	due := testenv.Got(b.LeaseDue(t.Context(), receiver, 10, time.Minute)).Must(t)
@@ -148,8 +148,9 @@ func wantLeased(t *testing.T, b *paytest.Books, receiver string, ids ...string) 
 	}
 }
 
-// TestAnotherReceiverIsConfirmedFirst: the first receiver is confirmed by itself. The next one gets nothing new until a
-// person confirms it, once for all nodes; what was sent before stays with the first, which gets nothing new afterwards.
+// TestAnotherReceiverIsConfirmedFirst: the first receiver needs no confirmation. The next one gets nothing new until an
+// operator confirms it, once for all nodes. Withdrawals that were sent before stay with the first, which gets nothing
+// new afterwards.
 func TestAnotherReceiverIsConfirmedFirst(t *testing.T) {
 	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
@@ -188,7 +189,7 @@ func TestAnotherReceiverIsConfirmedFirst(t *testing.T) {
 		b.WantWithdrawal(t, "w2", ledger.WithdrawalRequested, 0)
 		shared := ledger.Person{Name: "operator", Nameless: true}
 		testenv.WantErr(t, paytest.Err3(b.Approvals.Confirm(ctx, order, shared)), ledger.ErrNeedsName,
-			"confirmed by nobody")
+			"confirmed without a name")
 		testenv.Must(t, paytest.Err3(b.Approvals.Confirm(paytest.As(t, "approval.confirm"), order, bob)))
 		if _, _, err := b.Approvals.Confirm(ctx, order, ann); !errors.Is(err, ledger.ErrApprovalOver) {
 			t.Errorf("confirmed twice: %v", err)
@@ -209,8 +210,8 @@ func TestAnotherReceiverIsConfirmedFirst(t *testing.T) {
 	})
 }
 
-// TestARejectedReceiver gets nothing, and what is due goes on with the one before; an order is void once another
-// receiver was confirmed.
+// TestARejectedReceiver gets nothing, and due withdrawals stay with the receiver before it. An order is void once
+// another receiver was confirmed.
 func TestARejectedReceiver(t *testing.T) {
 	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
@@ -240,7 +241,8 @@ func TestARejectedReceiver(t *testing.T) {
 	})
 }
 
-// TestNobodyToConfirmAReceiver: where operators have no names, another receiver is confirmed by itself, and told.
+// TestNobodyToConfirmAReceiver: if operators have no names, another receiver needs no confirmation. The audit records
+// it.
 func TestNobodyToConfirmAReceiver(t *testing.T) {
 	t.Parallel()
 	b := paytest.OnSQLite(t)

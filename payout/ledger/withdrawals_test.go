@@ -78,7 +78,7 @@ func TestWithdrawalsNeverOverdraw(t *testing.T) {
 					_, balance, err := b.Withdraw(t.Context(), id, user, amount)
 					switch {
 					case err == nil && (balance < 0 || balance > 95):
-						t.Errorf("%s is told %d", user, balance)
+						t.Errorf("%s is notified of %d", user, balance)
 					case err == nil:
 						mu.Lock()
 						made[id]++

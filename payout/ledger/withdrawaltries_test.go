@@ -111,7 +111,7 @@ func TestDeadWithdrawal(t *testing.T) {
 		ctx := t.Context()
 		b.Rich(t, "u1", 100)
 		b.MustWithdraw(t, "w1", "u1", 70)
-		testenv.WantErr(t, testenv.Err(b.Retry(ctx, "w1")), ledger.ErrUnknownClaim, "a retry of what is not dead")
+		testenv.WantErr(t, testenv.Err(b.Retry(ctx, "w1")), ledger.ErrUnknownClaim, "a retry, not dead")
 		for round := range 3 {
 			w := b.LeaseOne(t)
 			if w.Attempts != 1 {
@@ -163,7 +163,7 @@ func TestDeadWithdrawal(t *testing.T) {
 		testenv.Must(t, b.RecordPaid(ctx, late, "bank"))
 		testenv.Equal(t, b.WantWithdrawal(t, "w1", ledger.WithdrawalPaid, 1).Dead, false, "dead")
 		testenv.Equal(t, b.CountDead(t), 0, "dead")
-		testenv.WantErr(t, testenv.Err(b.Retry(ctx, "w1")), ledger.ErrUnknownClaim, "a retry of what is paid")
+		testenv.WantErr(t, testenv.Err(b.Retry(ctx, "w1")), ledger.ErrUnknownClaim, "a retry, paid")
 	})
 }
 

@@ -55,7 +55,7 @@ func (b *Books) CheckBooks(t testing.TB) {
 				"LEFT JOIN txn t ON t.idem_key = CONCAT('withdraw:', w.id) AND t.kind = 'withdraw' " +
 				"LEFT JOIN entry e ON e.txn_id = t.id AND e.account_id = CONCAT('user:', w.user_id) " +
 				"AND e.amount = -w.amount WHERE e.txn_id IS NULL",
-			"withdrawals that were given back and have not failed, or the other way round": "SELECT w.id " +
+			"withdrawals that were returned and have not failed, or the other way round": "SELECT w.id " +
 				"FROM withdrawal w " +
 				"LEFT JOIN txn t ON t.idem_key = CONCAT('return:', w.id) AND t.kind = 'return' " +
 				"LEFT JOIN entry e ON e.txn_id = t.id AND e.account_id = CONCAT('user:', w.user_id) " +
@@ -74,19 +74,19 @@ func (b *Books) CheckBooks(t testing.TB) {
 				"LEFT JOIN held h ON b.account_id = CONCAT('held:', h.user_id) AND h.state = 'held' " +
 				"WHERE b.account_id LIKE 'held:%' GROUP BY b.account_id, b.amount " +
 				"HAVING b.amount <> COALESCE(SUM(h.amount), 0)",
-			"wins kept apart and decided about otherwise than their money has gone": "SELECT claim FROM held WHERE " +
+			"held wins whose decision differs from their movements": "SELECT claim FROM held WHERE " +
 				"(state = 'released') <> (release_id > 0) OR (state = 'confirmed') <> (confirm_id > 0) OR hold_id = 0",
 			"withdrawals whose history ends otherwise": "SELECT w.id FROM withdrawal w WHERE w.state <> " +
 				"COALESCE((SELECT e.state FROM withdrawal_event e WHERE e.withdrawal_id = w.id " +
 				"ORDER BY e.id DESC LIMIT 1), '')",
-			"withdrawals that nobody was asked for, and are sent, or the other way round": "SELECT id " +
+			"withdrawals without a receiver that are sent, or the other way round": "SELECT id " +
 				"FROM withdrawal WHERE (receiver = '') <> (sent_at = 0) " +
 				"OR (state IN ('requested', 'held') AND receiver <> '') " +
 				"OR (state IN ('sent', 'action_required', 'paid', 'refused') AND receiver = '')",
 			"money that went out or back without a withdrawal": "SELECT t.idem_key FROM txn t LEFT JOIN withdrawal w " +
 				"ON t.idem_key IN (CONCAT('withdraw:', w.id), CONCAT('paid:', w.id), CONCAT('return:', w.id)) " +
 				"WHERE t.kind IN ('withdraw', 'paid', 'return') AND w.id IS NULL",
-			"withdrawals whose letters do not say whether they are dead": "SELECT w.id FROM withdrawal w " +
+			"withdrawals that are dead without a dead letter, or the other way round": "SELECT w.id FROM withdrawal w " +
 				"WHERE w.dead <> " +
 				"(SELECT COUNT(*) FROM dead_letter d WHERE d.claim = w.id AND d.kind = 'withdrawal' " +
 				"AND d.resolved_at = 0)",

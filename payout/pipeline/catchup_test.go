@@ -61,7 +61,7 @@ func TestPublishAndCatchUp(t *testing.T) {
 				p.WantBalance(t, booking.UserAccount(paytest.Home("u1", 0, 2)), entries/2)
 				p.WantBalance(t, booking.UserAccount(paytest.Home("u2", 0, 2)), entries/2)
 			}
-			testenv.Equal(t, p.CountDead(t), 0, "dead letters: what is no entry is the workers'")
+			testenv.Equal(t, p.CountDead(t), 0, "dead letters: a message that is no entry is the workers'")
 			p.MustFence(t, 1)
 			if err := settler.CatchUp(t.Context(), "c1", 1); err != nil || void != entries {
 				t.Errorf("%d void, %v", void, err)
@@ -124,7 +124,7 @@ func TestPublishWaitsForJetStream(t *testing.T) {
 	short, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	testenv.WantFail(t, relay.publisher.Publish(short, paytest.Entry("c1", 2, paytest.Win("u1", 1, 1))),
-		"acknowledged by nobody")
+		"unacknowledged")
 	ended := make(chan error, 1)
 	go func() { ended <- relay.publisher.Publish(t.Context(), paytest.Entry("c1", 3, paytest.Win("u1", 2, 1))) }()
 	server.Start()

@@ -55,7 +55,7 @@ func TestWhatWasToldIsPaid(t *testing.T) {
 	stop()
 	for i, got := range p.Assigned(t, c) {
 		if want := told[i].Wins[0]; got.Win.Packet != want.Packet || got.Win.User != want.User {
-			t.Errorf("%s has packet %d, and was told %+v", got.Win.User, got.Win.Packet, want)
+			t.Errorf("%s has packet %d, and was notified of %+v", got.Win.User, got.Win.Packet, want)
 		}
 	}
 	testenv.Equal(t, p.CountDead(t), 0, "dead letters")

@@ -158,10 +158,10 @@ func TestAFloodOfMessages(t *testing.T) {
 	})
 	wantForged(t, reg, flood)
 	if n := p.CountDead(t); n != int(alarms.Load()) || n < 900 || n > 1100 {
-		t.Errorf("%d letters are kept, %d alarms", n, alarms.Load())
+		t.Errorf("%d dead letters are kept, %d alarms", n, alarms.Load())
 	}
 	if n := alarms.Load() + dropped.Load(); n != flood {
-		t.Errorf("%d forgeries are told", n)
+		t.Errorf("%d forgeries are reported", n)
 	}
 }
 
@@ -181,7 +181,7 @@ func TestANodeLearnsOfANewKey(t *testing.T) {
 	p.settler(t, SettlerOptions{Registerer: reg}, func([]rain.Entry) error { return nil })
 	p.eventuallySettled(t, ackWait/2, c, 1)
 	wantForged(t, reg, 0)
-	testenv.Equal(t, p.CountDead(t), 0, "letters")
+	testenv.Equal(t, p.CountDead(t), 0, "dead letters")
 }
 
 // keyless is a ledger whose keys cannot be read for a while.

@@ -46,7 +46,7 @@ func TestPanicEndsOneRound(t *testing.T) {
 	p.redis.Win("c1", 0, "u1", "u2")
 	testenv.Eventually(t, time.Minute, "both rounds have panicked", func() bool { return alarms.Load() == 2 })
 	p.redis.Win("c1", 0, "u3")
-	// Sooner than JetStream would deliver by itself what nobody has given back.
+	// Sooner than JetStream redelivers a message that was not nacked.
 	p.eventuallySettled(t, ackWait/2, c, 3)
 	cancel()
 	for range 2 {
@@ -118,7 +118,7 @@ func TestPanicBecomesADeadLetter(t *testing.T) {
 				letter := <-p.dead
 				paid := testenv.Got3(p.Paid(t.Context(), "c1")).Must(t)
 				if paid != 2 || !strings.Contains(letter.Reason, "a fault of the program: broken") {
-					t.Errorf("%d are paid; the letter is %+v", paid, letter)
+					t.Errorf("%d are paid; the dead letter is %+v", paid, letter)
 				}
 				kind, left := posting.LetterPay, 0
 				if attempts {
@@ -129,7 +129,7 @@ func TestPanicBecomesADeadLetter(t *testing.T) {
 				})
 				info := p.consumer(t)
 				if letter.Kind != kind || info.NumPending != 0 || len(p.dead) != 0 {
-					t.Errorf("a letter of kind %s, %d more, messages %+v", letter.Kind, len(p.dead), info)
+					t.Errorf("a dead letter of kind %s, %d more, messages %+v", letter.Kind, len(p.dead), info)
 				}
 				// After the fix, the dead letter is paid. A message is not, but its entry comes again from the
 				// outbox.

@@ -53,7 +53,7 @@ func (p *pipeline) relay(t testing.TB, o RelayOptions) *Relay {
 	return NewRelay(publisher, p.redis, p.redis, o)
 }
 
-// settlerOn is a settler on a ledger. It does not run. Its letters go to p.dead unless the alarms are set.
+// settlerOn is a settler on a ledger. It does not run. Its dead letters go to p.dead unless the alarms are set.
 func (p *pipeline) settlerOn(ledger Poster, o SettlerOptions) *Settler {
 	dead := func(letters []posting.DeadLetter) {
 		for _, d := range letters {

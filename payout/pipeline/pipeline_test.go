@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { testenv.Main(m) }
 
-// quick are options for tests that lose things: what is unsettled is published again soon.
+// quick are options for tests that lose messages: unsettled entries are published again soon.
 var quick = RelayOptions{SweepEvery: 10 * time.Millisecond, Patience: 300 * time.Millisecond}
 
 var backEnds = map[string]func(testing.TB) *pipeline{"in process": inProcess, "servers": onServers}
@@ -37,7 +37,7 @@ func TestPipeline(t *testing.T) {
 			for s := range c.Shards {
 				p.redis.Close("c1", s)
 			}
-			testenv.Eventually(t, 10*time.Second, "what was left is back at the sponsor", func() bool {
+			testenv.Eventually(t, 10*time.Second, "the rest is back at the sponsor", func() bool {
 				balance, err := p.SponsorBalance(t.Context(), "acme")
 				_, paid, _ := p.Paid(t.Context(), "c1")
 				return err == nil && balance+paid == 50_000 && p.redis.Waiting() == 0
@@ -46,7 +46,7 @@ func TestPipeline(t *testing.T) {
 				t.Errorf("%+v", got)
 			}
 			if p.told.Distinct() != 800 {
-				t.Errorf("%d claims were told", p.told.Distinct())
+				t.Errorf("%d claims were reported", p.told.Distinct())
 			}
 			testenv.Got(testutil.GatherAndCount(reg, "redrain_settled_total", "redrain_settle_seconds",
 				"redrain_payout_failures_total", "redrain_dead_letters", "redrain_outbox_pending")).Want(t, 5,

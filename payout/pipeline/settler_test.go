@@ -138,7 +138,7 @@ func TestSettlerFinishesTheBatchInHand(t *testing.T) {
 	<-stopped
 	if paid, _, err := p.Paid(t.Context(), "c1"); paid != 2 || err != nil || p.redis.Waiting() != 0 ||
 		p.told.Distinct() != 2 {
-		t.Errorf("%d paid, %v, %d waiting, %d told", paid, err, p.redis.Waiting(), p.told.Distinct())
+		t.Errorf("%d paid, %v, %d waiting, %d reported", paid, err, p.redis.Waiting(), p.told.Distinct())
 	}
 	if info := p.consumer(t); info.NumPending != 0 || info.NumAckPending != 0 {
 		t.Errorf("it was not acknowledged: %+v", info)

@@ -168,8 +168,8 @@ func (h faulty) EachRecord(ctx context.Context, c *rain.Campaign, shard int, fn 
 	return h.FakeRedis.EachRecord(ctx, c, shard, fn)
 }
 
-// TestARedisThatCannotBeReadIsNoDifference: a campaign whose Redis is away, hangs or goes away halfway is not checked,
-// and one over whose proof the program breaks has a finding. The other campaign is proved, and each is told of.
+// TestARedisThatCannotBeReadIsNoDifference: a campaign is unchecked if its Redis is away, hangs or goes away halfway.
+// It has a finding if the program breaks over its proof. The other campaign is proved, and each is reported.
 func TestARedisThatCannotBeReadIsNoDifference(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		f := paytest.NewFakeRedis(b.Clock.Now)
@@ -212,7 +212,7 @@ func TestARedisThatCannotBeReadIsNoDifference(t *testing.T) {
 			if want := []string{fmt.Sprint("bad false ", !broken), "good true false"}; err != nil || all.Balanced ||
 				all.Difference != 0 && !broken || len(all.Unchecked) != unchecked || all.Unbalanced != unbalanced ||
 				len(all.Findings) != 0 || !slices.Equal(told, want) {
-				t.Errorf("%s: %+v, %v, told %q", what, all, err, told)
+				t.Errorf("%s: %+v, %v, reported %q", what, all, err, told)
 			}
 		}
 	})

@@ -25,8 +25,8 @@ func byAll(sql string, names ...string) edit { return edit{sql: sql, global: nam
 func inRedis(do func(*paytest.FakeShard), names ...string) edit { return edit{redis: do, names: names} }
 
 // The campaign: packets 0 to 9 in shard 0, 10 to 19 in shard 1. Transaction 1 is the deposit, 2 the funding.
-// Packets 0, 1 and 2 are u1's, u5's and u3's by transaction 3, packet 10 is v's by 4, the rest of shard 1 is
-// reclaimed by 5. u7's packet 3 is in the outbox.
+// Transaction 3 pays packets 0, 1 and 2 to u1, u5 and u3. Transaction 4 pays packet 10 to v, and 5 reclaims the rest of
+// shard 1. u7's packet 3 is in the outbox.
 var edits = map[string]edit{
 	"a balance": {
 		sql:    "UPDATE balance SET amount = amount + 1 WHERE account_id = 'user:u1'",

@@ -213,9 +213,9 @@ func fillUpkeep(t testing.TB, b *paytest.Books) {
 	testenv.Must(t, err)
 }
 
-// TestTheServersUserMayDoAllThatTheLedgerDoes: with no more than the rights of docs/rights.sql, campaigns are drained,
-// wins are held and released, players are sanctioned, lists are imported, orders are approved, restores begin and end,
-// and roots are taken.
+// TestTheServersUserMayDoAllThatTheLedgerDoes has no more than the rights of docs/rights.sql. Campaigns are drained,
+// wins are held and released, players are sanctioned, and lists are imported. Orders are approved, restores begin and
+// end, and roots are taken.
 func TestTheServersUserMayDoAllThatTheLedgerDoes(t *testing.T) {
 	t.Parallel()
 	b, _ := paytest.OnRights(t)

@@ -15,7 +15,7 @@ var ofPlayers = []string{
 	"an entry's order", "an entry added, as the state says too",
 }
 
-// hotEdits are changes of what Redis has. They do nothing if there is nothing to change.
+// hotEdits change Redis's state. They do nothing if there is nothing to change.
 var hotEdits = map[string]func(d *hotEdit){
 	"a packet out of the stock": func(d *hotEdit) {
 		if n := d.Stock.Count(); n > 0 {

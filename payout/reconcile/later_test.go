@@ -64,8 +64,8 @@ func TestAPayoutFromBetween(t *testing.T) {
 	})
 }
 
-// TestAPacketOfTheOtherLaneIsFound: by each proof, where a guest is paid a player's packet, or a player a guest's, and
-// where a row moves stock from one lane to the other.
+// TestAPacketOfTheOtherLaneIsFound by each proof: a guest has a player's packet, a player has a guest's, or a row moves
+// stock between the lanes.
 func TestAPacketOfTheOtherLaneIsFound(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 2, GuestsShare: 400_000})

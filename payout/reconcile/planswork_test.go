@@ -244,7 +244,7 @@ func askPlayerLists(t testing.TB, l *ledger.Ledger) {
 	testenv.Must(t, l.Lists.Delete(ctx, "guests"))
 }
 
-// askCampaigns lists campaigns in each order and by each condition, two pages where there are two.
+// askCampaigns lists campaigns in each order and by each condition, and reads the second page if there is one.
 func askCampaigns(t testing.TB, b *paytest.Books) {
 	t.Helper()
 	ctx := t.Context()

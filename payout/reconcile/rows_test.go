@@ -64,7 +64,7 @@ func wantNamed(t testing.TB, r reconcile.Reconciliation, prefix string, parts ..
 	}
 }
 
-// everything is what both reconciliations find, a line each.
+// everything lists the findings of both reconciliations, one a line.
 func everything(t testing.TB, b *paytest.Books, f *paytest.FakeRedis, campaign string) (one, all string) {
 	t.Helper()
 	r, err := b.Proof.ReconcileWith(t.Context(), campaign, f, reconcile.Rows)
@@ -98,7 +98,7 @@ func TestEveryDeedIsNamed(t *testing.T) {
 		b.SettleAll(t, f, 0)
 		f.Win("c1", 1, "v")
 		b.SettleAll(t, f, 1)
-		b.CloseCampaign(t, "c1") // which shard 0 has not heard of yet
+		b.CloseCampaign(t, "c1") // shard 0 does not know it yet
 		f.Close("c1", 1)
 		b.SettleAll(t, f, 1)
 		f.Win("c1", 0, "u7")

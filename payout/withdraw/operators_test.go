@@ -109,13 +109,13 @@ func (o *office) act(rt *rapid.T, do func(ctx context.Context, id string, by led
 	switch {
 	case ctx.Err() != nil && err != nil:
 		if is != was {
-			rt.Fatalf("what was cut off has made %+v of %+v", is, was)
+			rt.Fatalf("a cut-off call has made %+v of %+v", is, was)
 		}
 		return id, by, false
 	case !errors.Is(err, want):
 		rt.Fatalf("%s acts on %+v: %v, want %v", by.Name, was, err, want)
 	case want != nil && is != was:
-		rt.Fatalf("what was refused has made %+v of %+v", is, was)
+		rt.Fatalf("a refused call has made %+v of %+v", is, was)
 	case want == nil && is.State != state:
 		rt.Fatalf("%s has made %+v of %+v, want it %s", by.Name, is, was, state)
 	}

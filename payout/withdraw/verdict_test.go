@@ -60,7 +60,7 @@ func TestPayerRecordsEachAnswer(t *testing.T) {
 		fake.err, fake.fails = nil, 3
 		synctest.Test(t, func(t *testing.T) { p.record(t.Context(), w, v) }) // the answer is kept until it is written
 		if n := testutil.ToFloat64(p.outcome.WithLabelValues(c.outcome)); n != 1 || (len(ended) == 1) != c.news {
-			t.Errorf("%s: counted %v times, told %q", c.outcome, n, ended)
+			t.Errorf("%s: counted %v times, reported %q", c.outcome, n, ended)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func TestMedian(t *testing.T) {
 	}
 }
 
-// The goal is about what was measured side by side: the median of the rounds' ratios, not the ratio of the medians.
+// The goal is the median of the rounds' ratios, not the ratio of the medians: each round measures both side by side.
 func TestTheRatioIsThatOfTheRounds(t *testing.T) {
 	l := line{Ours: []float64{10, 40, 90}, Other: []float64{10, 10, 30}, Goal: atLeast(3)}
 	if diff := cmp.Diff([]float64{1, 4, 3}, l.ratios()); diff != "" {

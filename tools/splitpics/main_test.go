@@ -17,7 +17,7 @@ import (
 // checkedIn is the folder of the checked-in pictures.
 const checkedIn = "../../docs/img"
 
-// The checked-in pictures are what the splits draw now, byte for byte.
+// The checked-in pictures equal the splits' drawings now, byte for byte.
 func TestPicturesAreTheCodes(t *testing.T) {
 	fresh := t.TempDir()
 	if err := run([]string{fresh}); err != nil {

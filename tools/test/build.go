@@ -17,7 +17,7 @@ import (
 	"redrain/internal/testenv/testrun"
 )
 
-// The race detector skips SQLite, which is translated C, and the Lua of the in-process Redis: calls into them pass
+// The race detector skips SQLite, which is translated C, and the Lua of the in-process Redis. Calls into them pass
 // through database/sql and one lock, and with the detector they take five times as long. The flags are in the
 // environment, so that programs that tests build with the detector share the compiled packages.
 const unwatched = "-gcflags=modernc.org/...=-race=false -gcflags=github.com/yuin/gopher-lua/...=-race=false " +
@@ -33,8 +33,8 @@ type pkg struct {
 	binary string // its test binary
 }
 
-// builder compiles test binaries. It keeps them between runs: the go command links only what has changed. Without the
-// paths of the checkout in them, all checkouts share the compiled packages.
+// builder compiles test binaries. It keeps them between runs, because the go command links only changed ones. They have
+// no paths of the checkout, so that all checkouts share the compiled packages.
 type builder struct {
 	isRace bool
 	stderr io.Writer
@@ -74,8 +74,8 @@ func (b *builder) build(ctx context.Context, dir string, patterns ...string) ([]
 }
 
 // compile makes the test binaries. The go command names them for the last element of the import path, so packages with
-// the same one are compiled by calls of their own. As many compilers and linkers run as there are processors, each on
-// one of them: by default each would use them all.
+// the same one need calls of their own. As many compilers and linkers run as there are processors, each on one of them:
+// by default each would use them all.
 func (b *builder) compile(ctx context.Context, dir string, packages []*pkg) error {
 	place, err := b.place(dir)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 type need struct {
 	program string
 	apt     string // the package of Debian that has it
-	without string // what is left out where it is missing
+	without string // the tests that are left out if it is missing
 }
 
 const raceDetector = "the race detector: it is linked by a C compiler"
@@ -34,7 +34,7 @@ var compiler = []need{
 	{"gcc", "libc6-dev", raceDetector}, // gcc alone has no headers
 }
 
-// prepare sees to it that what the tests start is there, and says what is left out.
+// prepare installs or builds the programs that the tests start, if it may. It returns the tests that are left out.
 func prepare(ctx context.Context, onServers, race, install bool) (leftOut []string) {
 	var wanted []need
 	if onServers {
@@ -133,7 +133,7 @@ func aptInstall(ctx context.Context, missing []need) error {
 	return errors.Join(failed...)
 }
 
-// show says what it runs, and runs it in the open.
+// show prints a command and runs it. Its output goes to standard error.
 func show(ctx context.Context, command []string, args ...string) error {
 	command = append(slices.Clone(command), args...)
 	_, _ = fmt.Fprintln(os.Stderr, "==>", strings.Join(command, " "))

@@ -1,9 +1,9 @@
-// Command test runs the tests of redrain. It needs Go and nothing else: it installs the programs that tests start where
-// it may (see install.go), and names what it leaves out where it may not.
+// Command test runs the tests of redrain. It needs nothing but Go. If it may, it installs the programs that tests start
+// (see install.go). Otherwise it names the tests that it leaves out.
 //
 //	go run -C tools ./test           # every package on real servers, one end-to-end rain on each set of back ends
 //	go run -C tools ./test -quick    # unit and property tests on the in-process back ends
-//	go run -C tools ./test -all      # with fault matrices and the race detector: what CI runs
+//	go run -C tools ./test -all      # with fault matrices and the race detector: the run of CI
 //	go run -C tools ./test -nightly  # with soaks, hostile traffic for minutes and every cell of every matrix
 //	go run -C tools ./test ./grab/…  # some packages
 //
@@ -103,7 +103,7 @@ func (o options) build(ctx context.Context, b *builder) ([]*pkg, error) {
 	return append(server, tools...), errors.Join(err1, err2)
 }
 
-// tier is the environment entry that tells the test binaries what the run covers.
+// tier is the environment entry with the tier of the run, for the test binaries.
 func (o options) tier() string {
 	tier := testrun.Default
 	switch {

@@ -118,8 +118,8 @@ func slotWait(lines []string) (waited time.Duration, hasSlot bool) {
 // figures are the parts in which repeated lines of a log differ.
 var figures = regexp.MustCompile(`[0-9a-z]*[0-9][0-9a-z.:]*`)
 
-// shorten leaves out lines that repeat others, except for those that name a fault: a client that has lost its server
-// logs each of its tries.
+// shorten leaves out lines that repeat others, except for those that name a fault. For example, a client that has lost
+// its server logs each of its tries.
 func shorten(lines []string) []string {
 	seen := map[string]int{}
 	var kept []string
@@ -239,8 +239,8 @@ const (
 	faultWidth = 240 // characters
 )
 
-// failure is a test that has failed, or never ended, for the summary: who reads only the end of a long log must find
-// there what is wrong.
+// failure is a test that has failed, or never ended, for the summary. A reader of only the end of a long log must find
+// the fault there.
 type failure struct {
 	testKey
 
@@ -248,8 +248,8 @@ type failure struct {
 	faults []string
 }
 
-// fault is a line that says what is wrong: of t.Error, of a panic, of the race detector. What servers log is none, nor
-// what testenv and rapid tell of themselves.
+// fault matches a line that names a fault: of t.Error, of a panic, of the race detector. notFault matches the logs of
+// servers and the notes of testenv and rapid.
 var (
 	fault    = regexp.MustCompile(`^(\s+\S+\.go:\d+: |panic: |fatal error: |WARNING: DATA RACE|testenv: )`)
 	notFault = regexp.MustCompile(` level=|"level":|waited for a slot|\[rapid\] draw`)

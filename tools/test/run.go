@@ -139,7 +139,7 @@ func (r *runner) inSlot(ctx context.Context, p *pkg) {
 	r.test(ctx, p)
 }
 
-// test runs the tests of a package, and hands what they do to the report.
+// test runs the tests of a package, and passes their events to the report.
 func (r *runner) test(ctx context.Context, p *pkg, env ...string) {
 	ctx, cancel := context.WithTimeout(ctx, testsWithin+killAfter)
 	defer cancel()

@@ -1,9 +1,9 @@
-// Package bundle makes what the browsers load out of the sources of the pages: TypeScript becomes one script for
-// each page, style sheets one for each page, and every file in assets/ gets a name with a hash of its content, so that
+// Package bundle builds the files that browsers load from the sources of the pages. TypeScript becomes one script for
+// each page, and style sheets one for each page. Every file in assets/ gets a name with a hash of its content, so that
 // it may be cached for ever.
 //
-// It is esbuild (https://esbuild.github.io) as a Go library: no Node.js, and the same bytes on every machine, which
-// a test compares with what is committed in web/dist.
+// It is esbuild (https://esbuild.github.io) as a Go library, without Node.js. The bytes are the same on every machine,
+// and a test compares them with the committed web/dist.
 package bundle
 
 import (
@@ -26,7 +26,7 @@ import (
 type Browsers struct{ IOS, Safari, Chrome, Firefox string }
 
 var (
-	// Phones are for what players open, above all what WeChat shows pages in.
+	// Phones are the players' browsers, above all the one inside WeChat.
 	Phones = Browsers{IOS: "14.5", Safari: "14.1", Chrome: "87", Firefox: "90"}
 	// Desks are for the console and the big screen, whose machines the organizer chooses.
 	Desks = Browsers{IOS: "16", Safari: "16", Chrome: "105", Firefox: "113"}
@@ -52,14 +52,13 @@ var (
 			{InputPath: "src/docs/docs.css", OutputPath: "docs"},
 		}},
 	}
-	// old is what runs in browsers of before those, and says so: written in ES5, and a script that is no module.
+	// old is the script for older browsers, which reports that they are too old. It is written in ES5 and is no module.
 	old = group{Phones, []api.EntryPoint{{InputPath: "src/old/main.js", OutputPath: "old"}}}
 	sdk = group{Phones, []api.EntryPoint{{InputPath: "sdk/index.ts", OutputPath: "sdk/redrain"}}}
 )
 
 const (
-	// Manifest is the file that tells the path of each of the others: {"play.js":
-	// "/assets/play-ABCD.js"}.
+	// Manifest is the file with the paths of all others: {"play.js": "/assets/play-ABCD.js"}.
 	Manifest = "manifest.json"
 	// SDK is the client's library. Its name has no hash: others link to it.
 	SDK = "sdk/redrain.js"

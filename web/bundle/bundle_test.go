@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write web/dist anew")
 
-// TestDistIsBuiltFromTheSources: what is committed, and so what is in the program, is what the sources make.
+// TestDistIsBuiltFromTheSources: the committed files, which the program embeds, equal the build of the sources.
 func TestDistIsBuiltFromTheSources(t *testing.T) {
 	built := build(t)
 	if *update {
@@ -63,8 +63,8 @@ func TestBudgets(t *testing.T) {
 		{"play", []string{"play.js", "old.js", "play.css"}, 45_000},
 		{"later for play", []string{"late.js"}, 16_000},
 		{"in WeChat", []string{"wechat.js"}, 1_500},
-		// An operator loads it once, and it is cached: players, lists, risk, alarms, the first run and the server's
-		// words in Chinese are worth the half second that 20 KB more take over a slow line.
+		// An operator loads it once, and it is cached. Over a slow line 20 KB more cost half a second. In return there
+		// are players, lists, risk, alarms, the first run and the server's words in Chinese.
 		{"console", []string{"console.js", "console.css"}, 123_000},
 		{"sdk", nil, 7_000},
 	} {

@@ -1,5 +1,5 @@
-// The bundler's results for files that are not scripts: the address of a picture; a style sheet becomes a part of the
-// page's.
+// The bundler's results for files that are no scripts. A picture becomes its address, and a style sheet becomes a part
+// of the page's.
 
 declare module "*.svg" {
   const address: string;

@@ -11,8 +11,8 @@ import (
 	"redrain/internal/sqldb"
 )
 
-// paper describes the source rows of a kind of transaction, and lists their fixed columns in the order of the hash.
-// The code that books such a transaction adds the same values to the Content of its papers, in the same order.
+// The source rows of a kind of transaction: their tables, and their fixed columns in the order of the hash. The code
+// that books such a transaction adds the same values to its Content, in the same order.
 type paper struct {
 	columns []string // in the order in which they are hashed
 	from    string   // tables and joins
@@ -20,7 +20,7 @@ type paper struct {
 	order   string   // of the rows of one transaction
 }
 
-// papers by the kind of transaction. A record of the audit is its own paper.
+// The source rows by the kind of transaction. An audit record is its own source row.
 var papers = map[string]paper{
 	Audits:    {[]string{"at", "actor", "role", "action", "target", "detail"}, Audits, "id", "id"},
 	"deposit": {[]string{"sponsor", "reference", "amount", "actor", "created_at"}, "deposit", "txn_id", "reference"},
@@ -53,15 +53,15 @@ var (
 		"decided_at"}
 )
 
-// endedWithdrawal are the columns of a withdrawal that has ended and of its events: nothing changes them any more, so
-// the transaction that ends it holds all of them.
+// endedWithdrawal are the columns of a withdrawal that has ended and of its events. The transaction that ends it covers
+// all of them, because nothing changes them any more.
 var endedWithdrawal = []string{"w.id", "w.user_id", "w.amount", "w.state", "w.receiver", "w.dead", "w.attempts",
 	"w.next_at", "w.last_error", "w.reference", "w.action_url", "w.action_data", "w.action_until", "w.created_at",
 	"w.sent_at", "w.waits_since", "w.finished_at", "e.at", "e.state", "e.actor", "e.reason", "e.receiver"}
 
 const withdrawalEvents = "withdrawal w JOIN withdrawal_event e ON e.withdrawal_id = w.id"
 
-// sum adds the hashes of the papers of transactions to sums. One without papers is not added.
+// sum adds the hashes of the transactions' source rows to sums. A transaction without source rows gets no hash.
 func (p paper) sum(ctx context.Context, q sqldb.Querier, ids []int64, sums map[int64]Hash) error {
 	contents := map[int64]*Content{}
 	var id int64
@@ -92,11 +92,14 @@ func row(columns []string, more ...any) (values []sql.NullString, dest []any) {
 	return values, more
 }
 
-// PaperColumns are the columns that a hash covers, of a kind of transaction or of the audit, in the order of hashing. If
-// they come from several tables, each column has a table's short name before it: c campaign, a campaign_amounts, r reclaim, cut reclaim_cut, w withdrawal, e withdrawal_event.
+// PaperColumns are the columns of the source rows of a kind of transaction, or of the audit, in the order of the hash.
+//
+// If the rows come from several tables, each column has a table's short name before it:
+//
+//	c campaign, a campaign_amounts, r reclaim, cut reclaim_cut, w withdrawal, e withdrawal_event
 func PaperColumns(kind string) []string { return slices.Clone(papers[kind].columns) }
 
-// HashRows hashes the papers of a transaction, each with the values of its PaperColumns, or an audit record with those
+// HashRows hashes a transaction's source rows, each with the values of its PaperColumns, or an audit record with those
 // of PaperColumns(Audits). It is zero without rows.
 func HashRows(rows ...[]sql.NullString) (sum Hash) {
 	if len(rows) == 0 {
@@ -186,7 +189,7 @@ type Line struct {
 	Amount  int64
 }
 
-// HashTxn hashes a transaction, the hash of its papers, and its lines.
+// HashTxn hashes a transaction, the hash of its source rows, and its lines.
 func HashTxn(kind, key string, at int64, papers Hash, lines []Line) Hash {
 	var c Content
 	c.Txn(kind, key, at, papers[:])

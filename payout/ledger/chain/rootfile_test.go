@@ -59,7 +59,7 @@ func TestRootsGoToAFile(t *testing.T) {
 		t.Errorf("%d roots are in the log, want those that this node took:\n%s", n, log.String())
 	}
 	if !strings.Contains(log.String(), fmt.Sprintf("%q", roots[3].Hash)) {
-		t.Errorf("the log does not tell the root %s:\n%s", roots[3].Hash, log.String())
+		t.Errorf("the log does not name the root %s:\n%s", roots[3].Hash, log.String())
 	}
 }
 

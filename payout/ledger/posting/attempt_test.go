@@ -39,7 +39,7 @@ func TestAttemptsAreCounted(t *testing.T) {
 				t.Errorf("after try %d: %v, %v", n, failing, err)
 			}
 		}
-		testenv.Equal(t, b.ClaimState(t, "somebody else", "c1-0"), ledger.StateGranted, "somebody else's claim is")
+		testenv.Equal(t, b.ClaimState(t, "somebody else", "c1-0"), ledger.StateGranted, "another player's claim is")
 		letters, _, err := b.ListDeadLetters(ctx, "", 10)
 		if err != nil || len(letters) != 2 || !strings.Contains(letters[0].Reason, "3 tries") ||
 			!strings.Contains(letters[0].Reason, paytest.Refused) {
@@ -60,7 +60,7 @@ func TestAttemptsAreCounted(t *testing.T) {
 			t.Error(settled, err)
 		}
 		if letters, _, err := b.Dead(ctx, "c1"); err != nil || letters != 0 {
-			t.Errorf("%d letters are said to wait (%v), and all are dealt with", letters, err)
+			t.Errorf("%d dead letters wait (%v), and all are dealt with", letters, err)
 		}
 		if n := b.Count(t, "SELECT COUNT(*) FROM attempt") + b.Count(t, "SELECT COUNT(*) FROM attempt_claim"); n != 0 {
 			t.Errorf("%d rows are left", n)
@@ -85,9 +85,9 @@ func TestGivingUpKnowsWhatIsPosted(t *testing.T) {
 		late := posting.LateLetter(e, "buried while a copy was posted")
 		testenv.Must(t, b.WriteLetter(late))
 		testenv.Must(t, b.RefreshMetrics(ctx))
-		testenv.Equal(t, b.CountDead(t), 1, "letters wait")
+		testenv.Equal(t, b.CountDead(t), 1, "dead letters wait")
 		b.WantBalance(t, booking.UserAccount("a"), 10)
-		// What was settled elsewhere is forgotten after a day.
+		// An entry that another node has settled is forgotten after a day.
 		testenv.Must(t, testenv.Err(b.Attempt(ctx, paytest.Entry("c1", 7, paytest.Win("c", 2, 10)), errors.New("a bug"),
 			2)))
 		b.Clock.Add(posting.AttemptKept + 1000)

@@ -59,7 +59,7 @@ func TestWhatIsInHandIsNotGivenUp(t *testing.T) {
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
 		testenv.WantErr(t, testenv.Err(b.Attempt(ended, e, errors.New("refused"), 1)), context.Canceled)
-		testenv.Equal(t, b.CountDead(t), 0, "letters")
+		testenv.Equal(t, b.CountDead(t), 0, "dead letters")
 		unlock()
 		testenv.Equal(t, testenv.Got(b.Attempt(t.Context(), e, errors.New("refused"), 1)).Must(t).GivenUp, true,
 			"given up")

@@ -17,7 +17,7 @@ func TestTurnstile(t *testing.T) {
 		unlock, err := s.lock(t.Context(), []rain.Entry{one, two, one})
 		testenv.Must(t, err)
 		if other, err := s.lock(t.Context(), []rain.Entry{three}); err != nil {
-			t.Fatal("an entry that nobody has:", err)
+			t.Fatal("an unknown entry:", err)
 		} else {
 			other()
 		}

@@ -66,7 +66,7 @@ func TestWhatComesAfterTheFenceIsVoid(t *testing.T) {
 		b.MustPost(t, known)
 		barrier := b.MustFence(t, 0)
 		ms := testenv.Got3(barrier.Position()).Must(t)
-		// packet 0 is somebody else's
+		// packet 0 is another player's
 		late := paytest.Entry("c1", 6, paytest.Win(u(3, 0), 2, 10), paytest.Win(u(4, 0), 0, 10))
 		posted := b.MustPost(t, known, late, late, paytest.Entry("c1", int(ms), paytest.Win(u(5, 0), 3, 10)),
 			paytest.ReclaimEntry(0, 7, rain.Range{First: 2, Last: 4}))
@@ -89,12 +89,12 @@ func TestWhatComesAfterTheFenceIsVoid(t *testing.T) {
 			b.WantBalance(t, booking.UserAccount(user), want)
 		}
 		testenv.Equal(t, b.ClaimState(t, u(4, 0), "c1-0"), ledger.StateGranted,
-			"a void claim is, and nobody waits for it")
-		testenv.Equal(t, b.CountDead(t), 0, "letters wait for a person")
+			"a void claim, without a dead letter, is")
+		testenv.Equal(t, b.CountDead(t), 0, "dead letters wait for a person")
 		testenv.Equal(t, b.Count(t, "SELECT COUNT(*) FROM dead_letter WHERE resolved_at > 0 AND reason LIKE 'void: %'"),
 			4, "void letters are kept")
 		testenv.WantErr(t, testenv.Err(b.Retry(t.Context(), "c1-9")), ledger.ErrUnknownClaim)
-		// The books are those of Redis as it is restored: it knows what is taken, and the rest is its stock.
+		// The books agree with the restored Redis: it knows the taken packets, and the rest is its stock.
 		redis := paytest.NewFakeRedis(b.Clock.Now, c)
 		redis.Settled(other)
 		restored := paytest.Restored{Stock: paytest.Packets(2, 4),

@@ -60,7 +60,7 @@ func TestPostingsMeetAFence(t *testing.T) {
 					"AND resolved_at = 0", id)).Must(t)
 			for _, packet := range letters {
 				if taken[packet] {
-					t.Errorf("round %d: a letter that cannot be paid takes packet %d", round, packet)
+					t.Errorf("round %d: an unpayable dead letter takes packet %d", round, packet)
 				}
 				taken[packet] = true
 			}

@@ -146,7 +146,7 @@ func TestPlayersAppearEverywhereAtOnce(t *testing.T) {
 			wg.Wait()
 			for user, balances := range told {
 				slices.Sort(balances)
-				testenv.Equal(t, balances, []int{5, 10, 15, 20, 25, 30, 35, 40}, "%s was told", user)
+				testenv.Equal(t, balances, []int{5, 10, 15, 20, 25, 30, 35, 40}, "%s's reported balances", user)
 			}
 		}
 	})

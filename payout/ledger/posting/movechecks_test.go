@@ -82,7 +82,7 @@ func TestAMoveThatCannotBe(t *testing.T) {
 			}
 		}
 		testenv.Equal(t, b.Count(t, "SELECT COUNT(*) FROM move"), 1, "rows")
-		// What came may go on, and back; numbers may be left out, of moves that have no row yet.
+		// Packets that have moved may move on, and back. Numbers may skip moves that have no row yet.
 		testenv.Must(t, b.Moves.Write(ctx, "c1", 1, lent("m2", 2, 300, one(2), one(6))))
 		testenv.Must(t, b.Moves.Write(ctx, "c1", 2, lent("m3", 0, 1, one(2))))
 		testenv.Must(t, b.Moves.Write(ctx, "c1", 0, lent("m4", 2, 2, one(2))))
@@ -143,7 +143,7 @@ func TestAReclaimOfAnotherShardsPackets(t *testing.T) {
 			t.Errorf("again: %+v", again)
 		}
 		testenv.WantErr(t, testenv.Err(b.Retry(t.Context(), foreign.Ref.String())), ledger.ErrStillDead)
-		// A win on shard 1, of a packet that shard 0 named, was on its way.
+		// A win on shard 1, of a packet that shard 0 named, was in flight.
 		testenv.Equal(t, b.MustPost(t, paytest.ShardEntry("c1", 1, 1, paytest.Win(paytest.Home("u", 1, 3), 3, 0))).New,
 			1, "new")
 		b.MustPost(t, paytest.ReclaimEntry(1, 2, rain.Range{First: 4, Last: 7}, one(2)),

@@ -109,7 +109,7 @@ func TestPostingAgainPaysOnce(t *testing.T) {
 			}
 			for _, s := range posted.Settled {
 				if balance, _ := b.UserBalance(t.Context(), s.User); s.Balance != balance {
-					t.Errorf("try %d tells %s a balance of %d, and it is %d", i, s.User, s.Balance, balance)
+					t.Errorf("try %d reports for %s a balance of %d, and it is %d", i, s.User, s.Balance, balance)
 				}
 			}
 			b.CheckBooks(t)

@@ -19,7 +19,7 @@ func wantDead(t *testing.T, what string, posted posting.Posted, kind, reason str
 	t.Helper()
 	if len(posted.Dead) != 1 || posted.New != 0 || posted.Dead[0].Kind != kind ||
 		!strings.Contains(posted.Dead[0].Reason, reason) {
-		t.Errorf("%s: %+v, want a letter of kind %s that says %q", what, posted, kind, reason)
+		t.Errorf("%s: %+v, want a dead letter of kind %s with %q", what, posted, kind, reason)
 	}
 }
 
@@ -167,7 +167,7 @@ func TestManyNodesBringADropTwice(t *testing.T) {
 		if paid, _, err := b.Paid(t.Context(), "c1"); err != nil || paid != players {
 			t.Errorf("%d are paid, %v", paid, err)
 		}
-		testenv.Equal(t, b.CountDead(t), (nodes-1)*players, "letters")
+		testenv.Equal(t, b.CountDead(t), (nodes-1)*players, "dead letters")
 		b.CheckBooks(t)
 	})
 }
@@ -201,8 +201,8 @@ func TestTheMarkOnlyRises(t *testing.T) {
 	})
 }
 
-// TestALaneHoldsWhereMoneyMoves: guests have packets 8 and 9 of ten, on shards 2 and 3. Sealed as it may be, a
-// packet of the other lane is not paid, no retry can ever pay it, and it is nobody's meanwhile. No move crosses.
+// TestALaneHoldsWhereMoneyMoves: guests have packets 8 and 9 of ten, on shards 2 and 3. A packet of the other lane is
+// not paid, even with a valid seal. No retry can pay it, and it stays unassigned. No move crosses.
 func TestALaneHoldsWhereMoneyMoves(t *testing.T) {
 	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 4, GuestsShare: 200_000})

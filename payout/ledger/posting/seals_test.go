@@ -45,7 +45,7 @@ func TestWhatNobodyHasSealedIsNotPaid(t *testing.T) {
 			if posted := b.MustPost(t, e); len(posted.Dead)+len(posted.Settled) != 0 {
 				t.Errorf("%s, again: %+v", what, posted)
 			}
-			testenv.Equal(t, b.CountDead(t), n, "%s letters", what)
+			testenv.Equal(t, b.CountDead(t), n, "%s dead letters", what)
 		}
 		testenv.WantErr(t, testenv.Err(b.Retry(ctx, "c1-0")), ledger.ErrStillDead)
 		if tried, err := b.RetryAll(ctx, "c1", nil); err != nil || tried.StillDead != n || tried.Settled != 0 {
@@ -53,9 +53,9 @@ func TestWhatNobodyHasSealedIsNotPaid(t *testing.T) {
 		}
 		b.WantBalance(t, booking.EscrowAccount("c1"), 100)
 		if letters, wins, err := b.Dead(ctx, "c1"); err != nil || letters != int64(n) || wins != 0 {
-			t.Errorf("%d letters, %d wins, %v", letters, wins, err)
+			t.Errorf("%d dead letters, %d wins, %v", letters, wins, err)
 		}
-		testenv.Equal(t, b.ClaimState(t, "u1", "c1-0"), ledger.StateGranted, "a claim that somebody has forged is")
+		testenv.Equal(t, b.ClaimState(t, "u1", "c1-0"), ledger.StateGranted, "a forged claim is")
 		if got := assigned(b, c); len(got) != 0 {
 			t.Errorf("taken: %+v", got)
 		}
@@ -114,7 +114,7 @@ func TestKeysAreRotated(t *testing.T) {
 		late := paytest.Entry("c1", 4, paytest.Win("u3", 3, 0))
 		wantDead(t, "of the key before that", b.MustPost(t, late), posting.LetterForged, "seal")
 		if posted := b.MustPost(t, early); len(posted.Dead) != 0 || posted.New != 0 {
-			t.Errorf("what is paid, once more: %+v", posted)
+			t.Errorf("a paid entry, once more: %+v", posted)
 		}
 		if got := assigned(b, c); len(got) != 3 {
 			t.Errorf("taken: %+v", got)

@@ -1,4 +1,4 @@
-// Calls of the API with the token of who is signed in. With a token that the server no longer knows the session lapses.
+// Calls of the API with the operator's token. If the server does not know the token any more, the session lapses.
 
 import { ApiError, request, send, type RequestOptions } from "../shared/api.ts";
 import { current, lapse, type Who } from "./session.ts";
@@ -29,7 +29,10 @@ export function post<T>(path: string, body?: unknown, key?: string): Promise<T> 
   return api<T>(path, { method: "POST", ...(body === undefined ? {} : { body }), ...(key ? { key } : {}) });
 }
 
-/** whoami asks what a token may do, and takes the server's time from the answer. On older servers, which have no such path, it tries the token. */
+/**
+ * whoami asks for the rights of a token, and takes the server's time from the answer. Older servers have no such path:
+ * there it tries the token.
+ */
 export async function whoami(token: string, signal?: AbortSignal): Promise<Who> {
   const options = { token, ...(signal ? { signal } : {}) };
   try {
@@ -49,7 +52,7 @@ export const seg = encodeURIComponent;
 
 async function withToken<T>(call: (token: string | null) => Promise<T>): Promise<T> {
   const session = current();
-  // A token that is known to have ended is not sent again: the server slows down who sends wrong ones.
+  // An expired token is not sent again: the server slows down clients that send wrong ones.
   if (session.is === "in" && session.lapsed) throw new ApiError({ status: 401, code: "unauthorized" });
   try {
     return await call(session.is === "in" ? session.token : null);

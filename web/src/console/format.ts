@@ -33,7 +33,7 @@ export function millis(ms: Maybe): string {
   return ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`;
 }
 
-/** percent is a part of a whole, 0 where the whole is 0. Never rounded up to 100. */
+/** percent is a part of a whole; 0 if the whole is 0. It is never rounded up to 100. */
 export function percent(part: number, whole: number): string {
   if (whole <= 0) return "0%";
   const p = (100 * part) / whole;

@@ -89,8 +89,9 @@ export interface Action<A> {
 }
 
 /**
- * useAction runs work at most once at a time, with one Idempotency-Key for one intention: a second click while it runs does
- * nothing, and one after a fault that left open what has happened sends the same request again. Another argument is another intention.
+ * useAction runs work at most once at a time, with one Idempotency-Key for one intention. A second click while it runs
+ * does nothing. If a fault has left the result open, the next click sends the same request again. Another argument is
+ * another intention.
  */
 export function useAction<A = void>(work: (key: string, arg: A) => Promise<void>): Action<A> {
   const [state, setState] = useState<{ busy: boolean; fault?: ApiError }>({ busy: false });
@@ -134,7 +135,7 @@ export function useInterval(fn: () => unknown, every: number): void {
   }, [every]);
 }
 
-/** asApiError returns an ApiError, and throws any other fault, a bug of the page, where the console shows it. */
+/** asApiError returns an ApiError. Any other fault is a bug of the page, so it is reported and becomes one. */
 function asApiError(cause: unknown): ApiError {
   if (cause instanceof ApiError) return cause;
   if (cause instanceof DOMException && cause.name === "AbortError") return new ApiError({ code: "aborted" });
@@ -142,7 +143,7 @@ function asApiError(cause: unknown): ApiError {
   return new ApiError({ code: "page_fault", message: String(cause) });
 }
 
-/** useSeen is the ref of a row that scrolls sideways: the link of the page one is on is brought into sight, where `at` changes. */
+/** useSeen is the ref of a row that scrolls sideways. It scrolls to the link of the current page when `at` changes. */
 export function useSeen(at: unknown) {
   const row = useRef<HTMLElement>(null);
   useLayoutEffect(() => {

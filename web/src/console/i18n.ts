@@ -1,18 +1,18 @@
-// The console's texts. Each group of files has a table of its own in strings/; all of them speak the same language, which
-// App switches, drawing the whole page anew.
+// The console's texts. Each group of files has a table of its own in strings/. All tables speak the same language: App
+// switches it and draws the whole page again.
 
 import { I18n, type Lang, type Table, type Values } from "../shared/i18n.ts";
 import { count } from "./format.ts";
 
-/** language holds what is chosen; its own table is empty. */
+/** language holds the chosen language; its own table is empty. */
 export const language = new I18n({});
 
-/** lang is the language of now. */
+/** lang is the current language. */
 export function lang(): Lang {
   return language.lang;
 }
 
-/** Texts gives the text for a key of a table. Call it while drawing, so that a switch of the language is seen. */
+/** Texts gives the text for a key of a table. Call it while drawing, so that a switch of the language shows. */
 export interface Texts<T extends Table> {
   (key: keyof T & string, values?: Values): string;
   /** has reports whether there is such a text, for keys that come from the server (states, splits). */

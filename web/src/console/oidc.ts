@@ -4,7 +4,7 @@
 import { ApiError, request } from "../shared/api.ts";
 import type { SignInConfig } from "../shared/schemas.ts";
 
-const STORED = "redrain.oidc"; // what this tab has begun, until the provider sends the person back
+const STORED = "redrain.oidc"; // the sign-in that this tab has begun, until the provider's redirect
 const CHANNEL = "redrain.oidc"; // for the result of a sign-in in another window
 const AGAIN = "again."; // begins the state of a sign-in in a window of its own
 
@@ -92,7 +92,7 @@ export async function back(): Promise<Back | undefined> {
   return { token: await exchange(p, begun, came) };
 }
 
-/** takeAnswer takes what the provider has sent out of the address, before anybody shares it. */
+/** takeAnswer removes the provider's answer from the address, before the address can be shared. */
 function takeAnswer(): Came | undefined {
   const url = new URL(location.href);
   const [state, code, error] = ["state", "code", "error"].map((name) => url.searchParams.get(name) ?? "") as [string, string, string];
@@ -124,7 +124,7 @@ async function addressOf(p: Provider, begun: Begun): Promise<string> {
   return url.href;
 }
 
-/** exchange is the ID token for a code. The server verifies it; that it answers this sign-in is seen here. */
+/** exchange is the ID token for a code. The server verifies it; the page checks that it answers this sign-in. */
 async function exchange(p: Provider, begun: Begun, came: Came): Promise<string> {
   if (!came.code) throw new ApiError({ code: "sign_in_refused", message: came.error });
   let answer: { id_token?: string; error?: string; error_description?: string };

@@ -8,7 +8,7 @@ export interface Route {
   query: URLSearchParams;
 }
 
-/** parse reads an address' hash. Without one it is the campaigns. */
+/** parse reads an address's hash. An empty one means the campaigns. */
 export function parse(hash: string): Route {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
   const parts = path.split("/").filter(Boolean).map(decode);
@@ -19,11 +19,11 @@ function decode(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    return part; // an address that was cut off
+    return part; // a truncated address
   }
 }
 
-/** to is the address of a place: to("campaigns", id, "claims"). The last may be an object, the query. */
+/** to is the address of a view: to("campaigns", id, "claims"). The last part may be an object, the query. */
 export function to(...parts: (string | Record<string, string>)[]): string {
   let query = "";
   const path = parts.flatMap((p) => {
@@ -34,12 +34,12 @@ export function to(...parts: (string | Record<string, string>)[]): string {
   return `#/${path.join("/")}${query && `?${query}`}`;
 }
 
-/** go changes the address, and with it what is shown. */
+/** go changes the address, and with it the view. */
 export function go(...parts: (string | Record<string, string>)[]): void {
   location.hash = to(...parts);
 }
 
-/** topOfNewPages has another page begin at its top, however far down the one before was. The back button's are where they were. */
+/** topOfNewPages scrolls a new page to its top. After the back button, a page keeps its scroll position. */
 export function topOfNewPages(): void {
   const page = () => parse(location.hash).parts.slice(0, 2).join("/");
   let shown = page();

@@ -1,4 +1,4 @@
-// The server's clock, by which schedules are shown whatever this computer's clock says.
+// The server's clock. Schedules are shown by it, not by this computer's clock.
 
 let offset = 0; // ms to add to performance.now()
 let known = false;
@@ -10,8 +10,8 @@ export function sample(serverTime: number, asked: number, answered: number): voi
 }
 
 /**
- * correct sets the clock from a time in a message, which is some time old, so only where the clocks are far apart: performance.now()
- * stands still while a laptop sleeps.
+ * correct sets the clock from a time in a message. That time is a little old, so it counts only if the clocks are far
+ * apart: performance.now() stands still while a laptop sleeps.
  */
 export function correct(serverTime: number): void {
   if (!known || Math.abs(serverNow() - serverTime) > 1_500) sample(serverTime, performance.now(), performance.now());
@@ -22,12 +22,12 @@ export function serverNow(): number {
   return known ? performance.now() + offset : Date.now();
 }
 
-/** toLocal is a time of the server's clock as this computer's clock shows it then, to 10 ms: the clocks are read no better. */
+/** toLocal converts a time of the server's clock to this computer's, to 10 ms: the clocks are not more exact. */
 export function toLocal(serverTime: number): number {
   return Math.round((serverTime + Date.now() - serverNow()) / 10) * 10;
 }
 
-/** toServer is the server's time when this computer's clock shows a time. */
+/** toServer converts a time of this computer's clock to the server's. */
 export function toServer(localTime: number): number {
   return localTime - (Date.now() - serverNow());
 }

@@ -1,4 +1,4 @@
-// With ?debug in the address: figures for support, and a handle for tests. Without it nothing of this is on the page.
+// Figures for support and a handle for tests, with ?debug in the address. Without it the page has none of this.
 
 import type { RainClient } from "../../sdk/index.ts";
 import type { Scene } from "../rain/scene.ts";
@@ -19,11 +19,11 @@ export interface Seen {
 export interface Debug {
   /** the server's time, Unix ms */
   serverNow(): number;
-  /** what is in the air at a time of the server's */
+  /** the drops in the air at a time of the server */
   drops(t: number): Seen[];
-  /** frames drawn, p95 of the script's ms in the last of them, particles and drops at this moment, pixel ratio */
+  /** frames drawn, p95 of the script's ms in the last of them, current particles and drops, pixel ratio */
   stats(): { frames: number; p95: number; particles: number; drops: number; ratio: number };
-  /** keeps so many drops in the air and so many particles flying, for so many ms, whatever the server does */
+  /** keeps this many drops in the air and particles flying, for this many ms, independent of the server */
   load(drops: number, particles: number, ms: number): Promise<void>;
 }
 

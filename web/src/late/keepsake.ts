@@ -34,7 +34,7 @@ export class Keepsake {
     if (this.#dialog.open) this.#dialog.close();
   }
 
-  /** open makes the poster of a round. address is the page's, without anything of the player's. */
+  /** open makes the poster of a round. address is the page's, without the player's data. */
   open(round: Round, event: string, rank: string, address: string): void {
     if (this.#dialog.open) return;
     const words = new I18n(posters, this.#i18n.lang);
@@ -42,7 +42,7 @@ export class Keepsake {
     const title = t(round.wins === 1 ? "poster_won_one" : "poster_won", { n: round.wins });
     const amount = yuan(round.amount);
     const image = poster({ event, title, amount: `¥${amount}`, rank, scan: t("poster_scan") }, precious(round), address);
-    // A phone's long press keeps a picture whose data is its address; of another it may know nothing.
+    // A long press on a phone saves a picture only if its address contains the data.
     const data = image.toDataURL(KIND, 0.9);
     this.#picture.src = data;
     this.#picture.alt = t("poster_alt", { amount });
@@ -68,7 +68,7 @@ export class Keepsake {
     try {
       await navigator.share({ files: this.#files });
     } catch {
-      // the person has thought better of it
+      // the player has cancelled
     }
   }
 }

@@ -1,4 +1,4 @@
-// "Check my luck": after a rain in which players have draws, each beat of the player computed again from the revealed seed.
+// "Check my luck" after a rain with draws: it computes each beat of the player again from the revealed seed.
 
 import { checkLuck, type Fairness, type OwnClaim, type Rain } from "../../sdk/index.ts";
 import { ApiError, request } from "../shared/api.ts";
@@ -10,7 +10,7 @@ import type { strings } from "../play/strings.ts";
 import { luck } from "./strings.ts";
 
 const PATIENCE = 15_000; // ms for an answer
-const PAGE = 500; // claims of one question
+const PAGE = 500; // claims of one request
 
 type Said = keyof typeof luck;
 
@@ -21,12 +21,12 @@ export interface Parts {
   user: () => string;
 }
 
-/** LuckCheck is a button on the card of a rain, and what it has found. */
+/** LuckCheck is a button on the card of a rain, and its result. */
 export class LuckCheck {
   readonly #parts: Parts;
   readonly #button = byId("card-luck", HTMLButtonElement);
   readonly #said = byId("card-luck-said");
-  #rains: Rain[] = []; // the newest first, as they were announced
+  #rains: Rain[] = []; // newest first, as they were announced
   #shown = "";
 
   constructor(parts: Parts) {
@@ -34,13 +34,13 @@ export class LuckCheck {
     this.#button.addEventListener("click", () => void this.#check());
   }
 
-  /** note remembers a rain with the commitment that was announced first. */
+  /** note keeps a rain with its first announced commitment. */
   note(rain: Rain): void {
     if (this.#rains.some((r) => r.id === rain.id)) return;
     this.#rains = [rain, ...this.#rains].slice(0, 2);
   }
 
-  /** show offers the check of a rain, where players have draws in it. */
+  /** show offers the check of a rain if it has draws. */
   show(id: string): void {
     if (this.#shown !== id) write(this.#said, "");
     this.#shown = id;
@@ -77,7 +77,7 @@ export class LuckCheck {
     const found = checkLuck(fairness, user(), claims, rain.commitment);
     if (!found) return ["luck_wait"];
     const { beats, honest, ungranted } = found;
-    // A node that goes by odds just ended grants draws that are unlucky by the newer ones.
+    // A node may still use the previous odds. Its grants may be unlucky by the newer ones, and count as lucky.
     const [lucky, won] = [beats.filter((b) => b.lucky || b.claim).length, beats.filter((b) => b.claim).length];
     return honest ? ["luck_fair", { n: beats.length, lucky, won }] : ["luck_unfair", { claims: ungranted.join(", ") || fairness.commitment }];
   }

@@ -8,6 +8,6 @@ export { Keepsake } from "./keepsake.ts";
 export { Practice } from "./practice.ts";
 export { Withdraw } from "./withdraw.ts";
 
-// In WeChat's browser, where the operator has set up its JS-SDK, there is a little more. Its own faults are its own.
+// WeChat's browser loads one more script if the operator has set up the JS-SDK. Its faults do not affect the page.
 const wechat = document.querySelector<HTMLMetaElement>("meta[name=wechat]");
 if (wechat && navigator.userAgent.includes("MicroMessenger")) void import(wechat.content).catch(() => {});

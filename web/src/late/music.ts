@@ -1,12 +1,12 @@
-// The music, made and not loaded: plucked strings on the five notes of the 宫 scale, with a bass and a drum when it rains.
+// The music, made and not loaded: plucked strings on the five notes of the 宫 scale, with a bass and a drum in a rain.
 
 /** Mood is the occasion of the music: none, the wait, the last seconds before a rain, the rain. */
 export type Mood = "none" | "calm" | "soon" | "rain";
 
 const TEMPO: Record<Mood, number> = { none: 0, calm: 76, soon: 100, rain: 124 }; // beats in a minute
 const RISE = 26; // beats that the highest combo adds
-const LOOK = 100; // ms between two looks at what is to be played next
-const AHEAD = 0.35; // s for which notes are ordered ahead, so that a busy page leaves no gap
+const LOOK = 100; // ms between two looks at the next notes
+const AHEAD = 0.35; // s for which notes are scheduled ahead, so that a busy page leaves no gap
 const LOUD = 0.32;
 const ROOT = 293.66; // Hz: d
 const SCALE = [0, 2, 4, 7, 9]; // semitones
@@ -17,7 +17,7 @@ const SOON = "0.0.2.0.3.0.2.0.4.0.3.0.5.4.3.2.";
 const RAIN = ["0.2.3.2.4.3.2.3.5.4.3.4.2.3.1.2.", "5.4.5.7.5.4.3.4.2.3.4.2.1.2.0...", "0.3.2.3.5.3.4.5.7.5.4.5.3.4.2.3.", "7.7.5.4.5.5.4.3.4.3.2.1.0.1.0..."];
 const BASS: Record<Mood, string> = { none: "", calm: "0...............3...............", soon: "0...0...0...0...", rain: "0..0..0.3..3..2." };
 
-/** Music plays into a node of an AudioContext, for as long as it is not stopped. */
+/** Music plays into a node of an AudioContext until it is stopped. */
 export class Music {
   readonly #audio: AudioContext;
   readonly #out: GainNode;
@@ -25,7 +25,7 @@ export class Music {
   #mood: Mood = "none";
   #energy = 0;
   #step = 0;
-  #next = 0; // when the next sixteenth is, s of the audio's clock
+  #next = 0; // time of the next sixteenth, s of the audio's clock
 
   constructor(audio: AudioContext) {
     this.#audio = audio;
@@ -51,7 +51,7 @@ export class Music {
   #look(): void {
     const { currentTime, state } = this.#audio;
     if (this.#mood === "none" || state !== "running") return;
-    if (this.#next < currentTime) this.#next = currentTime + 0.05; // it was quiet, or the page was away: nothing is made up for
+    if (this.#next < currentTime) this.#next = currentTime + 0.05; // after silence or a hidden page, missed notes are skipped
     while (this.#next < currentTime + AHEAD) {
       this.#sixteenth(this.#next);
       const rise = this.#mood === "rain" ? RISE * this.#energy : 0;
@@ -75,7 +75,7 @@ export class Music {
     if (rain && this.#energy > 0.6 && i % 2 === 1) this.#pluck(2349, at, 0.05, 0.05);
   }
 
-  // pluck is a string: it begins at once and dies away. The browser takes its nodes away when it has ended.
+  // pluck is a string: it begins at once and dies away. The browser frees its nodes at the end.
   #pluck(hz: number, at: number, loud: number, lasts: number): void {
     const voice = this.#audio.createOscillator();
     voice.type = "triangle";

@@ -1,4 +1,4 @@
-// The poster that a player keeps or shares: the wins, and the code of the page. It has no names.
+// The poster that a player keeps or shares: the wins, and the QR code of the page. It has no names.
 
 import { encode } from "uqr";
 
@@ -7,8 +7,8 @@ import { gradient, opened, TINTS_OF } from "../rain/paint.ts";
 import { fortune, golden, type Prize } from "../rain/prize.ts";
 import { context } from "../rain/sprites.ts";
 
-const [W, H] = [750, 1100]; // px: what a phone's album shows sharply
-const QUIET = 4; // modules of white around the code, as the standard asks
+const [W, H] = [750, 1100]; // px: sharp in a phone's album
+const QUIET = 4; // modules of white around the code, as the standard requires
 const CODE = 270; // px
 const FONT = 'system-ui, -apple-system, "PingFang SC", "Noto Sans CJK SC", sans-serif';
 

@@ -1,4 +1,4 @@
-// Drops to practise on while one waits. The page creates them; they pay nothing, and are not sent to the server.
+// Drops to practise on during the wait. The page creates them; they pay nothing, and are not sent to the server.
 
 import { byId } from "../play/dom.ts";
 import { PRACTICE } from "../play/game.ts";
@@ -7,16 +7,16 @@ import type { Scene } from "../rain/scene.ts";
 const EVERY = 420; // ms between two drops
 const FALLS = 4_200; // ms from the top to the bottom
 const LASTS = 30_000; // ms for which they come
-const DECOYS = 5; // each fifth is one
+const DECOYS = 5; // each fifth is a decoy
 
-/** Around are the parts of the page that it needs. */
+/** Around are the parts of the page that the practice needs. */
 export interface Around {
   scene: Scene;
   now: () => number;
   changed: () => void;
 }
 
-/** Practice is a button of the waiting page, and what falls when it is pressed. */
+/** Practice is a button of the waiting page, and the drops that it starts. */
 export class Practice {
   readonly #around: Around;
   readonly #button = byId("practice");
@@ -33,7 +33,7 @@ export class Practice {
     return this.#timer !== 0;
   }
 
-  /** allow offers the button, or takes it and all that falls away: a rain is about to begin. */
+  /** allow offers the button. Before a rain it removes the button and all drops. */
   allow(allowed: boolean): void {
     this.#button.hidden = !allowed;
     if (!allowed) this.end();

@@ -1,4 +1,4 @@
-// Texts that only what comes later says, so that the page itself need not bring them.
+// Texts of the late parts only, so that the page itself need not load them.
 
 import type { Table } from "../shared/i18n.ts";
 

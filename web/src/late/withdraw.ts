@@ -1,4 +1,4 @@
-// Withdrawals: a form that makes one withdrawal however often its button is pressed.
+// Withdrawals: a form that makes one withdrawal, even if its button is pressed twice.
 
 import { ApiError, newKey, request } from "../shared/api.ts";
 import { I18n, type Values } from "../shared/i18n.ts";
@@ -28,7 +28,7 @@ interface Message {
   key: Key;
   values?: Record<string, string>;
   good?: boolean;
-  withdrawal?: string; // what it speaks of
+  withdrawal?: string; // the withdrawal in the message
 }
 
 /** Withdraw shows and sends the form. */
@@ -82,8 +82,8 @@ export class Withdraw {
     this.#amount.setAttribute("aria-invalid", String(m !== null && !m.good));
   }
 
-  // found forgets the open request where its answer was lost but the list has the withdrawal. The same amount sent once
-  // more is then another withdrawal.
+  // found drops the open request if its answer was lost but the list has the withdrawal. The same amount is then
+  // another withdrawal.
   #found(): void {
     const open = this.#open;
     if (this.#busy || !open?.before) return; // null: the earlier list is unknown, so nothing can be recognized as new
@@ -94,7 +94,7 @@ export class Withdraw {
     this.#message = { key: "withdraw_sent", values: { amount: yuan(open.amount) }, good: true, withdrawal: found.withdrawal };
   }
 
-  // overtaken takes back what the list says newer things of.
+  // overtaken removes the message if the list has a newer state of its withdrawal.
   #overtaken(): void {
     const id = this.#message?.withdrawal;
     const w = this.#parts.wallet.withdrawals().find((one) => one.withdrawal === id);
@@ -186,7 +186,7 @@ export class Withdraw {
   }
 }
 
-/** what players may withdraw, by the code of the answer that says so */
+/** texts of the limits of withdrawals, by the code of the answer */
 const LIMITS: Record<string, Key> = {
   withdrawal_too_small: "w_err_small", daily_limit: "w_err_day", hourly_limit: "w_err_hour", guests_cannot_withdraw: "w_err_guest",
 };

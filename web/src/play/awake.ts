@@ -7,7 +7,7 @@ export class Awake {
   #asking = false;
 
   constructor() {
-    document.addEventListener("visibilitychange", () => void this.#hold()); // a page that is hidden loses it
+    document.addEventListener("visibilitychange", () => void this.#hold()); // a hidden page loses the lock
   }
 
   want(on: boolean): void {

@@ -1,4 +1,5 @@
-// The card at the end of a rain: the envelope opens, the sum rolls, and the joy is by the share of the event that was won.
+// The card at the end of a rain: the envelope opens, and the sum rolls. The celebration depends on the won share of the
+// event.
 
 import type { Winner } from "../rain/winners.ts";
 import type { I18n } from "../shared/i18n.ts";
@@ -10,7 +11,7 @@ import type { Key, strings } from "./strings.ts";
 
 const COUNTS = [0, 900, 1_300, 1_800]; // ms in which the amount is counted up, by tier
 const OPENS = 450; // ms in which the envelope opens
-const TIERS = [1.5, 4]; // times the average packet, from which on the second and the third tier are
+const TIERS = [1.5, 4]; // times the average packet at which the second and the third tier begin
 const RANK_FROM = 50; // percent: a lower rank is not shown
 const DEAF = 450; // ms in which taps do not close the card: they were meant for the rain
 const COMBO_FROM = 3;
@@ -32,7 +33,7 @@ export interface Around {
 
 /** Ending is the end of the card's rain. */
 export interface Ending {
-  /** before its time */
+  /** the rain was stopped early */
   stopped: boolean;
   /** the event has no packets left, or is closed */
   over: boolean;
@@ -83,7 +84,7 @@ export class Card {
     return this.#dialog.open;
   }
 
-  /** posters offers a poster to those who have won. */
+  /** posters offers a poster to players with a win. */
   posters(): void {
     this.#posters = true;
   }
@@ -109,7 +110,7 @@ export class Card {
     write(byId("card-unsure"), round.wins && round.unsure ? t(round.unsure === 1 ? "card_more_one" : "card_more", { n: round.unsure }) : "");
     write(byId("card-stopped"), stopped ? t("card_stopped") : "");
     write(byId("card-best"), round.wins > 1 ? `¥${yuan(round.best)}` : "");
-    write(byId("card-taps"), round.taps > 0 && round.taps >= round.wins ? String(round.taps) : ""); // fewer: others were on another page
+    write(byId("card-taps"), round.taps > 0 && round.taps >= round.wins ? String(round.taps) : ""); // fewer than wins: the other taps were on another page
     write(byId("card-combo"), round.combo >= COMBO_FROM ? `×${round.combo}` : "");
     for (const row of this.#dialog.querySelectorAll<HTMLElement>("dl > div")) row.hidden = row.querySelector("dd")?.textContent === "";
     write(byId("card-ok"), t(round.wins ? "card_ok" : "card_close"));
@@ -162,7 +163,7 @@ export class Card {
   }
 }
 
-// tierOf returns the size of the celebration, 1…3, by the won share of the event and not by its yuan; 0 for none.
+// tierOf returns the size of the celebration, 1…3, by the won share of the event and not by the amount; 0 for none.
 function tierOf(round: Round, average: number): number {
   if (!round.wins) return 0;
   return 1 + TIERS.filter((from) => average > 0 && round.amount >= from * average).length;

@@ -13,7 +13,7 @@ interface Widget {
   render(place: HTMLElement, options: Record<string, unknown>): unknown;
 }
 
-/** meet solves a challenge, in a dialog if that takes a while, and returns the proof. */
+/** meet solves a challenge and returns the proof. It opens a dialog if that takes a while. */
 export async function meet(challenge: Challenge): Promise<string> {
   const box = dialog("challenge");
   const place = byId("challenge-widget");
@@ -21,7 +21,7 @@ export async function meet(challenge: Challenge): Promise<string> {
     if (!box.open) box.showModal();
   };
   const later = setTimeout(show, challenge.work ? QUIETLY : 0);
-  const stay = (e: Event): void => e.preventDefault(); // there is no way on without it
+  const stay = (e: Event): void => e.preventDefault(); // the dialog stays open until there is a proof
   box.addEventListener("cancel", stay);
   try {
     return challenge.work ? await work(challenge.work) : await ask(challenge, place);

@@ -1,4 +1,4 @@
-// The page's dialogs. Phones of before 2022 have none of their own: there an element is made to do what a dialog does.
+// The page's dialogs. Browsers from before 2022 have no <dialog>: there an element does the same.
 
 import { byId } from "./dom.ts";
 
@@ -18,7 +18,7 @@ export function dialog(id: string): Dialog {
   return el as Dialog;
 }
 
-const ours: Dialog[] = []; // that the phone's back button closes
+const ours: Dialog[] = []; // dialogs that the phone's back button closes
 let gone = false; // the page itself goes back, because a dialog was closed in another way
 
 const isOurs = (): boolean => history.state?.dialog === true;
@@ -26,7 +26,7 @@ const push = (): void => {
   if (!isOurs()) history.pushState({ dialog: true }, "");
 };
 
-/** closable is a dialog that the phone's back button cancels, and does not leave the game. */
+/** closable is a dialog that the phone's back button cancels, without leaving the game. */
 export function closable(id: string): Dialog {
   const el = dialog(id);
   const show = el.showModal.bind(el);
@@ -40,16 +40,16 @@ export function closable(id: string): Dialog {
   return el;
 }
 
-if (isOurs()) history.replaceState(null, ""); // the page was loaded anew before a dialog
+if (isOurs()) history.replaceState(null, ""); // the page was reloaded while a dialog was open
 window.addEventListener("popstate", () => {
   if (isOurs()) return;
   const open = ours.filter((d) => d.open);
-  if (gone && open[0]) push(); // it was opened meanwhile
+  if (gone && open[0]) push(); // a dialog was opened meanwhile
   else for (const d of open) if (d.dispatchEvent(new Event("cancel", { cancelable: true }))) d.close();
   gone = false;
 });
 
-// stand makes an element a dialog: it stands before the page, keeps the focus and closes with Esc.
+// stand makes an element a dialog: it covers the page, keeps the focus and closes with Esc.
 function stand(el: HTMLElement): void {
   let before: Element | null = null;
   const focusable = (): HTMLElement[] => [...el.querySelectorAll<HTMLElement>(FOCUSABLE)].filter((e) => e.offsetParent);

@@ -2,7 +2,7 @@
 
 import { phrases } from "../shared/phrases.ts";
 
-/** byId is an element of index.html. It throws where the element is missing or of another kind. */
+/** byId is an element of index.html. It throws if the element is missing or of another kind. */
 export function byId(id: string): HTMLElement;
 export function byId<T extends HTMLElement>(id: string, kind: new () => T): T;
 export function byId(id: string, kind: new () => HTMLElement = HTMLElement): HTMLElement {
@@ -18,7 +18,7 @@ export function write(el: HTMLElement, text: string): boolean {
   return true;
 }
 
-/** entitle sets a title that is broken into lines between its words only. */
+/** entitle sets a title that breaks only between its words. */
 export function entitle(el: HTMLElement, title: string): void {
   el.classList.add("phrases");
   if (el.textContent !== title) el.replaceChildren(...phrases(title).flatMap((p, i) => (i ? [document.createElement("wbr"), p] : [p])));

@@ -17,13 +17,13 @@ const BANNED: Problem = { title: "ended_away", hint: "ended_away_hint" };
 export interface Around {
   session: Session;
   i18n: I18n<typeof strings>;
-  /** how the page calls a player */
+  /** the displayed name of a player */
   name: (user: string) => string;
   /** a code is being exchanged */
   coming: () => void;
   /** no answer: try again after a while */
   unreached: () => Promise<void>;
-  /** who the session has goes on */
+  /** the signed-in player goes on */
   stay: () => void;
   /** another player plays from now on */
   become: (player: Player) => void;
@@ -35,15 +35,15 @@ export interface Around {
 export class Entry {
   readonly #around: Around;
   readonly #box = closable("who");
-  #code = ""; // the newest that came
-  #asked: Player | null = null; // whom the dialog is about; null: a link that is over
+  #code = ""; // the newest code
+  #asked: Player | null = null; // the player in the dialog; null: the link has expired
   #words: () => void = () => {};
 
   constructor(around: Around) {
     this.#around = around;
     byId("who-next").addEventListener("click", () => this.#close(true));
     byId("who-now").addEventListener("click", () => this.#close(false));
-    this.#box.addEventListener("cancel", () => this.#close(false)); // who does not choose stays who they are
+    this.#box.addEventListener("cancel", () => this.#close(false)); // without a choice, the player stays the same
     around.i18n.onChange(() => this.#words());
   }
 
@@ -90,7 +90,7 @@ export class Entry {
     else refused(banned ? BANNED : OVER, banned);
   }
 
-  // show asks who is to play, or says that a link is over to who plays already.
+  // show asks which player is to play. To a signed-in player it reports an expired link.
   #show(player: Player | null): void {
     this.#asked = player;
     this.#words = () => this.#write();

@@ -1,11 +1,11 @@
-// The game on the scene: a finger hits a packet, the packet bursts, the server decides, the outcome is shown.
+// The game on the scene: a finger hits a packet, the packet bursts, the server decides, the page shows the outcome.
 
 import type { RainClient, TapResult } from "../../sdk/index.ts";
 import type { Scene } from "../rain/scene.ts";
 import type { Prize } from "../rain/prize.ts";
 import { type Drop, type Hit, topmost } from "../rain/sky.ts";
 
-/** PRACTICE stands for a rain where the drops are for practice: no server knows them. */
+/** PRACTICE replaces the id of a rain for practice drops: the server does not know them. */
 export const PRACTICE = "practice";
 
 const LAG = 200; // ms; the time stamp of an older event is not trusted
@@ -30,7 +30,7 @@ export interface Around {
   now: () => number;
   /** whether drops can be hit: in a rain, or in practice */
   active: () => boolean;
-  /** what a win was, beside the average packet */
+  /** the kind of a win, by the average packet */
   prize: (result: TapResult) => Prize;
   /** the texts of an outcome: a line and a smaller one */
   words: (look: string, result: TapResult, prize: Prize) => readonly [string, string];
@@ -72,7 +72,7 @@ export class Game {
     scene.burst(hit);
     tapped(rain);
     const { id, x, at, fall, decoy } = hit.drop;
-    const result = await client.tap({ id, x, at, fall_ms: fall, kind: decoy ? "decoy" : "packet" }); // the whole drop: the client knows when to give it up
+    const result = await client.tap({ id, x, at, fall_ms: fall, kind: decoy ? "decoy" : "packet" }); // the whole drop: the client needs its times to give up in time
     if (result.outcome !== "won" && result.retryable) hit.drop.tapped = false;
     const look = lookOf(decoy, result);
     const prize = prizeOf(result);

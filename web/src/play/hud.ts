@@ -11,7 +11,7 @@ import type { strings } from "./strings.ts";
 import type { Wallet } from "./wallet.ts";
 
 const COMBO_FROM = 3;
-const SAID = 1_600; // ms for which the word on a tap stands
+const SAID = 1_600; // ms for which the line about a tap stays
 
 /** About holds the stage's data of the event; before the player is in the room it may be incomplete. */
 export type About = Partial<Pick<Campaign, "name" | "wins_per_user" | "budget" | "packets">> & { guests?: boolean; starts_in_ms?: number; told?: number; join?: string };
@@ -40,7 +40,7 @@ export class Hud {
     const name = s.about ? (about?.name ?? "") : "";
     const landing = s.mode === "landing" && name !== ""; // there the event itself is the headline
     const title = about?.name ? `${about.name} · ${i18n.t("title")}` : i18n.t("title");
-    if (document.title !== title) document.title = title; // what a chat shows where the page's address is sent
+    if (document.title !== title) document.title = title; // a chat shows it with the page's address
     entitle(byId("campaign"), landing ? "" : name);
     entitle(byId("stage-title"), landing ? name : s.title ? i18n.t(s.title, s.values) : "");
     const time = s.when && s.when > 0 ? this.lasting(s.when) : "";
@@ -63,7 +63,7 @@ export class Hud {
     return text !== "";
   }
 
-  /** lasting is a time that is left, in words; from an hour on a clock. */
+  /** lasting is the remaining time in words; from an hour on, a clock. */
   lasting(ms: number): string {
     const s = Math.max(0, Math.ceil(ms / 1000));
     if (s >= 3600) return clock(ms);
@@ -92,7 +92,7 @@ export class Hud {
     replay(this.#purse, "bump");
   }
 
-  /** say shows the word on a tap below the purse, where it covers no packet; won: money comes with it. */
+  /** say shows the line about a tap below the purse, where it covers no packet. won: money comes with it. */
   say(text: string, won: boolean): void {
     const el = byId("gain");
     write(el, text);
@@ -103,7 +103,7 @@ export class Hud {
     if (won) this.bump();
   }
 
-  /** banner shows what is wrong with the connection, the seconds until the next try where they are given, and what one can do. */
+  /** banner shows the fault of the connection and a remedy, and the seconds until the next try if there are any. */
   banner(text: string | null, seconds: number, hint: string): void {
     const el = byId("banner");
     write(byId("banner-text"), text ?? "");
@@ -122,7 +122,8 @@ export class Hud {
     el.firstElementChild?.replaceWith(this.#picture(winner.avatar));
   }
 
-  // picture is a winner's, or the coin. Each is an element of its own: one whose address changes shows the one before until the next is loaded.
+  // picture is a winner's, or the coin. Each is a new element: a changed address would show the previous picture until
+  // the next one is loaded.
   #picture(address: string | undefined): Element {
     if (!address || this.#broken.has(address)) return this.#coin;
     const image = Object.assign(new Image(20, 20), { alt: "", referrerPolicy: "no-referrer" });
@@ -156,7 +157,7 @@ export class Hud {
     this.#combo = n;
   }
 
-  /** user names the player; the whole name, which an organizer may ask for, is its title. */
+  /** user shows the player. The whole name is in the title, for an organizer who asks for it. */
   user(name: string): void {
     byId("user").title = name;
     write(byId("user"), name ? this.#i18n.t("player", { user: this.player(name) }) : "");

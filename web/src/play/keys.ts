@@ -13,7 +13,7 @@ export interface Around {
   game: Game;
   now: () => number;
   active: () => boolean;
-  /** describes the ring to a screen reader: a packet or a decoy, which of how many from below */
+  /** describes the ring to a screen reader: a packet or a decoy, and its position from below */
   say: (key: "ring_packet" | "ring_decoy" | "ring_none", values: { n: number; total: number }) => void;
 }
 
@@ -39,7 +39,7 @@ export class Keys {
     const { canvas, active, scene } = this.#around;
     if (!active() || e.ctrlKey || e.metaKey || e.altKey || e.defaultPrevented) return;
     const on = document.activeElement;
-    if (on !== null && on !== document.body && on !== canvas) return; // a button has the key
+    if (on !== null && on !== document.body && on !== canvas) return; // the key belongs to a button
     switch (e.key) {
       case " ":
       case "Enter":

@@ -1,9 +1,9 @@
 // Loads the parts in src/late after the page.
 
-/** Late is that script. */
+/** Late is the module of these parts. */
 export type Late = typeof import("../late/main.ts");
 
-const LEISURE = 1_500; // ms after the page is there
+const LEISURE = 1_500; // ms after the page has loaded
 
 let coming: Promise<Late | null> | null = null;
 
@@ -13,7 +13,7 @@ export function late(): Promise<Late | null> {
   return coming;
 }
 
-/** atLeisure loads it when the page has nothing better to do. */
+/** atLeisure loads the script a while after the page. */
 export function atLeisure(then: (there: Late) => void): void {
   setTimeout(() => void late().then((there) => there && then(there)), LEISURE);
 }

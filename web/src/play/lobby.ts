@@ -1,4 +1,4 @@
-// Which campaign to play: the one named in the address, or the one that the server has on now.
+// The campaign to play: the one in the address, or the server's current one.
 
 import { ApiError, request } from "../shared/api.ts";
 import { within } from "../shared/patience.ts";
@@ -6,11 +6,13 @@ import type * as schemas from "../shared/schemas.ts";
 
 const PATIENCE = 10_000; // ms for an answer
 
-const SPREAD_PART = 4; // of the time until a rain, in which pages come in
-const SPREAD_MOST = 3_000; // ms: who has pressed a button waits for no longer
+const SPREAD_PART = 4; // pages join within this part of the time until a rain
+const SPREAD_MOST = 3_000; // ms: the longest wait after a press
 
-/** Lobby is the campaign to open. An older server sends its id only. told is the time of the answer, by
- * performance.now(). */
+/**
+ * Lobby is the campaign to open. An older server sends only its id. told is the time of the answer, by
+ * performance.now().
+ */
 export type Lobby = Pick<schemas.Lobby, "campaign"> & Partial<schemas.Lobby> & { told?: number };
 
 /** named is the campaign of ?campaign=, or null. */
@@ -18,7 +20,7 @@ export function named(url = new URL(location.href)): string | null {
   return url.searchParams.get("campaign") || null;
 }
 
-/** lobby asks for the campaign that is on, or for the one with an id; null when there is none. */
+/** lobby asks for the current campaign, or for the one with an id; null if there is none. */
 export async function lobby(campaign: string | null = null): Promise<Lobby | null> {
   try {
     const query = campaign ? `?campaign=${encodeURIComponent(campaign)}` : "";
@@ -30,7 +32,7 @@ export async function lobby(campaign: string | null = null): Promise<Lobby | nul
   }
 }
 
-/** left is the time until the rain, ms; 0 or less: none is to come. */
+/** left is the time until the rain, ms; 0 or less: no rain is announced. */
 export function left(l: Pick<Lobby, "starts_in_ms" | "told"> | null, now = performance.now()): number {
   return (l?.starts_in_ms ?? 0) - (now - (l?.told ?? now));
 }
@@ -43,7 +45,7 @@ export function spread(l: Pick<Lobby, "starts_in_ms" | "told"> | null, now = per
   return Math.max(0, Math.min(SPREAD_MOST, left(l, now) / SPREAD_PART));
 }
 
-/** soon is a wait of one to two times ms: everybody in the hall asks, but not at once. */
+/** soon waits one to two times ms, so that a hall's requests do not come at once. */
 export function soon(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms * (1 + Math.random())));
 }

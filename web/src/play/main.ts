@@ -42,11 +42,11 @@ import { strings } from "./strings.ts";
 import { isOf, Wallet } from "./wallet.ts";
 
 const LOBBY_EVERY = 5_000; // ms between requests for a campaign, while there is none
-const FOLLOW_EVERY = 10_000; // ms between questions for the next one, while this one is idle
+const FOLLOW_EVERY = 10_000; // ms between requests for the next campaign, while this one is idle
 const TICKER_EVERY = 1_500; // ms for each winner
 const CARD_AFTER = 600; // ms between the end of a rain and its card
 const CARD_WAITS = 2_500; // ms for which the card waits for missing answers
-const SOON = 10_000; // ms before a rain from which the music says so
+const SOON = 10_000; // ms before a rain when its music begins
 const HIGHEST = 12; // hits of a combo at which the music is at its height
 const PRACTICE_BEFORE = 12_000; // ms before a rain when practice ends
 const LOST_LONG = 6_000; // ms without a connection after which the page shows advice
@@ -74,7 +74,7 @@ const scene = new Scene(canvas, { now });
 const announcer = new Announcer((n) => i18n.t("announce_missed", { n }));
 const sheet = new Sheet({ i18n, wallet, session, announce: (text) => announcer.say(text), earlier });
 const awake = new Awake();
-let keepsake: Keepsake | null = null; // these three come later
+let keepsake: Keepsake | null = null; // these three are loaded later
 let luck: LuckCheck | null = null;
 let practice: Practice | null = null;
 const card = new Card(i18n, { mine: () => sheet.open(), poster: portray, cheer, average, still: () => scene.still, closed: () => render() });
@@ -89,7 +89,7 @@ const room = new Room({ model, session, wallet, scene, hud, landing, announcer, 
 const entry = new Entry({
   session, i18n, name: (user) => hud.player(user), become,
   coming: () => {
-    if (session.known) return; // who plays goes on until they have chosen
+    if (session.known) return; // a signed-in player goes on until the choice is made
     Object.assign(model, { landing: false, problem: null });
     landing.show(false);
     render();
@@ -211,7 +211,7 @@ function cards(left: number): void {
   card.show(round, { stopped, over, next: time, best: best ? { ...best, user: hud.called(best) } : null });
 }
 
-let lost = 0; // since when there is no line, ms of the page's clock; 0: there is one
+let lost = 0; // start of the lost connection, ms of the page's clock; 0: connected
 function banner(): void {
   if (model.away === null) {
     lost = 0;
@@ -230,13 +230,14 @@ function words(look: string, result: TapResult, won: Prize): readonly [string, s
   return [i18n.t(key, { amount: result.outcome === "won" ? yuan(result.amount) : "" }), i18n.has(sub) ? i18n.t(sub) : ""];
 }
 
-// average is the average packet of the event, minor units; 0 while it is not known.
+// average is the average packet of the event, minor units; 0 if unknown.
 function average(): number {
   const { budget = 0, packets = 0 } = model.campaign ?? {};
   return packets > 0 ? budget / packets : 0;
 }
 
-// opened is the press that opens the landing: it lets sound begin, and the page answers with all it has.
+// opened handles the press that opens the landing. It lets sound begin, and the page answers with sound, vibration and
+// confetti.
 function opened(): void {
   const at = middle(byId("play"));
   sound.play("open");
@@ -245,7 +246,7 @@ function opened(): void {
   enter();
 }
 
-// cheer is for the card, when its envelope has opened.
+// cheer celebrates when the card's envelope has opened.
 function cheer(tier: number): void {
   if (tier > 1) sound.play("prize");
   if (tier > 0) scene.cheer(tier + 1);
@@ -295,14 +296,14 @@ function scored({ rain, result, look, line, small, prize }: Scored): void {
   render();
 }
 
-// unheard counts a win whose result was lost, and which came with a settlement or a welcome.
+// unheard counts a win whose result was lost. It came with a settlement or a welcome.
 function unheard(claim: string, amount: number, luck = 0): void {
   model.packets++;
   const kind = prizeOf(amount, average());
   if (rounds.unheard(model.rain?.id)?.won(claim, amount, kind, luck)) win(amount, kind);
 }
 
-// earlier adds wins of this rain from before the page was loaded to its card. items are claims of the ledger.
+// earlier adds this rain's wins from before the page was loaded to the card. items are claims of the ledger.
 function earlier(items: readonly Claim[]): void {
   const { campaign, rain, since } = model;
   if (!campaign || !rain) return;
@@ -375,7 +376,7 @@ function move(campaign: string): void {
   if (gone) enter();
 }
 
-// introduce shows the event to those who have not signed in yet, and goes on asking: a rain may be about to begin.
+// introduce shows the event to visitors who have not signed in. It repeats the request, because a rain may begin soon.
 async function introduce(): Promise<void> {
   for (let offered: boolean | null | undefined; model.landing; ) {
     try {
@@ -401,7 +402,7 @@ async function introduce(): Promise<void> {
 let shown = 0;
 function ticker(): void {
   const list = model.winners;
-  hud.ticker(model.campaign?.state === "closed" ? null : list[shown++ % Math.max(1, list.length)] ?? null); // of an event that is over it is no news
+  hud.ticker(model.campaign?.state === "closed" ? null : list[shown++ % Math.max(1, list.length)] ?? null); // no news of a closed event
 }
 
 function translate(): void {
@@ -430,7 +431,7 @@ byId("retry").addEventListener("click", () => (model.problem?.reload ? location.
 document.addEventListener("keydown", () => document.body.classList.add("keys"), { once: true });
 window.addEventListener("resize", fit);
 setInterval(ticker, TICKER_EVERY);
-document.addEventListener("visibilitychange", () => (model.winners = [])); // those of before are no news
+document.addEventListener("visibilitychange", () => (model.winners = [])); // earlier winners are no news
 fit();
 if (new URL(location.href).searchParams.has("debug")) void late().then((there) => there?.expose(scene, now, () => room.client));
 atLeisure((there) => {

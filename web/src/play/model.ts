@@ -12,24 +12,24 @@ export interface Model {
   about: About | null;
   campaign: Campaign | null;
   rain: Rain | null;
-  /** what the player can win */
+  /** packets that the player can win */
   stock: number | null;
   /** others can win other packets */
   lanes: boolean;
   online: number | null;
   winners: Winner[];
-  /** who has won most of this event, most first, as far as it is in the ledger */
+  /** the leading players of this event, greatest first, as far as the ledger has their wins */
   top: Winner[];
   user: string;
-  /** packets of this campaign that the player has */
+  /** number of the player's packets of this campaign */
   packets: number;
   /** when the page joined the room, Unix ms of the server */
   since: number;
-  /** the connection is away: when the next try is due (ms of the page's clock) */
+  /** time of the next try to connect (ms of the page's clock); null: no lost connection */
   away: number | null;
-  /** the place in the waiting room of a full one, and until when it will take (server's time; 0: not known) */
+  /** queue position, and expected time of admission (server's time; 0: unknown) */
   queue: { position: number; till: number } | null;
-  /** since when the present rain has been over, ms of the page's clock */
+  /** time since which the current rain has been over, ms of the page's clock */
   over: number;
 }
 

@@ -1,4 +1,4 @@
-// Why a connection has ended for good, and what the player can do about it.
+// The reason why a connection has ended for good, and the player's remedy.
 
 import { CloseCode } from "../../sdk/index.ts";
 import type { Problem } from "./stage.ts";
@@ -7,11 +7,14 @@ import type { Problem } from "./stage.ts";
 export interface Ended extends Problem {
   signin?: true;
   retry?: true;
-  /** another try is a new page: this one would fail again */
+  /** a retry reloads the page: this one would fail again */
   reload?: true;
 }
 
-/** problemOf is the problem of a close code, or of the HTTP status that refused a token; refusal is the code that came with it. */
+/**
+ * problemOf is the problem of a close code, or of the HTTP status that refused a token. refusal is the code of that
+ * answer.
+ */
 export function problemOf(code: number, refusal = ""): Ended {
   if (refusal === "challenge_required") return { title: "unproved_title", hint: "unproved_hint", retry: true };
   if (refusal === "not_on_the_list") return problemOf(CloseCode.notInvited);

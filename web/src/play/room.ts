@@ -15,8 +15,8 @@ import { problemOf } from "./problem.ts";
 import type { strings } from "./strings.ts";
 import { isOf, type Wallet } from "./wallet.ts";
 
-const GUEST = /^guest-[0-9a-f]{20}$/; // the id of one, as the server makes it
-const WINNERS = 8; // that the ticker goes through
+const GUEST = /^guest-[0-9a-f]{20}$/; // a guest's id, as the server makes it
+const WINNERS = 8; // kept for the ticker
 
 /** Around are the parts of the page that the room changes. */
 export interface Around {
@@ -49,14 +49,14 @@ export class Room {
     this.#around = around;
   }
 
-  /** now is the server's time, Unix ms; this machine's guess before there is a connection. */
+  /** now is the server's time, Unix ms. Before the first connection it is this device's. */
   now(): number {
     return this.client?.serverNow() ?? Date.now();
   }
 
   /**
-   * play begins, in the campaign where there is no client yet, and begins again after a problem: within so many ms, so that a
-   * hall does not come in at one moment.
+   * play connects to the campaign, or connects again after a problem. It waits up to spread ms, so that a hall does not
+   * connect at one moment.
    */
   play(campaign: string | null, spread = 0): void {
     if (!this.client && campaign) this.client = this.#join(campaign);
@@ -92,7 +92,7 @@ export class Room {
       scene.wake();
     });
     client.on("room", (m) => {
-      const guests = m.stock_guests; // where they have packets of their own, the others are not theirs
+      const guests = m.stock_guests; // if guests have packets of their own, the others are for players only
       const stock = guests === undefined ? m.stock : GUEST.test(model.user) ? guests : m.stock - guests;
       Object.assign(model, { online: m.online, stock, lanes: guests !== undefined, winners: mergeNewest(model.winners, m.winners, WINNERS), top: Array.isArray(m.top) ? m.top : [] });
       changed();
@@ -115,7 +115,7 @@ export class Room {
       landing.show(false);
       model.queue = { position, till: wait_ms > 0 ? this.now() + wait_ms : 0 };
       model.away = null;
-      if (!model.about) void lobby(client.campaign).then((about) => (model.about ??= about), () => {}).then(changed); // what awaits them
+      if (!model.about) void lobby(client.campaign).then((about) => (model.about ??= about), () => {}).then(changed); // the event's name, for the queue
       changed();
     });
     client.on("tick", changed);
@@ -123,16 +123,16 @@ export class Room {
     return client;
   }
 
-  // state follows the socket: a banner while it reconnects, a problem when it has ended for good.
+  // state follows the socket: it shows a banner while the socket reconnects, and a problem when it has ended for good.
   #state({ state, code = 0, retryIn = 0 }: StateMessage): void {
     const { model, changed } = this.#around;
     if (state !== "waiting") this.#spreading = false;
-    else model.away = model.queue || this.#spreading ? null : performance.now() + retryIn; // nothing is wrong in a queue
+    else model.away = model.queue || this.#spreading ? null : performance.now() + retryIn; // a wait in the queue is no fault
     if (state === "ended") this.#ended(code);
     changed();
   }
 
-  /** again offers to those whose sign-in is over to go on as a guest, where guests may. */
+  /** again offers players with an expired sign-in to go on as guests, if guests are allowed. */
   async again(): Promise<void> {
     const { model, landing } = this.#around;
     const problem = model.problem;
@@ -145,7 +145,8 @@ export class Room {
     model.away = model.queue = null;
     model.winners = [];
     if (code === CloseCode.badToken && session.guest && !this.#renewed) {
-      // A guest is only a name, so take another. Do it once: a server that refuses everybody must not be asked for ever.
+      // A guest is only a name, so the page takes another one. It does so once, because the server may refuse every
+      // guest.
       this.#renewed = true;
       session.forget();
       wallet.reset();

@@ -1,4 +1,4 @@
-// One rain as this player has played it: the figures of its card.
+// One rain of this player: the figures of its card.
 
 import type { Prize } from "../rain/prize.ts";
 
@@ -10,18 +10,18 @@ export class Round {
   wins = 0;
   amount = 0;
   best = 0;
-  /** of a hundred packets of the event, how many are smaller than the best; 0: not known, or none */
+  /** percent of the event's packets that are smaller than the best one; 0: unknown, or none */
   luck = 0;
   /** packets of much more than the average, by kind */
   readonly prizes: Record<Prize, number> = { plain: 0, gold: 0, fortune: 0 };
   combo = 0;
-  /** the page has seen it falling */
+  /** the page has shown the falling rain */
   played = false;
-  /** the card was closed by the player or for the next rain */
+  /** the card was closed by the player, or for the next rain */
   dismissed = false;
-  /** taps without an answer yet */
+  /** taps in flight */
   pending = 0;
-  /** taps without an answer: the next welcome has their wins */
+  /** taps whose answer was lost: the next welcome has their wins */
   lost = 0;
   readonly #claims = new Set<string>();
 
@@ -34,7 +34,7 @@ export class Round {
     return this.pending + this.lost;
   }
 
-  /** won notes a win; luck is the server's word on it. It returns whether the win is new. */
+  /** won notes a win; luck is its rank from the server. It returns whether the win is new. */
   won(claim: string, amount: number, prize: Prize, luck = 0): boolean {
     this.luck = Math.max(this.luck, luck);
     if (this.#claims.has(claim)) return false;
@@ -47,11 +47,13 @@ export class Round {
   }
 }
 
-/** Rounds keeps the current rain and the one before, whose card may still be open and whose last answers may still arrive. */
+/**
+ * Rounds keeps the current rain and the one before: its card may still be open, and its last answers may still arrive.
+ */
 export class Rounds {
   #kept: Round[] = []; // the newest first
 
-  /** of is the round of a rain; it makes one for a new rain. */
+  /** of returns the round of a rain, and creates it for a new rain. */
   of(rain: string): Round {
     let round = this.#kept.find((r) => r.rain === rain);
     if (!round) {
@@ -61,7 +63,7 @@ export class Rounds {
     return round;
   }
 
-  /** card is the newest round that was played and whose card was not closed. */
+  /** card returns the newest played round whose card was not closed. */
   card(over: (rain: string) => boolean): Round | null {
     return this.#kept.find((r) => r.played && !r.dismissed && over(r.rain)) ?? null;
   }
@@ -71,7 +73,7 @@ export class Rounds {
     return this.#kept.find((r) => r.played && (r.rain === rain || r.unsure > 0)) ?? null;
   }
 
-  /** told handles a welcome, which names every win: no tap is unsure any more. */
+  /** told handles a welcome. It names every win, so that no tap is unsure any more. */
   told(): void {
     for (const r of this.#kept) r.lost = 0;
   }
@@ -83,12 +85,12 @@ export class Rounds {
 
 const WINDOW = 2_500; // ms between two hits of one combo
 
-/** Combo counts hits in quick succession. A hit is a packet that the server has opened, with or without a win; a bomb ends it. */
+/** Combo counts hits in quick succession. A hit is an opened packet, with or without a win; a bomb ends the combo. */
 export class Combo {
   #count = 0;
   #last = -Infinity;
 
-  /** value is the present combo at a time (ms of a steady clock). */
+  /** value is the combo at a time (ms of a steady clock). */
   value(now: number): number {
     return now - this.#last <= WINDOW ? this.#count : 0;
   }

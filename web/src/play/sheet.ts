@@ -1,4 +1,4 @@
-// The sheet "my packets": what was won, which of it is in the balance already, and withdrawals.
+// The sheet "my packets": the wins, which of them are in the balance already, and withdrawals.
 
 import { request } from "../shared/api.ts";
 import { yuan } from "../shared/money.ts";
@@ -13,7 +13,7 @@ import type { Withdraw, Parts as WithdrawParts } from "../late/withdraw.ts";
 import { late } from "./late.ts";
 
 const SHOWN = 100; // rows of a list
-const PATIENCE = 15_000; // ms for an answer, on a line that may be dead
+const PATIENCE = 15_000; // ms for an answer, because the connection may be dead
 const AGAIN = 3_000; // ms between two requests while a withdrawal is in flight
 
 /** Parts are the parts of the page that the sheet needs. */
@@ -26,7 +26,7 @@ export interface Parts extends WithdrawParts {
 export class Sheet {
   readonly #parts: Parts;
   readonly #dialog = closable("sheet");
-  #withdraw: Withdraw | null = null; // it comes later
+  #withdraw: Withdraw | null = null; // it is loaded later
   #timer = 0;
 
   constructor(parts: Parts) {
@@ -71,7 +71,7 @@ export class Sheet {
     el.hidden = text === "";
   }
 
-  /** refresh reads the ledger, because the socket does not repeat messages of the time when the player was away. */
+  /** refresh reads the ledger: the socket does not repeat messages from while the player was away. */
   async refresh(): Promise<void> {
     const { wallet, session } = this.#parts;
     const { told } = wallet;
@@ -95,7 +95,8 @@ export class Sheet {
     }
   }
 
-  // follow asks every AGAIN ms while a win or a withdrawal is pending: a message may be lost, or come before an older list.
+  // follow asks every AGAIN ms while a win or a withdrawal is pending: a message may be lost, or arrive before an older
+  // list.
   async #follow(): Promise<void> {
     clearTimeout(this.#timer);
     await this.refresh();

@@ -1,4 +1,5 @@
-// Sounds and music, synthesized and not loaded. They begin with the first press on the page, and who switches them off keeps them off.
+// Sounds and music, synthesized and not loaded. They begin with the first press on the page. A player's choice to
+// switch them off is kept.
 
 import type { Music, Mood } from "../late/music.ts";
 import { late } from "./late.ts";
@@ -7,7 +8,7 @@ const STORED = "redrain.sound";
 
 export type Effect = "tap" | "win" | "prize" | "empty" | "bomb" | "tick" | "go" | "end" | "open";
 
-/** Tone is one note: Hz (gliding to `to`), when it begins and how long it lasts (s), how loud, and the wave's shape. */
+/** Tone is one note: Hz (gliding to `to`), start and duration (s), volume, and the shape of the wave. */
 interface Tone {
   hz: number;
   to?: number;
@@ -49,7 +50,8 @@ export class Sound {
   #energy = 0;
 
   constructor() {
-    // Browsers allow sound only in answer to a press. A phone counts a finger that is lifted, and takes sound away for a call.
+    // Browsers allow sound only after a press. On a phone the press is the lifted finger, and a call suspends the
+    // sound.
     for (const type of ["pointerup", "click", "keydown"]) document.addEventListener(type, () => this.#unlock(), { capture: true });
     document.addEventListener("visibilitychange", () => {
       if (document.hidden) void this.#audio?.suspend();
@@ -101,7 +103,7 @@ export class Sound {
   }
 }
 
-// sing makes two nodes, which the browser takes away when the note has ended.
+// sing makes two nodes, which the browser frees at the end of the note.
 function sing(audio: AudioContext, { hz, to, at = 0, for: lasts, loud, shape = "sine" }: Tone): void {
   const begin = audio.currentTime + at;
   const voice = audio.createOscillator();
@@ -117,7 +119,7 @@ function sing(audio: AudioContext, { hz, to, at = 0, for: lasts, loud, shape = "
   voice.stop(begin + lasts + 0.02);
 }
 
-/** buzz vibrates, on devices that can, after a person has touched the page. */
+/** buzz vibrates, if the device can, after the first touch of the page. */
 export function buzz(pattern: number | number[]): void {
   if (navigator.userActivation?.hasBeenActive) navigator.vibrate?.(pattern);
 }

@@ -5,13 +5,13 @@ import { countdown, phaseOf } from "../rain/phase.ts";
 import type { Values } from "../shared/i18n.ts";
 import type { Key } from "./strings.ts";
 
-const SHOUT = 900; // ms for which "Go!" stands
-const LARGE = 10_000; // ms before the start from which the numbers are large; before that a calm clock is shown
+const SHOUT = 900; // ms for which "Go!" stays
+const LARGE = 10_000; // ms before the start when the large numbers begin; before that a calm clock is shown
 
-/** Mode is also the page's data-mode, which the style sheets go by. */
+/** Mode is also the page's data-mode, for the style sheets. */
 export type Mode = "landing" | "entering" | "waiting" | "countdown" | "falling" | "paused" | "over" | "problem";
 
-/** Problem is why the player cannot play. */
+/** Problem is the reason why the player cannot play. */
 export interface Problem {
   title: Key;
   hint: Key;
@@ -26,7 +26,7 @@ export interface Scenery {
   campaign: Pick<Campaign, "state" | "wins_per_user"> | null;
   rain: Pick<Rain, "phase" | "starts_at" | "ends_at"> | null;
   stock: number | null;
-  /** the stock is what the player can win, and others can win other packets */
+  /** stock is the player's part: others can win other packets */
   lanes?: boolean;
   /** the public data of the event */
   about?: { guests?: boolean } | null;
@@ -36,17 +36,17 @@ export interface Scenery {
   since?: number;
   /** how many packets the player has */
   packets?: number;
-  /** the place in the waiting room, and until when it will take, Unix ms of the server; 0: not known */
+  /** queue position, and expected time of admission, Unix ms of the server; 0: unknown */
   queue?: { position: number; till: number } | null;
 }
 
-/** Stage is keys of the texts, or a value to show as it is (`big`). */
+/** Stage has keys of texts, or a value to show unchanged (`big`). */
 export interface Stage {
   mode: Mode;
   title?: Key;
   hint?: Key;
   values?: Values | undefined;
-  /** the time until the rain, or until the player is let in, ms */
+  /** the time until the rain, or until the admission, ms */
   when?: number;
   /** a number or clock, or the key "go" */
   big?: string;
@@ -84,7 +84,7 @@ function queued({ position, till }: NonNullable<Scenery["queue"]>, t: number): S
   return till > t ? { ...at, hint: "queue_hint_time", when: till - t } : at;
 }
 
-// falling is a shout in the first moment, then nothing but a line for players who can win no more.
+// falling is a shout at first, then only a line for players who cannot win any more.
 function falling({ campaign, stock, lanes, packets = 0 }: Scenery, age: number): Stage {
   const at: Stage = age < SHOUT ? { mode: "falling", big: "go" } : { mode: "falling" };
   const max = campaign?.wins_per_user ?? 0;

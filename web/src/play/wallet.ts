@@ -5,7 +5,9 @@ import type { Balance } from "../shared/schemas.ts";
 
 type Payout = NonNullable<Balance["payout"]>;
 
-/** Entry is a claim as far as it is known: a settlement names no packet, and only the list says when it was won (Unix ms). */
+/**
+ * Entry is a claim, maybe incomplete: a settlement has no packet, and only the list has the time of the win (Unix ms).
+ */
 export type Entry = Omit<Claim, "packet"> & { packet?: string; at?: number };
 
 /** isOf reports whether a claim belongs to a campaign: its id contains the campaign and the packet. An id of another
@@ -15,9 +17,9 @@ export function isOf(claim: string, campaign: string): boolean {
   return at < 0 || claim.slice(0, at) === campaign;
 }
 
-/** Wallet holds each claim and each withdrawal once, however often it comes. It emits `change`. */
+/** Wallet holds each claim and each withdrawal once, even if it arrives again. It emits `change`. */
 export class Wallet extends EventTarget {
-  /** minor units in the ledger; null until it is known */
+  /** minor units in the ledger; null if unknown */
   balance: number | null = null;
   /** destination of a withdrawal, from the server */
   payout: Payout | null = null;
@@ -30,12 +32,12 @@ export class Wallet extends EventTarget {
   told = 0;
   /** the withdrawals are loaded: any other one is new */
   listed = false;
-  /** claims that there are on the server */
+  /** number of claims on the server */
   total = 0;
   #claims = new Map<string, Entry>(); // newest last
   readonly #withdrawals = new Map<string, Withdrawal>();
 
-  /** list is the claims that are known here, newest first. */
+  /** list returns the known claims, newest first. */
   list(): Entry[] {
     return [...this.#claims.values()].reverse();
   }
@@ -53,12 +55,12 @@ export class Wallet extends EventTarget {
     return this.#claims.has(claim);
   }
 
-  /** withdrawals are those that are known, newest first. */
+  /** withdrawals returns the known withdrawals, newest first. */
   withdrawals(): Withdrawal[] {
     return [...this.#withdrawals.values()].sort((a, b) => b.created_at - a.created_at);
   }
 
-  /** reset is for another player. */
+  /** reset clears it for another player. */
   reset(): void {
     this.#claims.clear();
     this.#withdrawals.clear();
@@ -80,7 +82,7 @@ export class Wallet extends EventTarget {
     return missed;
   }
 
-  /** won takes a result; it says whether the claim was new. */
+  /** won takes a result, and reports whether the claim is new. */
   won({ claim, packet, amount }: Pick<Claim, "claim" | "packet" | "amount">): boolean {
     const fresh = !this.#claims.has(claim);
     this.#put({ claim, packet, amount, state: "granted" });

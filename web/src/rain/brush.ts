@@ -1,4 +1,4 @@
-// Copies pictures to the screen: one transform and one copy each, no saved states and no garbage.
+// Copies pictures to the screen. Each needs one transform and one copy, without saved states and garbage.
 
 import type { Picture } from "./sprites.ts";
 
@@ -6,7 +6,7 @@ import type { Picture } from "./sprites.ts";
 export class Brush {
   readonly c: CanvasRenderingContext2D;
   ratio = 1;
-  /** px by which everything is moved: a jolt */
+  /** px by which a jolt moves everything */
   dx = 0;
   dy = 0;
 

@@ -11,13 +11,13 @@ import type { Drop, Place, View } from "./sky.ts";
 import type { Picture, Sprites } from "./sprites.ts";
 
 const OPENS = 260; // ms in which the packet opens
-const PRIZE_LASTS = 1_100; // ms for which it shows that it is more than a plain one
+const PRIZE_LASTS = 1_100; // ms for which a special packet shows its kind
 const LASTS_WON = 1_900; // ms for which an outcome stays
 const LASTS = 1_250;
-const FADE = 260; // ms in which words go
+const FADE = 260; // ms in which words fade
 const JOLT = 280; // ms of the jolt of a bomb
 
-/** Item is one tap that is shown. */
+/** Item is the effect of one tap. */
 interface Item {
   id: string;
   at: Place;
@@ -25,14 +25,14 @@ interface Item {
   tint: number;
   picture: Picture;
   born: number; // ms of the page's clock
-  shownAt: number; // when its outcome came; 0 while it is pending
-  ends: number; // when its words are gone
+  shownAt: number; // time of its outcome; 0 while it is pending
+  ends: number; // time at which its words are gone
   won: boolean;
   prize: Prize;
   label: Picture | null;
 }
 
-/** Said is an outcome as it is shown. */
+/** Said is the display of an outcome. */
 export interface Said {
   /** a key of LOOKS */
   look: string;
@@ -61,7 +61,7 @@ export class Effects {
     this.#items = [];
   }
 
-  /** pending begins at the place where a drop was hit, and lasts until its outcome comes. */
+  /** pending begins at the place of the hit drop, and lasts until the outcome comes. */
   pending(drop: Drop, at: Place, sprites: Sprites, now: number, still: boolean): void {
     this.#items.push({ id: drop.id, at: { ...at }, decoy: drop.decoy, tint: drop.tint, picture: sprites.of(drop), born: now, shownAt: 0, ends: 0, won: false, prize: "plain", label: null });
     if (!still) this.particles.burst("confetti", 8, at.x, at.y, now, 0.5);
@@ -77,7 +77,7 @@ export class Effects {
     item.won = name === "won";
     item.label = this.#label(look, line, small, item.won, sprites.ratio, view);
     item.ends = now + (item.won ? LASTS_WON : LASTS);
-    // The same words again take the place of those before: who goes on tapping is not buried under plates.
+    // Equal words replace the previous ones, so that quick taps do not cover the screen with plates.
     for (const i of this.#items) if (i !== item && !i.won && i.label === item.label) i.ends = Math.min(i.ends, now + FADE);
     if (still || !look.stuff) return;
     this.particles.burst(look.stuff, item.won ? 30 : 14, item.at.x, item.at.y, now, item.won ? 1 : 0.5);
@@ -123,7 +123,7 @@ export class Effects {
   }
 }
 
-/** opening is the packet that has been hit: its flap goes up and a coin turns above it until the server has decided. */
+/** opening draws a hit packet: its flap goes up, and a coin turns above it until the server has decided. */
 function opening(brush: Brush, sprites: Sprites, i: Item, now: number, still: boolean): void {
   const { c } = brush;
   const { x, y } = i.at;
@@ -175,7 +175,7 @@ function precious(brush: Brush, picture: Picture, i: Item, p: number, still: boo
 
 const BEAMS = 10;
 
-// waiting is the ring that goes round while nothing is decided.
+// waiting draws the ring that turns until the server has decided.
 function waiting(brush: Brush, x: number, y: number, r: number, age: number): void {
   const { c } = brush;
   brush.frame(x, y, age / 170, 1, 1);

@@ -8,7 +8,7 @@ const ROOM = 64;
 const LASTS = 620; // flight time of a coin, ms
 const EACH = 45; // ms between two coins of one win
 const COINS = 6; // of one win
-const SIZE = 0.34; // of a packet's coin
+const SIZE = 0.34; // size relative to a packet's coin
 
 /** ARRIVES is the time in ms from a win until its first coin is in the purse. */
 export const ARRIVES = LASTS;
@@ -19,7 +19,7 @@ export interface Spot {
   y: number;
 }
 
-/** Flight holds the coins that fly. Times are ms of the page's steady clock. */
+/** Flight holds the flying coins. Times are ms of the page's steady clock. */
 export class Flight {
   readonly #from = new Float32Array(2 * ROOM);
   readonly #to = new Float32Array(2 * ROOM);

@@ -1,12 +1,13 @@
-// How long the frames take: for the overlay of support, for the tests, and to give a device as many pixels as it can move.
+// The duration of frames: for support's overlay, for the tests, and to choose the number of pixels that a device can
+// draw.
 
 const KEPT = 240; // frames
-const WINDOW = 600; // ms that are looked at before anything is changed
+const WINDOW = 600; // ms of frames that are measured before a change
 const FEW = 4; // frames that a window needs
 const AWAY = 1_000; // ms; a longer pause was not a slow frame but a hidden tab
 const QUICK = 19; // ms from frame to frame on average
 const SLOW = 24;
-const SAVING = [32, 35] as const; // ms from frame to frame where a device allows no more than 30 in a second, to save its battery
+const SAVING = [32, 35] as const; // ms from frame to frame on a device that allows only 30 in a second, to save its battery
 
 /** Pace is the measured pace of the last frames. */
 export type Pace = "quick" | "slow" | null;
@@ -19,7 +20,7 @@ export class Frames {
   #sum = 0;
   #n = 0;
 
-  /** begin is called with the time of each frame (ms); now and then it has a judgement. */
+  /** begin is called with the time of each frame (ms). At the end of each window it returns the pace. */
   begin(now: number): Pace {
     const gap = now - this.#last;
     this.#last = now;

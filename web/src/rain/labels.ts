@@ -1,4 +1,4 @@
-// The words of an outcome, set once as a picture: measuring and shadows are too slow for a frame.
+// The words of an outcome, drawn once as a picture: measuring and shadows are too slow for each frame.
 
 import { rounded } from "./rounded.ts";
 import { type Look, drawSign } from "./looks.ts";
@@ -7,9 +7,9 @@ import { type Picture, context } from "./sprites.ts";
 
 const FAMILY = 'system-ui, -apple-system, "PingFang SC", "Noto Sans CJK SC", sans-serif';
 const MARGIN = 22; // px around the plate for its shadow
-const KEPT = 24; // pictures; most outcomes come again with the same words
+const KEPT = 24; // pictures; most outcomes repeat the same words
 
-/** Labels paints plates with words on them for one pixel ratio, and keeps the newest. */
+/** Labels paints plates with words for one pixel ratio, and keeps the newest. */
 export class Labels {
   readonly #ratio: number;
   readonly #made = new Map<string, Picture>();
@@ -18,12 +18,14 @@ export class Labels {
     this.#ratio = ratio;
   }
 
-  /** of is a plate with a line and a smaller one below it; size is the line's, in px. It is at most `wide` px wide. */
+  /**
+   * of returns a plate with a line and a smaller one below it. size is the line's, in px. It is at most `wide` px wide.
+   */
   of(look: Look, text: string, sub: string, size: number, wide: number): Picture {
     const key = [look.plate[0], text, sub, size, wide].join("\n");
     let p = this.#made.get(key);
     if (p) {
-      this.#made.delete(key); // it goes to the end: the oldest stand first
+      this.#made.delete(key); // moved to the end: the oldest are first
     } else {
       p = this.#paint(look, text, sub, size, wide);
       for (const oldest of this.#made.keys()) {
@@ -44,7 +46,7 @@ export class Labels {
     const line = c.measureText(text).width;
     c.font = font(600, size * 0.6);
     const small = sub ? c.measureText(sub).width : 0;
-    // Words that a narrow screen has no room for are made smaller, never cut.
+    // On a narrow screen the words become smaller; they are never cut.
     const natural = Math.max(line + sign, small) + size * 1.5;
     const fit = Math.min(1, wide / natural);
     const w = natural;

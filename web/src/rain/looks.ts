@@ -14,7 +14,7 @@ export interface Look {
   stuff?: Stuff;
 }
 
-/** LOOKS, by outcome. `decoy` is the outcome "empty" of a decoy, `other` whatever a later server may say. */
+/** LOOKS, by outcome. `decoy` is the outcome "empty" of a decoy, `other` any outcome of a later server. */
 export const LOOKS: Readonly<Record<string, Look>> = {
   won: { ink: "#7a1410", plate: ["#fff3c4", "#f6c453"], stuff: "confetti" },
   already: { ink: "#eafff4", plate: ["#187a5b", "#0b5a3f"], sign: "tick" },
@@ -31,7 +31,7 @@ export const LOOKS: Readonly<Record<string, Look>> = {
   other: { ink: "#ffffff", plate: ["#5b6070", "#33363f"], sign: "ring" },
 };
 
-/** lookOf is the look of an outcome, whatever the server may call it. */
+/** lookOf returns the look of an outcome, also of an unknown one. */
 export function lookOf(outcome: string): Look {
   return LOOKS[outcome] ?? { ink: "#ffffff", plate: ["#5b6070", "#33363f"], sign: "ring" };
 }

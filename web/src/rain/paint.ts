@@ -1,4 +1,4 @@
-// How the things that fall are painted. This is slow and looks good: it is done once for each size, see sprites.ts.
+// The drawings of the falling things. They are slow and look good, and are made once for each size, see sprites.ts.
 
 import { rounded } from "./rounded.ts";
 
@@ -6,7 +6,7 @@ type Canvas = CanvasRenderingContext2D;
 
 const GOLD = ["#fff0b8", "#f7c95c", "#d9942b"];
 
-/** Tint is the colours of one kind of envelope, light to dark. */
+/** Tint has the colours of one kind of envelope, light to dark. */
 export interface Tint {
   body: readonly string[];
   flap: readonly string[];
@@ -14,14 +14,14 @@ export interface Tint {
   lining: string;
 }
 
-/** TINTS_OF are the envelopes' colours: reds that differ enough to make a crowd of them lively, and mean nothing. */
+/** TINTS_OF are the envelopes' colours: different reds make a crowd of them lively. They have no meaning. */
 export const TINTS_OF: readonly Tint[] = [
   { body: ["#ff6a55", "#e2252b", "#b80f22"], flap: ["#ff8069", "#d81e2a"], lining: "#8c0a1a" },
   { body: ["#ff8148", "#e8421f", "#bd2014"], flap: ["#ff9e63", "#de3d1e"], lining: "#8f1a0c" },
   { body: ["#f4567a", "#cf1743", "#9c0b38"], flap: ["#fb7391", "#c4143f"], lining: "#74062a" },
 ];
 
-/** gradient is a straight one through colours at equal distances. */
+/** gradient is a linear gradient through colours at equal distances. */
 export function gradient(c: Canvas, x0: number, y0: number, x1: number, y1: number, colors: readonly string[]): CanvasGradient {
   const g = c.createLinearGradient(x0, y0, x1, y1);
   colors.forEach((color, i) => g.addColorStop(i / (colors.length - 1), color));
@@ -91,7 +91,7 @@ function border(c: Canvas, w: number, h: number): void {
   c.stroke();
 }
 
-// waves is the old pattern of overlapping sea waves, faint, on the lower part.
+// waves draws the old pattern of overlapping sea waves, faint, on the lower part.
 function waves(c: Canvas, w: number, h: number): void {
   c.strokeStyle = "rgb(255 214 130 / 0.24)";
   c.lineWidth = Math.max(0.75, w * 0.014);
@@ -130,7 +130,7 @@ function flap(c: Canvas, w: number, h: number, tint: Tint): void {
   c.stroke();
 }
 
-// shine is the light of lacquered paper, along one edge.
+// shine draws the light of lacquered paper along one edge.
 function shine(c: Canvas, w: number, h: number): void {
   c.fillStyle = gradient(c, 0, 0, w, h * 0.35, ["rgb(255 255 255 / 0.3)", "rgb(255 255 255 / 0.05)", "rgb(255 255 255 / 0)"]);
   c.fillRect(0, 0, w, h);
@@ -147,7 +147,7 @@ export function coin(c: Canvas, x: number, y: number, r: number): void {
   c.strokeRect(x - q, y - q, 2 * q, 2 * q);
 }
 
-// seal is the clasp: a coin with a knot of four petals, which needs no language.
+// seal draws the clasp: a coin with a knot of four petals, which needs no language.
 function seal(c: Canvas, x: number, y: number, r: number): void {
   disc(c, x, y, r);
   c.save();

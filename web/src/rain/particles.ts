@@ -1,12 +1,12 @@
-// Confetti, dust and coins that fly from a burst. They live in arrays of fixed length: a frame makes no garbage, and a
-// storm of taps cannot have more of them than there is room for. The position follows from the age; nothing is stepped.
+// Confetti, dust and coins that fly from a burst. They are in arrays of fixed length: a frame makes no garbage, and
+// many taps cannot make more of them. The position follows from the age; nothing is stepped.
 
 import type { Brush } from "./brush.ts";
 import type { Sprites } from "./sprites.ts";
 
 const ROOM = 512;
 const GRAVITY = 0.00042; // px per ms², for a packet of 66 px
-const COIN = 255; // in place of a colour: a little coin
+const COIN = 255; // instead of a colour: a little coin
 
 /** COLORS are the colours of particles; a burst names a range of them. */
 const COLORS = ["#ffe9a6", "#ffc94d", "#ff8b4a", "#ff5a4d", "#fff6dc", "#8d93a6", "#6d7388", "#a9aebd", "#ffd964", "#ff8a3c", "#2b3146"] as const;
@@ -14,7 +14,7 @@ const COLORS = ["#ffe9a6", "#ffc94d", "#ff8b4a", "#ff5a4d", "#fff6dc", "#8d93a6"
 export type Stuff = "confetti" | "dust" | "fire";
 const RANGE: Record<Stuff, readonly [number, number]> = { confetti: [0, 5], dust: [5, 3], fire: [8, 3] };
 
-/** Particles holds all that fly. */
+/** Particles holds all flying particles. */
 export class Particles {
   readonly #x = new Float32Array(ROOM);
   readonly #y = new Float32Array(ROOM);
@@ -26,7 +26,7 @@ export class Particles {
   readonly #life = new Float32Array(ROOM);
   readonly #color = new Uint8Array(ROOM);
   #next = 0;
-  #until = 0; // when the last of them is gone, ms
+  #until = 0; // time at which the last of them is gone, ms
 
   /** count returns the number of particles at a time (ms of the page's clock). */
   count(now: number): number {
@@ -39,7 +39,7 @@ export class Particles {
     return now < this.#until;
   }
 
-  /** burst throws n bits from a place. force 1 is that of a win. They are laid out by chance, which is all that chance decides here. */
+  /** burst throws n bits from a place. force 1 is that of a win. Only their directions and speeds are random. */
   burst(stuff: Stuff, n: number, x: number, y: number, now: number, force = 1): void {
     const [first, colors] = RANGE[stuff];
     for (let k = 0; k < n; k++) this.#throw(first + (k % colors), x, y, now, force);

@@ -9,7 +9,7 @@ export interface RainTimes {
 
 export type Phase = "none" | "countdown" | "falling" | "paused" | "ended";
 
-/** phaseOf: a pause or a stop is only known from the server; the rest follows from the times. */
+/** phaseOf takes a pause or a stop from the server; the rest follows from the times. */
 export function phaseOf(rain: RainTimes | null | undefined, t: number): Phase {
   if (!rain) return "none";
   if (rain.phase === "ended" || t >= rain.ends_at) return "ended";
@@ -17,7 +17,7 @@ export function phaseOf(rain: RainTimes | null | undefined, t: number): Phase {
   return t < rain.starts_at ? "countdown" : "falling";
 }
 
-/** countdown is the text of the time that is left: whole seconds, minutes from a minute on. */
+/** countdown formats the remaining time: whole seconds, and minutes from a minute on. */
 export function countdown(ms: number): string {
   return ms > 59_000 ? clock(ms) : String(Math.max(0, Math.ceil(ms / 1000)));
 }

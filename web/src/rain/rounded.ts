@@ -1,6 +1,6 @@
-// A path that Canvas 2D lacks on the phones that are served.
+// A path that Canvas 2D lacks on the supported phones.
 
-/** rounded adds a rectangle with round corners to the path. Canvases have had one of their own only since 2023. */
+/** rounded adds a rectangle with round corners to the path. Canvases have their own only since 2023. */
 export function rounded(c: CanvasRenderingContext2D, x: number, y: number, w: number, h: number, r: number): void {
   const [right, bottom] = [x + w, y + h];
   c.moveTo(x + r, y);

@@ -1,4 +1,4 @@
-// The canvas on which it rains: size, pictures and the loop. It runs only while there is something to see.
+// The canvas of the rain: size, pictures and the loop. The loop runs only while there is something to draw.
 
 import { Brush } from "./brush.ts";
 import { Effects, type Said } from "./effects.ts";
@@ -7,8 +7,8 @@ import { rounded } from "./rounded.ts";
 import { type Drop, type Hit, type Place, Sky, type View, place, unit } from "./sky.ts";
 import { Sprites, context } from "./sprites.ts";
 
-const MAX_RATIO = 2; // more pixels than that cost time and are not seen in motion
-const FIRST_RATIO = 1.5; // until the device has shown that it moves more
+const MAX_RATIO = 2; // more pixels cost time and are not seen in motion
+const FIRST_RATIO = 1.5; // until the device has proved to be faster
 const MIN_RATIO = 1;
 const STEP = 0.5;
 
@@ -26,7 +26,7 @@ export class Scene {
   view: View = { width: 1, height: 1, top: 0 };
   /** paused: the packets stand in the dark */
   dim = false;
-  /** the drop that the keyboard is on */
+  /** the drop with the keyboard's ring */
   focus: Drop | null = null;
   readonly #canvas: HTMLCanvasElement;
   readonly #brush: Brush;
@@ -36,7 +36,7 @@ export class Scene {
   readonly #at: Place = { x: 0, y: 0, w: 0, h: 0, angle: 0 };
   #sprites: Sprites;
   #most = FIRST_RATIO; // the ratio that this device can keep up with
-  #tried = false; // it was too slow once: more is not tried again
+  #tried = false; // it was too slow once: a higher ratio is not tried again
   #frame = 0;
   #warming = 0;
 
@@ -49,7 +49,7 @@ export class Scene {
     this.#fit();
   }
 
-  /** still: the person has asked the system for less motion. */
+  /** still: the player's system asks for less motion. */
   get still(): boolean {
     return this.#motion.matches;
   }
@@ -63,7 +63,7 @@ export class Scene {
     return this.#brush.ratio;
   }
 
-  /** wake starts the loop when something is there to draw. */
+  /** wake starts the loop if there is something to draw. */
   wake(): void {
     this.#frame ||= requestAnimationFrame((now) => this.#draw(now));
   }
@@ -82,13 +82,15 @@ export class Scene {
     this.wake();
   }
 
-  /** tell shows the server's answer to a hit drop. */
+  /** tell shows the server's answer to a tap. */
   tell(drop: string, said: Said): void {
     this.effects.outcome(drop, said, this.#sprites, performance.now(), this.view, this.still);
     this.wake();
   }
 
-  /** cheer throws confetti and coins from a place, as many times as there is reason to; nothing where less motion is wanted. */
+  /**
+   * cheer throws confetti and coins from a place, the given number of times. It does nothing if less motion is wanted.
+   */
   cheer(times: number, x = this.view.width / 2, y = this.view.height * 0.42): void {
     if (this.still) return;
     const now = performance.now();
@@ -97,7 +99,7 @@ export class Scene {
     this.wake();
   }
 
-  /** dispose ends the loop and lets go of the canvas. */
+  /** dispose ends the loop and releases the canvas. */
   dispose(): void {
     this.#observer.disconnect();
     cancelAnimationFrame(this.#frame);
@@ -119,7 +121,7 @@ export class Scene {
     this.wake();
   }
 
-  // warm paints the pictures one at a time, so that none of it makes a long task.
+  // warm paints the pictures one at a time, so that there is no long task.
   #warm(): void {
     clearTimeout(this.#warming);
     this.#warming = setTimeout(() => this.#sprites.warm() && this.#warm(), 16);
@@ -174,7 +176,7 @@ export class Scene {
     c.globalAlpha = 1;
   }
 
-  // ring shows where the keyboard is: two lines, so that it is seen on bright and on dark.
+  // ring marks the drop of the keyboard with two lines, so that it is visible on bright and on dark.
   #ring(at: Place): void {
     const { c } = this.#brush;
     const [w, h] = [at.w + 16, at.h + 16];

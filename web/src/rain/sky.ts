@@ -1,17 +1,17 @@
 // The drops in the air and their positions: pure functions of (drop, server time), so that a late joiner, a returning
 // tab and any screen rate show the same.
 
-const SLOP = 6; // px around a packet that still count as on it
+const SLOP = 6; // px around a packet that still count as a hit
 const MIN_TARGET = 48; // px
 const LAYERS = [0.8, 0.96, 1.14] as const; // sizes of the three depths, the far one first
 
-/** RATIO is the height of a packet to its width. */
+/** RATIO is a packet's height divided by its width. */
 export const RATIO = 1.28;
 
 /** TINTS is the number of colours that a packet may have. A colour does not depend on the content. */
 export const TINTS = 3;
 
-/** View is a canvas in CSS pixels; top is as much of it as the head of the page covers, purse where won coins fly to. */
+/** View is a canvas in CSS pixels. top is the part that the head of the page covers; won coins fly to purse. */
 export interface View {
   width: number;
   height: number;
@@ -32,7 +32,7 @@ export interface Drop {
   readonly id: string;
   readonly n: number;
   readonly k: number;
-  /** when it appears at the top, Unix ms of the server */
+  /** time at the top, Unix ms of the server */
   readonly at: number;
   /** 0…1000 across the screen */
   readonly x: number;
@@ -64,10 +64,10 @@ export interface Hit {
   at: Place;
 }
 
-/** Sky keeps the drops of the rain that falls. */
+/** Sky keeps the drops of the falling rain. */
 export class Sky {
   rain: string | null = null;
-  /** in the order in which they are drawn: the far ones first, and of one depth the later on top */
+  /** in drawing order: the far ones first, and at one depth the later ones on top */
   drops: Drop[] = [];
   readonly #seen = new Set<number>();
 
@@ -109,20 +109,23 @@ function makeDrop(wave: Wave, { id, x, kind, fall_ms }: Wave["drops"][number]): 
   };
 }
 
-/** layerScale is the size of a packet at a depth, to that of one in the middle of the air. */
+/** layerScale is the size of a packet at a depth, relative to one at the middle depth. */
 export function layerScale(depth: number): number {
   return LAYERS[depth] ?? 1;
 }
 
-/** unit is the width of a packet of scale 1 on a screen, in px: a thumb's on a phone, and not a poster's on a desktop. */
+/**
+ * unit is the width of a packet of scale 1 on a screen, in px: large enough for a thumb on a phone, not huge on a
+ * desktop.
+ */
 export function unit(view: View): number {
   return Math.min(104, Math.max(58, Math.min(view.width, view.height) * 0.172));
 }
 
 /**
- * place returns the position of a drop at a time; null when it is not in the air. still leaves out sway and turning,
- * for those who want less motion; the fall itself is the game. The answer is written to `out`, so that a frame makes no
- * garbage.
+ * place returns the position of a drop at a time, or null if it is not in the air. still leaves out sway and turning,
+ * for players who want less motion; the fall itself is the game. The answer is written to `out`, so that a frame makes
+ * no garbage.
  */
 export function place(drop: Drop, t: number, view: View, still = false, out: Place = { x: 0, y: 0, w: 0, h: 0, angle: 0 }): Place | null {
   const p = (t - drop.at) / drop.fall;

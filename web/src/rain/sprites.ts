@@ -1,23 +1,26 @@
-// The pictures that fall, painted once per size and then only copied.
+// The pictures of the falling things, painted once per size and then only copied.
 
 import { bomb } from "./decoy.ts";
 import { TINTS_OF, coin, envelope, opened } from "./paint.ts";
 import { type Prize, fortune, golden } from "./prize.ts";
 import { type Drop, RATIO, layerScale } from "./sky.ts";
 
-const MARGIN = 0.13; // of the width, on each side: room for the shadow. Each pixel of it is copied in each frame
+const MARGIN = 0.13; // of the width, on each side: room for the shadow. Each pixel of it costs time in each frame
 const FLAP = 0.25; // the same for an open packet: its flap stands above it
-const SHADE = "rgb(70 6 26 / 0.34)"; // what lies between the eye and the far ones
-const SOFT = 0.72; // of the pixels, for the far ones: copied up again they are a little out of focus
+const SHADE = "rgb(70 6 26 / 0.34)"; // the haze before the far ones
+const SOFT = 0.72; // of the pixels, for the far ones: enlarged, they are a little out of focus
 
-/** Picture is a painted canvas and its size in CSS pixels; its middle is the thing's middle. */
+/** Picture is a painted canvas and its size in CSS pixels. The drawing is in its middle. */
 export interface Picture {
   readonly image: HTMLCanvasElement;
   readonly w: number;
   readonly h: number;
 }
 
-/** Sprites are the pictures for one width (px, of a drop of scale 1) and one pixel ratio. Each is painted when it is first wanted. */
+/**
+ * Sprites are the pictures for one width (px, of a drop of scale 1) and one pixel ratio. Each is painted when first
+ * used.
+ */
 export class Sprites {
   readonly width: number;
   readonly ratio: number;
@@ -28,7 +31,7 @@ export class Sprites {
     this.ratio = ratio;
   }
 
-  /** of is the picture of a drop. */
+  /** of returns the picture of a drop. */
   of(drop: Drop): Picture {
     return drop.decoy ? this.decoy(drop.depth) : this.packet(drop.depth, drop.tint);
   }
@@ -41,12 +44,12 @@ export class Sprites {
     return (this.#made[depth * 4 + 3] ??= this.#paint(depth, bomb));
   }
 
-  /** open is a packet that has been tapped, its flap up. */
+  /** open is the picture of a tapped packet, its flap up. */
   open(tint: number): Picture {
     return (this.#made[16 + tint] ??= this.#paint(1, (c, w, h) => opened(c, w, h, tintOf(tint)), FLAP));
   }
 
-  /** prize is the kind of a packet's content; null for a plain one. */
+  /** prize is the picture of a kind of content; null for a plain one. */
   prize(of: Prize): Picture | null {
     if (of === "plain") return null;
     return of === "gold" ? (this.#made[19] ??= this.#paint(1, golden)) : (this.#made[20] ??= this.#paint(1, fortune, FLAP));
@@ -56,7 +59,7 @@ export class Sprites {
     return (this.#made[12] ??= this.#paint(1, (c, w, h) => coin(c, w / 2, h / 2, w * 0.42)));
   }
 
-  /** warm paints one picture that is not there yet, and says whether there was one: no frame of a rain need wait for it. */
+  /** warm paints one missing picture, and reports whether there was one. So no frame of a rain has to wait for it. */
   warm(): boolean {
     for (let i = 0; i < 21; i++) {
       if (this.#made[i] || (i > 12 && i < 16)) continue;
@@ -97,7 +100,7 @@ function tintOf(i: number): (typeof TINTS_OF)[number] {
   return tint;
 }
 
-/** context is a canvas's, which every browser that we serve has. */
+/** context returns a canvas's 2D context, which every supported browser has. */
 export function context(canvas: HTMLCanvasElement): CanvasRenderingContext2D {
   const c = canvas.getContext("2d");
   if (!c) throw new Error("this browser has no 2D canvas");

@@ -1,4 +1,4 @@
-// The winners' list out of the room's figures.
+// The winners' list from the room's figures.
 
 /** Winner is one entry of a room message: a masked id, a name if there is one, and the amount in minor units. */
 export interface Winner {
@@ -26,7 +26,7 @@ function same(a: Winner, b: Winner | undefined): boolean {
 
 const LONG = 14; // characters of a name that leave room for the rest of the sentence on a phone's line
 
-/** calling is a name within a sentence: whatever direction its letters have, the words around it stay where they are. */
+/** calling isolates a name within a sentence: letters of any direction do not move the words around it. */
 export function calling(name: string): string {
   const letters = [...name];
   return `\u2068${letters.length > LONG ? `${letters.slice(0, LONG - 1).join("")}…` : name}\u2069`;

@@ -5,7 +5,7 @@ import { phaseOf } from "../rain/phase.ts";
 import { type State, ended } from "./state.ts";
 
 const NUMBERS = 10_000; // ms before a rain in which the numbers fill the screen
-const GO = 1_300; // ms for which the first word of a rain stays
+const GO = 1_300; // ms for which "Go!" stays
 const BOARD = 45_000; // ms for which the board stays, at most
 
 /** Act is the shown content. Durations in ms. */
@@ -17,7 +17,7 @@ export type Act =
   | { kind: "countdown"; number: number }
   | { kind: "falling"; go: boolean; soldOut: boolean }
   | { kind: "paused" }
-  /** left as above; finale: it is over for good, and why */
+  /** left as above; finale: the event is over, and the reason */
   | { kind: "board"; left: number | null; finale: "closed" | "sold_out" | null };
 
 /** actOf decides what to show at a time t (Unix ms of the server). */
@@ -42,7 +42,7 @@ export function actOf(s: State, t: number): Act {
   }
 }
 
-// boardLasts: the board of the last rain stays for a while; before the next one it leaves half of the time to the QR code.
+// boardLasts: the board of the last rain stays for a while. Half of the time before the next rain is for the QR code.
 function boardLasts(s: State, t: number, next: number | null): boolean {
   const end = ended(s, t) ?? s.lastEnd;
   if (end === null || given(s) === 0) return false;

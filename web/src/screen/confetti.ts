@@ -1,4 +1,4 @@
-// Confetti: where each piece is follows from its number and the time.
+// Confetti: the position of each piece follows from its number and the time.
 
 import type { Brush } from "../rain/brush.ts";
 import type { View } from "../rain/sky.ts";
@@ -6,7 +6,7 @@ import type { View } from "../rain/sky.ts";
 const PIECES = 150;
 const COLORS = ["#ffe9a6", "#f7c95c", "#ff8b4a", "#ff5a4d", "#fff6dc", "#ffb3c1"] as const;
 
-/** confetti draws all pieces as they are at a time t (ms). */
+/** confetti draws all pieces at a time t (ms). */
 export function confetti(brush: Brush, view: View, t: number): void {
   for (let i = 0; i < PIECES; i++) {
     const own = (i * 0.754877) % 1; // numbers of its own for each piece, spread evenly

@@ -1,4 +1,4 @@
-// The screen's connection: to the campaign of the address, or to whatever the server has on. It never gives up.
+// The screen's connection: to the campaign of the address, or to the server's current one. It never gives up.
 
 import { CloseCode, RainClient } from "../../sdk/index.ts";
 import type { StateMessage } from "../../sdk/redrain.d.ts";
@@ -11,11 +11,11 @@ import type { Wall } from "./wall.ts";
 
 const ASK = 3_000; // ms, up to twice as long: interval of requests for the campaign to show
 const ANSWER = 10_000; // ms for its answer
-const AGAIN = 10_000; // ms before a refused connection is retried, because a wall has no one to press a button
+const AGAIN = 10_000; // ms before a refused connection is retried: a wall has no user to press a button
 const OUTDATED = 3_000; // ms before an outdated page is loaded anew
-const AT_ONCE = 400; // ms before a refused guest comes back as a new one
+const AT_ONCE = 400; // ms before a new guest replaces a refused one
 
-/** The options of a Feed. fixed is the campaign to stay with; local: request the server's address for phones. */
+/** The options of a Feed. fixed: the campaign to stay with; local: request the server's address for phones. */
 export interface FeedOptions {
   fixed: string | null;
   local: boolean;
@@ -23,7 +23,7 @@ export interface FeedOptions {
   wall: Wall;
   /** called after each change */
   changed: () => void;
-  /** called when the server does not understand this page any more: it has been replaced by a newer one */
+  /** called when the server does not support this page any more, because there is a newer one */
   outdated: () => void;
 }
 
@@ -40,7 +40,7 @@ export class Feed {
     this.#o = options;
   }
 
-  /** now is the server's time, Unix ms; before the first welcome this machine's. */
+  /** now is the server's time, Unix ms. Before the first welcome it is this machine's. */
   now(): number {
     return this.#client?.serverNow() ?? Date.now();
   }
@@ -50,7 +50,7 @@ export class Feed {
     if (!this.#o.fixed || this.#o.local) void this.#ask();
   }
 
-  /** stop ends it: no timer, listener or connection is left. */
+  /** stop ends all timers, listeners and connections. */
   stop(): void {
     this.#stop.abort();
     for (const timer of this.#timers) clearTimeout(timer);

@@ -9,7 +9,7 @@ const RAIN_FALL = 5_200; // ms
 const CALM_EVERY = 1_500; // ms between two pieces of a calm sky
 const CALM_FALL = 24_000; // ms
 const CALM_ANEW = 3_600_000; // ms after which landed packets are dropped
-const GOLDEN = 0.6180339887; // each next of its multiples lies in the widest gap that the others have left
+const GOLDEN = 0.6180339887; // each next multiple is in the widest gap between the others
 
 /** Filler holds the packets in the air. */
 export class Filler {

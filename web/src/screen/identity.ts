@@ -7,7 +7,7 @@ import { type Player, signIn } from "../shared/player.ts";
 import { work } from "../shared/work.ts";
 
 const GUEST = "redrain.screen"; // in localStorage: the same guest after a restart of the browser
-const GIVEN = "redrain.screen.signed-in"; // in localStorage: a code works once, the screen is to come back after a restart
+const GIVEN = "redrain.screen.signed-in"; // in localStorage: a code works once, so the token must survive a restart
 
 const meet: Meet = (challenge) => {
   if (!challenge.work) throw new Error(`nobody is here to do ${challenge.kind}: open the screen with a token`);
@@ -60,7 +60,7 @@ export class Identity {
     this.#code = null;
   }
 
-  /** refused says that the token, or the wish for one, was turned down: the next is a new guest's, or the given one again. */
+  /** refused handles a refused token. The next one is a new guest's, or the signed-in player's again. */
   refused(): void {
     if (this.#asGuest) {
       this.#guest = null;

@@ -2,7 +2,7 @@
 
 const POINTER = 3_000; // ms without a move after which the pointer is hidden
 const NUDGE = 40_000; // ms between two small moves of the whole picture
-const REACH = 0.45; // rem that it moves at most, to each side
+const REACH = 0.45; // rem of the largest move to each side
 
 /** Keeper looks after the page from start to stop. */
 export class Keeper {
@@ -13,7 +13,7 @@ export class Keeper {
   #nudge = 0;
   #moves = 0;
 
-  /** @param page the element whose picture is moved, and which has the class "idle" while the pointer is hidden */
+  /** @param page the element that is moved, and that has the class "idle" while the pointer is hidden */
   constructor(page: HTMLElement) {
     this.#page = page;
   }
@@ -34,15 +34,15 @@ export class Keeper {
     void this.#lock?.release();
   }
 
-  // wake asks that the screen be not switched off. The browser takes that back whenever the page is hidden, and gives it only
-  // over https: a hall without has to set its machine so.
+  // wake keeps the screen on. The browser releases the lock when the page is hidden, and grants it only over https.
+  // Without https the hall must configure its machine.
   async #wake(): Promise<void> {
     if (document.hidden || !("wakeLock" in navigator)) return;
     try {
       this.#lock = await navigator.wakeLock.request("screen");
       if (this.#stop.signal.aborted) await this.#lock.release();
     } catch {
-      // Refused, for want of power for one: it is asked again when the page is next shown.
+      // Refused, for example because the battery is low. It is requested again when the page is next shown.
     }
   }
 

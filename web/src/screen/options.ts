@@ -4,9 +4,9 @@ import { home } from "../shared/join.ts";
 
 /** Options are those of /screen?campaign=ID&lang=zh|en|both&join=URL; the code of #code= is Identity's. */
 export interface Options {
-  /** id of the campaign to show; null: whatever the server has on */
+  /** id of the campaign to show; null: the server's current one */
   campaign: string | null;
-  /** zh, en, both; null: as the browser */
+  /** zh, en, both; null: the browser's */
   lang: string | null;
   /** the content of the QR code if it is not the page's own address */
   join: string | null;
@@ -16,7 +16,7 @@ export function readOptions(url: URL): Options {
   return { campaign: url.searchParams.get("campaign") || null, lang: url.searchParams.get("lang"), join: webAddress(url.searchParams.get("join")) };
 }
 
-/** webAddress is a given address as http(s), "" and nonsense as null: a QR code that opens nothing would be worse than none. */
+/** webAddress returns an address as http(s). "" and invalid ones are null: a wrong QR code is worse than none. */
 function webAddress(given: string | null): string | null {
   if (!given) return null;
   try {
@@ -40,7 +40,7 @@ export function joinAddress(page: URL, options: Options, lan: string | null): st
   return url.href;
 }
 
-/** spoken is an address as a person types it: without http:// and the last slash. https:// stays off too, browsers add it. */
+/** spoken is an address as a person types it: without http://, https:// (browsers add it) and the last slash. */
 export function spoken(address: string): string {
   return address.replace(/^https?:\/\//, "").replace(/\/$/, "");
 }

@@ -1,4 +1,5 @@
-// The state of the screen, and its change by each message: pure functions, so that each state can be tested separately.
+// The state of the screen, and its change by each message. These are pure functions, so that each state can be tested
+// separately.
 
 import type { Campaign, Rain, RoomMessage, WelcomeMessage, Winner } from "../../sdk/redrain.d.ts";
 import { phaseOf } from "../rain/phase.ts";
@@ -16,7 +17,7 @@ export interface Figures {
   amount: number | null;
 }
 
-/** Entry is a winner with a number of its own, by which a row that moves down stays the same row. */
+/** Entry is a winner with a number, so that a row that moves down stays the same row. */
 export interface Entry extends Winner {
   id: number;
 }
@@ -25,21 +26,21 @@ export interface Entry extends Winner {
 export interface Round {
   /** id of the rain */
   rain: string;
-  /** the figures as they were before it; null for a screen that came later: then only the campaign's are known */
+  /** the figures from before it. null if the screen came later: then only the campaign's figures are known */
   before: Figures | null;
-  /** the most that were online during it */
+  /** the highest number of players online during it */
   players: number;
 }
 
-/** State is all that the screen shows, but for the time. Times are Unix ms of the server. */
+/** State is everything that the screen shows, except the time. Times are Unix ms of the server. */
 export interface State {
-  /** first: not connected yet; away: the connection is lost, and being taken up again */
+  /** first: not connected yet; away: the connection is lost, and the screen reconnects */
   link: "first" | "open" | "away";
-  /** why the last connection was refused for good: a close code, or an HTTP status; 0: it was not */
+  /** reason of the last final refusal: a close code, or an HTTP status; 0: none */
   refused: number;
-  /** whether the server has said that nothing is on */
+  /** whether the server has no current campaign */
   nothing: boolean;
-  /** where phones find the server in the local network, as it says */
+  /** the server's address for phones in the local network, from the server */
   lan: string | null;
   campaign: Campaign | null;
   rain: Rain | null;
@@ -50,11 +51,11 @@ export interface State {
   figures: Figures | null;
   /** newest first */
   winners: readonly Entry[];
-  /** who won most, greatest first */
+  /** leading players, greatest first */
   top: readonly Winner[];
   /** of the newest rain that has begun */
   round: Round | null;
-  /** of a rain that is announced, until it begins */
+  /** of an announced rain, until it begins */
   ahead: Round | null;
 }
 
@@ -63,7 +64,7 @@ export const initial: State = {
   figures: null, winners: [], top: [], round: null, ahead: null,
 };
 
-/** welcomed takes a welcome: of the same campaign after a reconnect, or of a new one. */
+/** welcomed takes a welcome, of the same campaign after a reconnect, or of a new one. */
 export function welcomed(s: State, m: WelcomeMessage, t: number): State {
   const same = s.campaign?.id === m.campaign.id;
   const known: State = same ? s : { ...initial, lan: s.lan };
@@ -87,18 +88,18 @@ export function ended(s: State, t: number): number | null {
   return at > s.rain.starts_at ? at : null;
 }
 
-/** told takes the figures of the room, which come once a second. */
+/** told takes the figures of the room, once a second. */
 export function told(s: State, m: RoomMessage, t: number): State {
   const figures: Figures = { online: m.online, stock: m.stock, won: m.won, amount: m.amount_won ?? null, waiting: m.waiting ?? 0 };
   const winners = rolled(s.winners, m.winners ?? []);
   return counted({ ...s, figures, winners, top: m.top ?? best(s.top, fresh(s.winners, winners)) }, t);
 }
 
-// rolled puts the new winners before those that are known.
+// rolled puts the new winners before the known ones.
 function rolled(known: readonly Entry[], next: readonly Winner[]): readonly Entry[] {
   const added = mergeNewest(known, next, Infinity).length - known.length;
   const again = next.slice(added);
-  if (again.some((w, i) => w.name && !known[i]?.name)) known = known.map((e, i) => ({ ...again[i], ...e })); // a name comes a moment after its winner
+  if (again.some((w, i) => w.name && !known[i]?.name)) known = known.map((e, i) => ({ ...again[i], ...e })); // a name arrives a moment after its winner
   if (added === 0) return known;
   const first = (known[0]?.id ?? 0) + added;
   return [...next.slice(0, added).map((w, i) => ({ ...w, id: first - i })), ...known].slice(0, KEPT_WINNERS);

@@ -1,4 +1,4 @@
-// The texts of the big screen. They are read from the back of a hall: few words, none of them small.
+// The texts of the big screen. People read them from the back of a hall: few words, and no small ones.
 
 import type { Table } from "../shared/i18n.ts";
 

@@ -1,5 +1,5 @@
-// The canvas of the wall: the rain as it falls on the phones, and more of it behind, so that a large screen is as full as a
-// small one. All of it is a function of the server's time, so it goes on when the connection does not.
+// The canvas of the wall: the rain of the phones, and more of it behind, so that a large screen is as full as a small
+// one. All of it is a function of the server's time, so it goes on without a connection.
 
 import type { Rain, WaveMessage } from "../../sdk/redrain.d.ts";
 import { Brush } from "../rain/brush.ts";
@@ -9,20 +9,20 @@ import { Sprites, context } from "../rain/sprites.ts";
 import { Filler } from "./filler.ts";
 import { confetti } from "./confetti.ts";
 
-const VIRTUAL = 640; // units of the wall's shorter side: the packets' size is made for phones, so the wall is drawn as a large phone
+const VIRTUAL = 640; // units of the wall's shorter side: packets have a size for phones, so the wall is drawn as a large phone
 const BEHIND = 0.6; // size of the background packets relative to the real ones
 const MOST_PIXELS = 3840 * 2160;
-const COARSER = 0.75; // of the pixels on each side, where the machine does not keep up
+const COARSER = 0.75; // of the pixels on each side, if the machine is too slow
 const COARSEST = 0.5; // of the pixels of the screen
-const CALM_EVERY = 30; // ms from frame to frame while nothing falls but gold dust: half of the frames are enough
+const CALM_EVERY = 30; // ms from frame to frame while only gold dust falls: half of the frames are enough
 
 /** Weather is the content of the canvas. */
 export interface Weather {
-  /** the rain that falls or is about to */
+  /** the falling or the next rain */
   rain: Rain | null;
-  /** paused: everything stands in the dark */
+  /** paused: everything stands still in the dark */
   dim: boolean;
-  /** a calm sky, some gold in it: between the rains */
+  /** between the rains: a calm sky with some gold */
   calm: boolean;
   /** confetti */
   party: boolean;
@@ -47,9 +47,9 @@ export class Wall {
   #weather: Weather = { rain: null, dim: false, calm: true, party: false };
   #view: View = { width: 1, height: 1, top: 0 }; // in virtual units
   #far: View = { width: 1, height: 1, top: 0 };
-  #scale = 1; // CSS pixels of a virtual unit
-  #quality = 1; // canvas pixels of a device pixel that this machine can move
-  #fine = 1; // and those that are drawn
+  #scale = 1; // CSS pixels per virtual unit
+  #quality = 1; // canvas pixels per device pixel that this machine can draw in time
+  #fine = 1; // canvas pixels per device pixel that are drawn
   #sprites = new Sprites(1, 1);
   #frame = 0;
   #warming = 0;
@@ -65,7 +65,7 @@ export class Wall {
     this.#frame = requestAnimationFrame((at) => this.#loop(at));
   }
 
-  /** add takes the drops that are about to appear. */
+  /** add takes the drops of the next wave. */
   add(m: WaveMessage): void {
     this.#sky.add(m);
   }
@@ -109,7 +109,7 @@ export class Wall {
     if (calm && !party && at - this.#drawn < CALM_EVERY) return;
     this.#drawn = at;
     const quality = rain ? qualityAfter(this.#frames.begin(at), this.#quality) : this.#quality;
-    const fine = calm && !party ? Math.min(quality, COARSEST) : quality; // gold dust in a haze: a quarter of the work, all evening
+    const fine = calm && !party ? Math.min(quality, COARSEST) : quality; // gold dust in a haze needs a quarter of the work
     if (quality !== this.#quality || fine !== this.#fine) {
       [this.#quality, this.#fine] = [quality, fine];
       this.#fit();
@@ -126,7 +126,7 @@ export class Wall {
     if (rain) this.#filler.rain(rain, t);
     else if (calm && !still) this.#filler.calm(t);
     else this.#filler.clear();
-    if (calm && this.#sky.rain !== null) this.#sky.clear(); // not in the countdown: the first wave comes before its time
+    if (calm && this.#sky.rain !== null) this.#sky.clear(); // not in the countdown: the first wave comes ahead of its time
     c.globalAlpha = dim ? 0.25 : calm ? 0.34 : 1;
     this.#drops(this.#filler.sky, t, this.#far, BEHIND, still);
     c.globalAlpha = dim ? 0.35 : 1;

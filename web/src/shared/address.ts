@@ -4,9 +4,9 @@
 export type Brought = "code" | "token";
 
 /**
- * takeBrought takes #code= or #token= out of the address, so that they are not shared with it. In a query they are
- * removed too, but not used, because servers and proxies log queries. Only the console's ?code= is an identity
- * provider's.
+ * takeBrought takes #code= or #token= out of the address, so that they are not shared with it. In a query it removes
+ * them too, but does not use them, because servers and proxies log queries. On the console, ?code= belongs to the
+ * identity provider.
  */
 export function takeBrought(what: Brought, url = new URL(location.href)): string | null {
   const hash = new URLSearchParams(url.hash.slice(1));

@@ -3,14 +3,14 @@
 import type { Challenge, FieldError, Problem } from "./schemas.ts";
 
 /**
- * ApiError is a refused or failed request. status 0: the server was not reached, or its answer has not come whole. code is the stable code of
- * the problem+json answer.
+ * ApiError is a refused or failed request. status 0: the server was not reached, or its answer is incomplete. code is
+ * the stable code of the problem+json answer.
  */
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
   readonly fields: FieldError[];
-  /** what to do before the same is asked again */
+  /** the challenge to solve before the request is repeated */
   readonly challenge: Challenge | null;
 
   constructor(fault: { status?: number; code?: string; message?: string; fields?: FieldError[]; challenge?: Challenge | undefined }) {
@@ -33,17 +33,23 @@ export interface RequestOptions {
   signal?: AbortSignal;
 }
 
-/** request sends one call and answers with the decoded JSON. An answer that breaks off, or is none of the API's, has not come. */
+/**
+ * request sends one call and returns the decoded JSON. An incomplete answer, or one that is not the API's, counts as no
+ * answer.
+ */
 export async function request<T>(path: string, options: RequestOptions = {}): Promise<T> {
   const response = await send(path, options);
   return reached(response.json() as Promise<T>, options.signal);
 }
 
-/** send is request for callers that read the answer themselves: a CSV, a feed. An aborted one throws the signal's reason. */
+/**
+ * send is request for callers that read the answer themselves: a CSV, a feed. If aborted, it throws the signal's
+ * reason.
+ */
 export async function send(path: string, { method = "GET", token, body, key, accept = "application/json", signal }: RequestOptions = {}): Promise<Response> {
   const headers: Record<string, string> = { Accept: accept };
   if (token) headers.Authorization = `Bearer ${token}`;
-  const raw = body instanceof Blob; // a file, which has a type of its own
+  const raw = body instanceof Blob; // a file has its own content type
   if (body !== undefined && !raw) headers["Content-Type"] = "application/json";
   if (key) headers["Idempotency-Key"] = key;
   const response = await reached(fetch(`/api/v1${path}`, {
@@ -60,7 +66,7 @@ async function reached<T>(coming: Promise<T>, signal?: AbortSignal): Promise<T> 
   try {
     return await coming;
   } catch (cause) {
-    if (signal?.aborted) throw signal.reason ?? cause; // an older browser keeps no reason
+    if (signal?.aborted) throw signal.reason ?? cause; // an older browser has no reason
     throw new ApiError({ message: String(cause) });
   }
 }
@@ -70,7 +76,7 @@ async function problem(response: Response): Promise<ApiError> {
   try {
     p = (await response.json()) as Partial<Problem>;
   } catch {
-    // The answer is a proxy's page and no problem of the API, so only its status is known.
+    // The answer is a proxy's page, not the API's, so only its status is known.
   }
   return new ApiError({
     status: response.status,

@@ -1,11 +1,11 @@
-// A guest of this browser, who stays the same player for as long as the page is used now and then.
+// A guest of this browser, who stays the same player while the page is used now and then.
 
 import { ApiError, request } from "./api.ts";
 import { within } from "./patience.ts";
 import type { Challenge, Guest as Answer } from "./schemas.ts";
 
 const PATIENCE = 10_000; // ms for an answer
-const TRIES = 4; // proofs: meanwhile other guests of the address may have raised the work
+const TRIES = 4; // proofs: other guests of the address may raise the difficulty meanwhile
 
 /** Meet solves a challenge, and returns the proof. */
 export type Meet = (challenge: Challenge) => Promise<string>;
@@ -14,9 +14,9 @@ export type Meet = (challenge: Challenge) => Promise<string>;
 export interface Guest {
   token: string;
   expires_at: number;
-  /** The generated name; old pages have not kept it. */
+  /** The generated name; older pages have not stored it. */
   user?: string;
-  /** When the token was given, by this device; old pages have not kept it. */
+  /** Time of the token by this device's clock; older pages have not stored it. */
   since?: number;
 }
 
@@ -33,14 +33,14 @@ export async function newGuest(meet: Meet | null): Promise<Guest> {
   }
 }
 
-/** due reports whether half of the life of a guest's token is over. */
+/** due reports whether a guest's token is past half of its life. */
 export function due(guest: Guest): boolean {
   return Date.now() > ((guest.since ?? 0) + guest.expires_at) / 2;
 }
 
 /**
- * renewed is the same guest with a token for longer. A guest whose token the server takes no more is gone, and another one comes; where
- * only the renewal fails, the token that there is goes on.
+ * renewed returns the same guest with a newer token. If the server does not accept the token any more, it returns a new
+ * guest. If only the renewal fails, the guest keeps the old token.
  */
 export async function renewed(guest: Guest, meet: Meet | null): Promise<Guest> {
   try {

@@ -49,8 +49,7 @@ export class I18n<T extends Table> {
 }
 
 /**
- * preferred is the language that was chosen here before, or else the browser's; Chinese wherever it is
- * among the first choices, English for everybody else.
+ * preferred is the stored language, or else the browser's: Chinese if it is among the first choices, otherwise English.
  */
 export function preferred(languages: readonly string[] = navigator.languages ?? [navigator.language]): Lang {
   const stored = recall();

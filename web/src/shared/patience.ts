@@ -1,6 +1,6 @@
-// How long the pages wait for an answer. AbortSignal.timeout is newer than some of the phones that play.
+// Time limits for answers. AbortSignal.timeout is newer than some of the players' phones.
 
-/** within is a signal that aborts after ms, as a line that is dead never does. */
+/** within is a signal that aborts after ms. A dead connection would never end by itself. */
 export function within(ms: number): AbortSignal {
   const patience = new AbortController();
   setTimeout(() => patience.abort(), ms);

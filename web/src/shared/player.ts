@@ -1,4 +1,4 @@
-// A player who has signed in, with a token that their platform or an operator has made.
+// A signed-in player, with a token from their platform or an operator.
 
 import { request } from "./api.ts";
 import { within } from "./patience.ts";

@@ -1,4 +1,4 @@
-// Scripts of others, where an operator has asked for them.
+// Scripts of other hosts, if an operator has configured them.
 
 /** load adds a script to the page, once. After a failure the next call tries again. */
 export function load(src: string): Promise<void> {

@@ -4,18 +4,18 @@ import { ApiError } from "./api.ts";
 import { due, type Guest, type Meet, newGuest, renewed } from "./guest.ts";
 import { claimsOf, type Player } from "./player.ts";
 
-// In localStorage: a player stays the same in this browser, also when a phone has thrown the tab away. Guest and player do not replace
-// each other: a guest has won something, too.
+// In localStorage: a player stays the same in this browser, even if a phone closes the tab. A signed-in player does not
+// replace the guest, who may have won something.
 const GUEST = "redrain.player";
 const SIGNED_IN = "redrain.signed-in";
 
 /** Session gives the token for each connection. */
 export class Session {
-  /** the code of the answer that refused a guest; "" where the last one was let in */
+  /** the code of the answer that refused a guest; "" if the last guest was admitted */
   refusal = "";
   /** solves the challenge before a guest is created */
   meet: Meet | null = null;
-  #player: Player | null; // who has signed in
+  #player: Player | null; // the signed-in player
   #guest: Guest | null; // of this browser
   #token: string | null;
   #asking: Promise<string> | null = null; // the request for a guest, so that two callers get the same one
@@ -47,8 +47,10 @@ export class Session {
     return this.#token !== null;
   }
 
-  /** token returns the player's token. It creates a guest if there is none yet, and renews a guest's token in time, or
-   * on request. */
+  /**
+   * token returns the player's token. It creates a guest if there is none yet. It renews a guest's token in time, or on
+   * request.
+   */
   async token({ renew = false } = {}): Promise<string> {
     if (this.#player) return this.#player.token;
     const guest = this.#guest;
@@ -78,7 +80,7 @@ export class Session {
     save(SIGNED_IN, player);
   }
 
-  /** forget drops a token that was refused, or signs out. A guest of this browser is still there when a player has gone. */
+  /** forget drops a refused token, or signs out. A guest of this browser stays after a player has signed out. */
   forget(): void {
     this.#token = null;
     if (this.#player) {

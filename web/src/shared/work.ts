@@ -1,8 +1,11 @@
-// The proof of work that a server may want of a guest. The worker is src/work.
+// The proof of work that a server may require of a guest. The worker is src/work.
 
 import type { Work } from "./schemas.ts";
 
-/** work lets a worker find the number of a challenge, and answers with the proof. The page says where its script is. */
+/**
+ * work lets a worker find the number of a challenge, and returns the proof. The page has the address of the worker's
+ * script.
+ */
 export async function work(w: Work): Promise<string> {
   const worker = new Worker(document.querySelector<HTMLMetaElement>("meta[name=work]")?.content ?? "");
   try {

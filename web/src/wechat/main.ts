@@ -4,7 +4,7 @@
 import { within } from "../shared/patience.ts";
 import { load } from "../shared/script.ts";
 
-const PATIENCE = 10_000; // ms for who signs
+const PATIENCE = 10_000; // ms for the signer
 
 const SIGNED = ["appId", "timestamp", "nonceStr", "signature"] as const;
 const CALLS = ["updateAppMessageShareData", "updateTimelineShareData"] as const;
@@ -25,7 +25,7 @@ interface Sdk extends Partial<Record<(typeof CALLS)[number], (share: Share) => v
   ready(then: () => void): void;
 }
 
-/** sign has the page's address signed, which for WeChat ends before the #. */
+/** sign gets a signature of the page's address. For WeChat the address ends before the #. */
 async function sign(signer: string): Promise<Signed> {
   const at = new URL(signer);
   at.searchParams.set("url", location.href.replace(/#.*/s, ""));
@@ -62,5 +62,5 @@ async function introduce({ sdk = "", sign: signer = "" }: DOMStringMap): Promise
 }
 
 const asked = document.querySelector<HTMLMetaElement>("meta[name=wechat]");
-// Said for who looks for it, below what browsers count as a warning: for the player nothing has happened.
+// It is only a debug message, for an operator who looks for the fault: players are not affected.
 if (asked) introduce(asked.dataset).catch((fault: unknown) => console.debug("WeChat's JS-SDK:", fault));

@@ -1,6 +1,6 @@
 // Commands that an operator copies into a shell.
 
-/** quote makes one word of a POSIX shell out of any text. */
+/** quote makes any text one word of a POSIX shell. */
 export function quote(text: string): string {
   return /^[A-Za-z0-9_./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
@@ -11,16 +11,22 @@ export interface Call {
   /** With the query, below /api/v1; parts that are ids are escaped already. */
   path: string;
   body?: unknown;
-  /** An idempotency key of its own for each run of the command. It is the second: every shell has date, and not each has uuidgen. */
+  /**
+   * An idempotency key for each run of the command. It is the second, because every shell has date, and some have no
+   * uuidgen.
+   */
   once?: boolean;
   accept?: string;
-  /** The file that the answer goes to. */
+  /** The file for the answer. */
   output?: string;
   /** A stream without an end: it is shown as it comes. */
   stream?: boolean;
 }
 
-/** curl writes a call for a server (scheme, host, port). The token stays a variable: it belongs neither into a history nor onto a screen. */
+/**
+ * curl writes a call for a server (scheme, host, port). The token stays a variable: it must not be in a history or on a
+ * screen.
+ */
 export function curl(server: string, call: Call): string {
   const words = [`curl -${call.stream ? "N" : ""}sS${call.method === "GET" ? "" : ` -X ${call.method}`}`];
   words.push(`-H "Authorization: Bearer $TOKEN"`);

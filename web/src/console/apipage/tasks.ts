@@ -16,10 +16,10 @@ export interface Group {
   tasks: Task[];
 }
 
-/** A list longer than this would make a command that no shell takes; the commands hold the first few then. */
+/** The commands hold the first amounts of a longer list: a shell does not accept a command of any length. */
 const MAX_LISTED = 5;
 
-/** groups are the tasks around a campaign; without one the commands say CAMPAIGN. */
+/** groups are the tasks around a campaign. Without a campaign the commands contain CAMPAIGN. */
 export function groups(c: Campaign | null): Group[] {
   const id = encodeURIComponent(c?.id ?? "CAMPAIGN");
   const at = `/campaigns/${id}`;
@@ -57,7 +57,7 @@ export function groups(c: Campaign | null): Group[] {
   ];
 }
 
-/** splitOf is the campaign's split as it is posted; of a long list the beginning, which still adds up. */
+/** splitOf is the campaign's split as it is posted. Of a long list it is the beginning, which still adds up. */
 function splitOf(c: Campaign | null) {
   if (!c) return { budget: 1_000_000, packets: 5_000, split: "double_mean", min: 1, max: null };
   const { budget, packets, split, min, max } = c;

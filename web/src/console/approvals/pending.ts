@@ -22,7 +22,7 @@ export function usePending(): string {
   return n === 0 ? "" : load.data?.next_cursor ? `${n}+` : String(n);
 }
 
-/** countAgain is for who has asked for something, or decided. */
+/** countAgain is called after a request or a decision. */
 export function countAgain(): void {
   reload();
 }

@@ -13,7 +13,7 @@ import type { Campaign } from "../../shared/schemas.ts";
 export interface TabProps {
   campaign: Campaign;
   live: Live;
-  /** reload asks for the campaign again, after something was done to it. */
+  /** reload loads the campaign again after a change. */
   reload: () => void;
 }
 

@@ -9,7 +9,7 @@ const LIMIT = 50;
 /** Sort is an order of the list: the field and the direction. */
 export type Sort = "created.desc" | "created.asc" | "expires.asc" | "name.asc" | "budget.desc";
 
-/** Query is which campaigns are looked for, and in which order they come. */
+/** Query is a filter and an order of campaigns. */
 export interface Query {
   text: string;
   state: string;
@@ -19,7 +19,7 @@ export interface Query {
 /** ALL is every campaign, the newest first. */
 export const ALL: Query = { text: "", state: "", sort: "created.desc" };
 
-/** List is the campaigns of a query that are known so far, in its order. */
+/** List is the loaded campaigns of a query, in its order. */
 export interface List {
   items: readonly Campaign[];
   loading: boolean;
@@ -79,7 +79,7 @@ export function useList(query: Query): List {
   };
 }
 
-/** merge joins two lists; of a campaign in both it takes that of the first. */
+/** merge joins two lists. If a campaign is in both, it takes the first list's. */
 export function merge(before: readonly Campaign[], after: readonly Campaign[]): Campaign[] {
   const there = new Set(before.map((c) => c.id));
   return [...before, ...after.filter((c) => !there.has(c.id))];

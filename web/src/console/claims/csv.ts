@@ -21,15 +21,17 @@ interface Picker {
   }>;
 }
 
-/** canStream reports whether rows can be written directly to a file that the person chooses. Otherwise they are
- * collected in memory. */
+/**
+ * canStream reports whether rows can be written directly to a file that the operator chooses. Otherwise they are
+ * collected in memory.
+ */
 export function canStream(): boolean {
   return typeof (window as unknown as Picker).showSaveFilePicker === "function";
 }
 
 /**
- * openSink asks where the file should go. It has to be called out of a click. An AbortError means that the person has changed
- * their mind.
+ * openSink asks for the destination of the file. It must be called from a click. An AbortError means that the operator
+ * has cancelled.
  */
 export async function openSink(name: string): Promise<Sink> {
   const pick = (window as unknown as Picker).showSaveFilePicker;
@@ -57,7 +59,7 @@ class BlobSink implements Sink {
     link.href = url;
     link.download = this.#name;
     link.click();
-    // The browser has taken the download over by then; until it has, the URL must live.
+    // The URL must live until the browser has taken over the download.
     setTimeout(() => URL.revokeObjectURL(url), 60_000);
   }
 

@@ -4,8 +4,8 @@ import { yuan } from "../../shared/money.ts";
 import { MAX_LISTED } from "./limits.ts";
 
 /**
- * readYuan reads an amount in yuan as minor units; null for anything that is not one. It takes what is on a Chinese keyboard or comes
- * out of a spreadsheet: full-width digits, ¥ or 元, and commas between thousands. It goes through no float.
+ * readYuan reads an amount in yuan as minor units; null if it is none. It accepts the input of Chinese keyboards and
+ * spreadsheets: full-width digits, ¥ or 元, and commas between thousands. It uses no float.
  */
 export function readYuan(text: string): number | null {
   const plain = text.normalize("NFKC").trim().replace(/^¥\s*|\s*元$/g, "");
@@ -20,18 +20,18 @@ export function readCount(text: string): number | null {
   return /^(\d{1,12}|\d{1,3}(,\d{3}){1,3})$/.test(plain) ? Number(plain.replaceAll(",", "")) : null;
 }
 
-/** What a pasted list of amounts holds. Money is in minor units. */
+/** The content of a pasted list of amounts. Money is in minor units. */
 export interface AmountList {
   amounts: number[];
   sum: number;
-  /** The first thing in the list that is no amount, and which one of the list it is, from 1; null where all are. */
+  /** The first entry that is no amount, and its position from 1; null if there is none. */
   bad: { text: string; at: number } | null;
-  /** Whether the list stands for more packets than one may list; the rest is not read then. */
+  /** Whether the list has more packets than allowed; then the rest is not read. */
   tooMany: boolean;
 }
 
 /**
- * readAmounts reads amounts in yuan that stand on lines of their own or between commas, semicolons or spaces. "8.88×100" is a hundred
+ * readAmounts reads amounts in yuan, one a line or separated by commas, semicolons or spaces. "8.88×100" is a hundred
  * packets of 8.88.
  */
 export function readAmounts(text: string): AmountList {
@@ -58,7 +58,7 @@ export function readAmounts(text: string): AmountList {
   return list;
 }
 
-/** writeAmounts is a text that readAmounts reads as these amounts: equal neighbours become one line. */
+/** writeAmounts is the inverse of readAmounts. Equal neighbours become one line. */
 export function writeAmounts(amounts: readonly number[]): string {
   const lines: string[] = [];
   for (let i = 0; i < amounts.length; ) {

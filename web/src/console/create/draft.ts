@@ -25,16 +25,16 @@ export interface Draft extends Record<Count, string> {
   max: string;
   /** With the split list only. */
   amounts: string;
-  /** The name of the list of those who may take part; "" is everybody. */
+  /** The name of the list of players who may take part; "" is everybody. */
   players: string;
-  /** The guests' part of the packets, in percent; "": guests and players win from one stock. */
+  /** The guests' share of the packets, in percent; "": guests and players win from one stock. */
   guests_share: string;
   /** In units of `unit`. */
   expires_in_ms: string;
   unit: Unit;
 }
 
-/** Field is what a fault can be about. */
+/** Field is a field that can have a fault. */
 export type Field = Exclude<keyof Draft, "unit">;
 
 /** emptyDraft has the contract's defaults. */

@@ -1,9 +1,9 @@
-// The server's limits of a campaign (rain/validate.go). A test holds them against the server's.
+// The server's limits of a campaign (rain/validate.go). A test compares them with the server's.
 
 /** Money is in minor units, 1/100 yuan. */
 export const MAX_BUDGET = 1_000_000_000_000_000;
 export const MAX_PACKETS = 100_000_000;
-/** Of a list of amounts: what one request can carry. */
+/** Of a list of amounts: the most that fit in one request. */
 export const MAX_LISTED = 1_000_000;
 /** Bytes of UTF-8. */
 export const MAX_NAME_BYTES = 200;
@@ -16,7 +16,7 @@ export const MAX_EXPIRY_MS = 366 * 24 * 3_600_000;
 /** Bytes of a request's body, less some room for the fields beside the list of amounts. */
 export const MAX_LIST_BYTES = (16 << 20) - 4_096;
 
-/** COUNTS are the rules of a campaign that are whole numbers: their limits, and what the form begins with. */
+/** COUNTS are the rules of a campaign that are whole numbers: their limits, and their initial values. */
 export const COUNTS = {
   wins_per_user: { least: 1, most: 1_000_000, begin: 1 },
   taps_per_user: { least: 0, most: 1_000_000, begin: 0 },
@@ -34,7 +34,7 @@ export function eachCount<V>(value: (field: Count) => V): Record<Count, V> {
   return Object.fromEntries(COUNT_FIELDS.map((field) => [field, value(field)])) as Record<Count, V>;
 }
 
-/** bytes is the length of a text in UTF-8, which is what the server counts. */
+/** bytes is the length of a text in UTF-8, as the server counts it. */
 export function bytes(text: string): number {
   return new TextEncoder().encode(text).length;
 }

@@ -1,6 +1,6 @@
-// What a split means for a player, out of its summary.
+// The meaning of a split for a player, from its summary.
 
-/** Bin is how many packets hold from … to, both included, in minor units. */
+/** Bin is the number of packets with from … to minor units, both included. */
 export interface Bin {
   from: number;
   to: number;
@@ -14,8 +14,8 @@ export interface Odds {
 }
 
 /**
- * oddsAbout is the odds at the histogram's border behind which the share of the packets is nearest to one of `of`; null where there is no
- * border (all packets are alike). It is exact, as borders are.
+ * oddsAbout returns the odds at a border of the histogram, so they are exact. It chooses the border whose odds are
+ * nearest to one in `of`. It is null without a border (all packets are alike).
  */
 export function oddsAbout(histogram: readonly Bin[], of: number): Odds | null {
   const total = histogram.reduce((n, b) => n + b.packets, 0);
@@ -34,8 +34,8 @@ export function oddsAbout(histogram: readonly Bin[], of: number): Odds | null {
 }
 
 /**
- * percentile estimates the amount, in minor units, that a share (0…1) of the packets do not exceed: between the borders of a bin the packets
- * are taken to lie evenly. It contradicts nothing that is known for sure.
+ * percentile estimates the amount, in minor units, that a share (0…1) of the packets do not exceed. It assumes that
+ * packets are spread evenly in a bin, and stays within the known amounts.
  */
 export function percentile(histogram: readonly Bin[], share: number, known: { smallest: number; median: number; largest: number }): number {
   const [least, most] = share < 0.5 ? [known.smallest, known.median] : [known.median, known.largest];
@@ -52,14 +52,14 @@ export function percentile(histogram: readonly Bin[], share: number, known: { sm
   return known.largest;
 }
 
-/** exactBins are the bins of a list of amounts, one for each amount that is in it: what is read off them is exact. */
+/** exactBins are the bins of a list of amounts, one for each different amount, so that results are exact. */
 export function exactBins(amounts: readonly number[]): Bin[] {
   const counts = new Map<number, number>();
   for (const a of amounts) counts.set(a, (counts.get(a) ?? 0) + 1);
   return [...counts].sort(([a], [b]) => a - b).map(([amount, packets]) => ({ from: amount, to: amount, packets }));
 }
 
-/** roundOdds makes of 9.6 a 10 and of 187.3 a 190: a number to be read, not computed with. */
+/** roundOdds rounds 9.6 to 10 and 187.3 to 190: a number to be read, not computed with. */
 export function roundOdds(of: number): number {
   if (of < 20) return Math.max(1, Math.round(of));
   const step = 10 ** Math.floor(Math.log10(of) - 1);

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 
-/** useSettled is a value once it has not changed for so many milliseconds, for what is asked of a server while a person types. */
+/** useSettled returns a value that has not changed for some milliseconds, for requests while a person types. */
 export function useSettled<T>(value: T, after: number): T {
   const [settled, settle] = useState(value);
   useEffect(() => {
@@ -10,7 +10,7 @@ export function useSettled<T>(value: T, after: number): T {
   return settled;
 }
 
-/** useVersion is a number that changes with the identity of a value: something small to compare in place of something large. */
+/** useVersion is a number that changes with the identity of a value, as a small thing to compare. */
 export function useVersion(value: unknown): number {
   const known = useRef({ value, version: 0 });
   if (known.current.value !== value) known.current = { value, version: known.current.version + 1 };

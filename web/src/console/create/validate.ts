@@ -6,7 +6,7 @@ import { readAmounts, readCount, readYuan, type AmountList } from "./amounts.ts"
 import { UNITS, type CampaignBody, type Draft, type Field } from "./draft.ts";
 import * as limit from "./limits.ts";
 
-/** Fault is the key of a text and what is filled in: words (words.ts) says it. */
+/** Fault is the key of a text and its values; words (words.ts) makes the text. */
 export interface Fault {
   key: keyof typeof texts;
   values?: Record<string, string | number>;
@@ -25,7 +25,7 @@ export interface Checked {
 /** SplitBody is the body that asks for a preview of a split, with every field set. */
 export type SplitBody = Required<NewSplit>;
 
-/** check reads a draft. Only the first fault of each field is told. */
+/** check reads a draft. Only the first fault of each field is reported. */
 export function check(d: Draft, list: AmountList | null = d.split === "list" ? readAmounts(d.amounts) : null): Checked {
   const faults: Faults = {};
   const add = (field: Field, key: Fault["key"], values?: Fault["values"]): void => {
@@ -45,7 +45,7 @@ export function check(d: Draft, list: AmountList | null = d.split === "list" ? r
   const wrong = sponsorFault(sponsor);
   if (wrong) add("sponsor", wrong, { most: limit.MAX_SPONSOR });
 
-  // A list says by itself how much it is and how many.
+  // The budget and the number of packets follow from a list.
   const budget = list ? list.sum : number("budget", readYuan, "notMoney");
   const packets = list ? list.amounts.length : number("packets", readCount, "notCount");
   const min = number("min", readYuan, "notMoney");
@@ -60,7 +60,7 @@ export function check(d: Draft, list: AmountList | null = d.split === "list" ? r
 
   const counts = limit.eachCount((field) => {
     const { least, most } = limit.COUNTS[field];
-    const n = number(field, readCount, "notCount") ?? least; // a fault is told already
+    const n = number(field, readCount, "notCount") ?? least; // a fault is reported already
     if (n < least || n > most) add(field, least === 0 ? "fromZero" : "fromOne", { most });
     return n;
   });
@@ -91,7 +91,7 @@ function checkSize(budget: number, packets: number, add: Add): void {
   if (packets < 1 || packets > limit.MAX_PACKETS) add("packets", "packetsRange", { most: limit.MAX_PACKETS });
 }
 
-/** checkBounds compares by division, as packets × max may be more than a number can hold exactly. */
+/** checkBounds compares by division: packets × max may be too large for an exact number. */
 function checkBounds(budget: number, packets: number, min: number, max: number | null, add: Add): void {
   if (Math.floor(budget / packets) < min) add("budget", "budgetLow", { packets, mMin: min, mNeeded: packets * min });
   else if (max !== null && Math.floor((budget - 1) / packets) >= max) add("budget", "budgetHigh", { packets, mMax: max, mMost: packets * max });
@@ -109,21 +109,21 @@ function checkList(list: AmountList, min: number | null, max: number | null, add
   if (size > limit.MAX_LIST_BYTES) add("amounts", "listHuge");
 }
 
-/** sponsorFault is what is wrong with a sponsor's id, which becomes part of a path. */
+/** sponsorFault is the fault of a sponsor's id, which becomes part of a path. */
 export function sponsorFault(id: string): "required" | "sponsorChars" | "sponsorLong" | null {
   if (id === "") return "required";
   if (!/^[\p{L}\p{Nd}._-]+$/u.test(id) || /\p{Default_Ignorable_Code_Point}/u.test(id)) return "sponsorChars";
   return limit.bytes(id) > limit.MAX_SPONSOR ? "sponsorLong" : null;
 }
 
-// readShare reads percent as millionths; null for what is no part of the packets.
+// readShare reads percent as millionths; null if it is no share of the packets.
 function readShare(text: string): number | null {
   const percent = readDecimal(text.replace(/\s*[%％]\s*$/, ""));
   const share = percent === null ? 0 : Math.round(percent * 1e4);
   return share > 0 && share < 1e6 ? share : null;
 }
 
-// lanesFit: guests and players have a packet each, at least.
+// lanesFit reports whether guests and players have at least one packet each.
 function lanesFit(packets: number, share: number): boolean {
   const guests = Math.floor((packets * share) / 1e6);
   return guests >= 1 && packets - guests >= 1;

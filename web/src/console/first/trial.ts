@@ -1,4 +1,4 @@
-/** TRIAL is the campaign of a first run, but for its name: small, and large enough that a few people never empty it at once. */
+/** TRIAL is the campaign of a first run, without its name. It is small, but a few people never empty it at once. */
 export const TRIAL = { sponsor: "trial", budget: 8_800, packets: 200, split: "double_mean", min: 1, wins_per_user: 20 };
 
 /** RAIN is its rain: time enough to go to the players' page. */

@@ -4,7 +4,7 @@
 export const MAX_FILE_BYTES = 128 << 20;
 
 const SHOWN = 3; // lines
-const LOOKED_AT = 1_000; // bytes, for those
+const LOOKED_AT = 1_000; // bytes, for these lines
 const NEWLINE = 10;
 
 /** Glance is a file's number of lines, and its beginning. */
@@ -13,7 +13,7 @@ export interface Glance {
   begin: string[];
 }
 
-/** glance reads a file through, keeping nothing of it. */
+/** glance reads a whole file and keeps nothing of it. */
 export async function glance(file: File, signal: AbortSignal): Promise<Glance> {
   const begin = (await file.slice(0, LOOKED_AT).text()).split(/\r?\n/).filter((line) => line.trim() !== "").slice(0, SHOWN);
   const reader = file.stream().getReader();

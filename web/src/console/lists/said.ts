@@ -15,7 +15,7 @@ export function faultyLines(fault: ApiError, of: PlayerList["of"]): string[] {
   });
 }
 
-/** explainMembers says why a member cannot be one; undefined for other faults. */
+/** explainMembers gives the reason why a member is invalid; undefined for other faults. */
 export function explainMembers(fault: ApiError, of: PlayerList["of"]): string | undefined {
   return fault.fields.some(({ field }) => field.startsWith("members")) ? t(`bad_${of}`) : undefined;
 }

@@ -2,7 +2,7 @@ import { delay } from "../../../sdk/backoff.ts";
 import { ApiError } from "../../shared/api.ts";
 import { Parser, type ServerEvent } from "./sse.ts";
 
-/** FeedState: live is connected; lost is between two tries; refused is for good. */
+/** FeedState: live: connected; lost: between two tries; refused: for good. */
 export type FeedState = "connecting" | "live" | "lost" | "refused";
 
 export interface FeedOptions {
@@ -10,7 +10,7 @@ export interface FeedOptions {
   open: (signal: AbortSignal) => Promise<Response>;
   event: (event: ServerEvent) => void;
   state: (state: FeedState) => void;
-  /** silence is after how many ms without a byte the connection counts as dead. */
+  /** silence is the time without a byte, in ms, after which the connection counts as dead. */
   silence: number;
   random?: () => number;
 }
@@ -22,7 +22,8 @@ export class Feed {
   #closed = false;
   #wake: () => void = () => {};
   readonly #online = () => this.#wake();
-  // A page that the browser keeps for the back button would keep its connection too, and a browser has six for a server.
+  // A page that the browser keeps for the back button would keep its connection too, and a browser has only six for a
+  // server.
   readonly #hidden = () => this.#connection?.abort();
 
   constructor(options: FeedOptions) {

@@ -7,8 +7,8 @@ import type { Past } from "./ring.ts";
 export function pastOf(h: History, shift: number): Past[] {
   return h.t.map((t, i) => {
     const span = h.span_ms[i] ?? 1_000;
-    const before = i > 0 && t - (h.t[i - 1] ?? 0) <= 2 * span; // else nothing can be said of the time between
-    // A count that falls back was begun anew, by a node that was started again.
+    const before = i > 0 && t - (h.t[i - 1] ?? 0) <= 2 * span; // otherwise the time between is unknown
+    // A count that falls comes from a node that has restarted.
     const rate = (column: readonly number[]) => {
       const more = (column[i] ?? 0) - (column[i - 1] ?? 0);
       return before && more >= 0 ? (1_000 * more) / (t - (h.t[i - 1] ?? 0)) : null;

@@ -1,6 +1,6 @@
 // Rates per second, computed from counters.
 
-/** WINDOW is over how many ms a rate is taken: nodes report by the second, and not all in the same moment. */
+/** WINDOW is the time, in ms, over which a rate is taken: nodes report once a second, each at its own moment. */
 const WINDOW = 3_000;
 /** LEAST is the least time between two counts. */
 const LEAST = 500;

@@ -7,10 +7,10 @@ export type Row = Partial<Record<Key, number | null>>;
 
 /** SPAN is the length of the ring in seconds. */
 export const SPAN = 15 * 60;
-/** GAP is after how many seconds without a row the lines are broken. */
+/** GAP is the time without a row, in seconds, after which the lines break. */
 export const GAP = 3.5;
 
-/** Past is a row of a time that is over; it stands for the span of seconds before it. */
+/** Past is a row of the past; it stands for the span of seconds before it. */
 export interface Past {
   time: number;
   span: number;
@@ -64,7 +64,7 @@ export class Ring {
     return [this.#times.slice(from), ...keys.map((key) => this.#columns[key].slice(from))];
   }
 
-  /** last is the newest value of a column; null where the newest row has none. */
+  /** last is the newest value of a column; null if the newest row has none. */
   last(key: Key): number | null {
     return this.#columns[key].at(-1) ?? null;
   }

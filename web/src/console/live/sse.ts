@@ -1,4 +1,4 @@
-// Server-Sent Events out of a stream of text, as https://html.spec.whatwg.org/multipage/server-sent-events.html has it.
+// Server-Sent Events from a stream of text, by https://html.spec.whatwg.org/multipage/server-sent-events.html.
 // EventSource itself cannot send the token.
 
 /** ServerEvent is one event of the stream. */
@@ -7,14 +7,14 @@ export interface ServerEvent {
   data: string;
 }
 
-/** Parser takes the stream in whatever pieces it comes. */
+/** Parser takes the stream in pieces of any size. */
 export class Parser {
-  #rest = ""; // of a line whose end has not come yet
+  #rest = ""; // of a line without its end yet
   #afterCR = false; // the piece before ended with a CR: an LF that follows belongs to it
   #event = "";
   #data: string[] = [];
 
-  /** push takes a piece and answers with the events that it completes. */
+  /** push takes a piece and returns the events that it completes. */
   push(piece: string): ServerEvent[] {
     const events: ServerEvent[] = [];
     if (piece === "") return events;

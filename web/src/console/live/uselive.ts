@@ -8,10 +8,10 @@ import { Rates } from "./rates.ts";
 import { Ring, SPAN, type Row } from "./ring.ts";
 import type { ServerEvent } from "./sse.ts";
 
-/** STALE is after how many ms without figures they are called old. */
+/** STALE is the time without figures, in ms, after which they are shown as old. */
 export const STALE = 3_000;
-const SILENCE = 10_000; // the server says the figures each second
-const KEPT = 6; // campaigns whose rings are kept, for going back and forth
+const SILENCE = 10_000; // ms; the server sends the figures each second
+const KEPT = 6; // campaigns whose rings are kept for a return
 
 /** Live holds the data of a campaign's feed so far. */
 export interface Live {

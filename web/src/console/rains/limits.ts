@@ -8,7 +8,7 @@ export interface Limit {
   most: number;
   /** scale converts the form's unit to the API's: 1000 if the form asks for seconds. */
   scale: number;
-  /** begin is what the form begins with. */
+  /** begin is the initial value in the form. */
   begin: string;
   /** unit is the form's: seconds, percent, or none. */
   unit: "unitS" | "%" | "";
@@ -30,24 +30,24 @@ type PlainField = Exclude<LimitedField, "starts_in_ms" | "odds" | "beat_ms">;
 /** PLAIN_FIELDS are the numbers that the form always shows. */
 export const PLAIN_FIELDS = (Object.keys(LIMITS) as LimitedField[]).filter((f): f is PlainField => !["starts_in_ms", "odds", "beat_ms"].includes(f));
 
-/** MOST_AHEAD is how far ahead a rain may start, in ms. */
+/** MOST_AHEAD is the longest time, in ms, until the start of a rain. */
 export const MOST_AHEAD = 7 * 86_400_000;
 
-/** RainBody is the body that starts a rain, with every field set but the start, which is one of two. */
+/** RainBody is the body that starts a rain. Every field is set but the start, which is one of two. */
 export type RainBody = Required<Omit<NewRain, "starts_in_ms" | "starts_at">> & Pick<NewRain, "starts_in_ms" | "starts_at">;
 
-/** RainForm is what a person has typed. */
+/** RainForm is the typed content of the form. */
 export interface RainForm extends Record<LimitedField, string> {
-  /** at: the start is a time of day; else it is so many seconds from now. */
+  /** at: the start is a time of day; otherwise a number of seconds from now. */
   at: boolean;
-  /** starts_at is what a datetime-local field holds, in this computer's time zone. */
+  /** starts_at is the value of a datetime-local field, in this computer's time zone. */
   starts_at: string;
   pacing: Pacing;
-  /** luck says whether every packet drop wins, or players have draws. */
+  /** luck: every packet drop wins, or players have draws. */
   luck: "all" | "auto" | "odds";
 }
 
-/** emptyForm is what the form begins with. */
+/** emptyForm is the initial form. */
 export function emptyForm(): RainForm {
   const limited = Object.fromEntries(Object.entries(LIMITS).map(([field, { begin }]) => [field, begin])) as Record<LimitedField, string>;
   return { at: false, starts_at: "", ...limited, pacing: "even", luck: "all" };
@@ -64,8 +64,8 @@ export function number(text: string): number | null {
 }
 
 /**
- * readRain is the rain that a form asks for, and what is wrong with it. now is the server's time; toServer turns a time of
- * this computer's clock into one of the server's.
+ * readRain returns the rain of a form, and the faults of its fields. now is the server's time; toServer converts a time
+ * of this computer's clock to the server's.
  */
 export function readRain(form: RainForm, now: number, toServer: (local: number) => number): { rain: RainBody | null; wrong: Wrongs } {
   const wrong: Wrongs = {};
@@ -98,7 +98,7 @@ export function readRain(form: RainForm, now: number, toServer: (local: number) 
   return { rain: Object.keys(wrong).length > 0 ? null : rain, wrong };
 }
 
-/** Preset is a rain that halls often want. */
+/** Preset is a common kind of rain. */
 export interface Preset {
   key: "short" | "classic" | "long";
   form: Partial<RainForm>;

@@ -1,8 +1,10 @@
-// What the figures of a rain come to.
+// A summary of a rain's figures.
 
 import type { History } from "../../shared/schemas.ts";
 
-/** Summary is a rain in six figures. Times are ms; null where nobody has tapped. span is how many seconds a row is, at most. */
+/**
+ * Summary is a rain in six figures. Times are ms, or null without taps. span is the longest time of a row, in seconds.
+ */
 export interface Summary {
   taps: number;
   won: number;
@@ -14,8 +16,8 @@ export interface Summary {
 }
 
 /**
- * since is a count from the beginning of a rain on: counts go on over the rains of a campaign. One that falls back was begun anew, by a
- * node that was started again, and what it has told before stays.
+ * since counts from the beginning of a rain: a campaign's counts go on over its rains. A count that falls comes from a
+ * node that has restarted; its counts from before stay.
  */
 export function since(h: History, startsAt: number, column: readonly number[]): number[] {
   const before = h.t.filter((t, i) => t + (h.span_ms[i] ?? 0) <= startsAt).length - 1;
@@ -23,7 +25,7 @@ export function since(h: History, startsAt: number, column: readonly number[]): 
   return column.map((n, i) => (i <= before ? 0 : (sum += Math.max(0, n - (column[i - 1] ?? 0)))));
 }
 
-/** sumUp makes the summary of a rain that began at a time. */
+/** sumUp makes the summary of a rain with this start. */
 export function sumUp(h: History, startsAt: number): Summary {
   const all = (column: readonly number[]) => since(h, startsAt, column).at(-1) ?? 0;
   const most = (column: readonly (number | null)[]) => column.reduce<number | null>((a, b) => (b !== null && (a === null || b > a) ? b : a), null);

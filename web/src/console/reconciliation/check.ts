@@ -3,14 +3,14 @@ import { ApiError } from "../api.ts";
 import { serverNow } from "../servertime.ts";
 import type { ProofProgress } from "../../shared/schemas.ts";
 
-/** A Check is something that is asked when a person wants it, and may take minutes. */
+/** A Check is a request that an operator starts and that may take minutes. */
 export interface Check<T> {
   result: T | null;
-  /** When the result came, in Unix ms of the server's clock. */
+  /** The time of the result, in Unix ms of the server's clock. */
   at: number | null;
-  /** Since when it has been running, by performance.now(); null when it is not. */
+  /** The start of the running request, by performance.now(); null if none is running. */
   since: number | null;
-  /** How far it has come; null while that is not known. */
+  /** The progress; null while it is unknown. */
   progress: ProofProgress | null;
   stopped: boolean;
   fault: ApiError | undefined;
@@ -19,8 +19,8 @@ export interface Check<T> {
 }
 
 /**
- * useCheck calls ask, which is the same as long as the component is there. The last result stays while it is asked again. auto: it is
- * asked at once.
+ * useCheck calls ask, which must not change during the component's life. The last result stays while a new request
+ * runs. auto: the first request starts at once.
  */
 export function useCheck<T>(ask: (signal: AbortSignal, progress: (p: ProofProgress) => void) => Promise<T>, auto: boolean): Check<T> {
   const [state, setState] = useState<Omit<Check<T>, "run" | "stop">>({ result: null, at: null, since: null, progress: null, stopped: false, fault: undefined });
@@ -50,7 +50,7 @@ export function useCheck<T>(ask: (signal: AbortSignal, progress: (p: ProofProgre
     control?.abort();
     setState((s) => ({ ...s, since: null, stopped: true }));
   }
-  // It sets nothing back: it runs after the component has been drawn, and the first click may have come before.
+  // It resets no state: the effect runs after the first drawing, and a click may have come before.
   useEffect(() => {
     if (auto) run();
     return () => {

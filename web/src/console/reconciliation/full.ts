@@ -1,7 +1,10 @@
 import { ApiError, apiResponse } from "../api.ts";
 import type { Books, FullProofLine, ProofProgress } from "../../shared/schemas.ts";
 
-/** proveAll has every row read. The server sends a line of JSON each second, and the books in the last one. Without that line nothing is proved. */
+/**
+ * proveAll starts a proof that reads every row. The server sends a line of JSON each second, and the books in the last
+ * one. Without that line nothing is proved.
+ */
 export async function proveAll(signal: AbortSignal, progress: (p: ProofProgress) => void): Promise<Books> {
   const response = await apiResponse("/reconciliation/full", { signal, accept: "application/x-ndjson" });
   const reader = response.body?.getReader();

@@ -1,4 +1,4 @@
-// How much is held, as the head and the page say it.
+// The number of held wins, for the head and the page.
 
 import { useEffect } from "preact/hooks";
 import { api } from "../api.ts";
@@ -19,7 +19,7 @@ export function useHeld(): HeldSum | undefined {
   return load.data;
 }
 
-/** countHeldAgain is for who has decided about some. */
+/** countHeldAgain is called after a decision. */
 export function countHeldAgain(): void {
   for (const reload of reloads) reload();
 }

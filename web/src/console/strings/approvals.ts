@@ -1,4 +1,4 @@
-// Texts of the acts that take two people.
+// Texts of the operations that take two people.
 
 import type { Table } from "../../shared/i18n.ts";
 

@@ -1,4 +1,4 @@
-// Texts of who is signed in, what they may do, and what two people do together.
+// Texts of the signed-in operator, the operator's rights, and operations of two people.
 
 import type { Table } from "../../shared/i18n.ts";
 

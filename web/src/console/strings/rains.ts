@@ -1,4 +1,4 @@
-// Texts of the rains: starting, stopping, and the proof. And of what is asked before a campaign is changed.
+// Texts of the rains (start, stop, proof), and of the questions before a campaign is changed.
 
 import type { Table } from "../../shared/i18n.ts";
 

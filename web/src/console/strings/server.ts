@@ -3,7 +3,7 @@
 // another of these sentences. The first match counts. A test compares them with the server's sources.
 
 export const sentences: readonly (readonly [en: string, zh: string])[] = [
-  // what has become of a withdrawal
+  // the states of a withdrawal
   ["held: {0*}", "暂扣：{0}"],
   ["released: {0*}", "放行：{0}"],
   ["marked as paid: {0*}", "标记为已打款：{0}"],
@@ -19,7 +19,7 @@ export const sentences: readonly (readonly [en: string, zh: string])[] = [
   ["the provider gave no clear answer about the payment", "支付方没有给出明确的付款结果"],
   ["the provider has reported the payment in flight for a week", "支付方一周以来一直显示付款中"],
 
-  // why something is a dead letter
+  // the reasons of dead letters
   ["given up after {0} tries: {1>}", "试了 {0} 次后放弃：{1}"],
   ["the campaign's row cannot be read: correct it, and retry this", "无法读取活动的数据。改正后请重试"],
   ["the campaign's payouts were removed from the ledger, so all of it was paid or given back: look into its export, and dismiss this", "活动的付款已移出账本，说明全部已支付或退回：请查看它的导出文件，然后作废这条"],
@@ -42,7 +42,7 @@ export const sentences: readonly (readonly [en: string, zh: string])[] = [
   ["the drop was a decoy", "这个掉落物是炸弹"],
   ["the rain's seed did not let the player win in that beat", "按红包雨的种子，玩家在这一轮没有中奖"],
 
-  // what is wrong with a field
+  // the faults of fields
   ["is required: 1 to {0} bytes of UTF-8", "必填，1 到 {0} 字节"],
   ["is required: 1 to {0} minor units", "必填，1 到 {0} 分"],
   ["is required: 1 to {0}", "必填，1 到 {0}"],

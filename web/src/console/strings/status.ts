@@ -41,7 +41,7 @@ export const status = {
   code_reclaim_cut: { zh: "退回金额被削减", en: "Return of stock was cut" },
   code_lease_dated: { zh: "租约时间异常", en: "Lease dated in the future" },
 
-  // Their meaning and what to do. In English the server's own text is enough: it has the ids.
+  // Their meaning and the remedy. In English the server's own text is enough: it has the ids.
   say_reconciliation: { zh: "账目不平，或太久没能对账。请查看对账页和日志，并运行 redrain reconcile。", en: "" },
   say_dead_letter: { zh: "有无法处理的消息需要人工处理，请查看异常款项页。", en: "" },
   say_state_lost: { zh: "Redis 丢失了活动的数据，点击暂时无效。若没有自动恢复，请运行 redrain rebuild。", en: "" },

@@ -1,4 +1,4 @@
-// Texts of the primitives: buttons, states, faults that may come anywhere.
+// Texts of the primitives: buttons, states, and faults that are possible everywhere.
 
 import type { Table } from "../../shared/i18n.ts";
 

@@ -4,7 +4,7 @@ import { lang } from "../i18n.ts";
 import { sentences } from "../strings/server.ts";
 
 const SLOT = /\{\d([:*>]?)\}/g;
-// what stands where a sentence varies, by the mark of its slot
+// patterns of the variable parts, by the mark of their slot
 const LIKE: Record<string, string> = { "": "(\\S+)", ":": "(\\S+:\\S+|wallet)", "*": "(.+)", ">": "(.+)" };
 
 const known = sentences.map(([en, zh]) => {

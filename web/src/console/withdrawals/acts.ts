@@ -3,7 +3,7 @@ import type { WithdrawalRecord } from "../../shared/schemas.ts";
 /** Act is a cashier's act on a withdrawal; paid and back take two people. */
 export type Act = "hold" | "release" | "paid" | "back";
 
-/** acts are those that a withdrawal is open to: the server refuses all others. */
+/** acts are the allowed acts on a withdrawal: the server refuses all others. */
 export function acts(w: WithdrawalRecord): Act[] {
   if (w.dead) return ["paid", "back"];
   if (w.stage === "requested") return ["hold"];
