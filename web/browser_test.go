@@ -116,8 +116,8 @@ const (
 // TestPageSoak: a slow phone plays a long rain, with 60 packets in the air and a win every second. After a garbage
 // collection the page has kept nothing but the wins.
 //
-// With -soak the scripts of a frame (p95) take at most 8 ms in 19 of 20 looks. They are compared with reference work, so
-// the speed of the machine does not count. But the wall clock does, so the machine must have nothing else to do:
+// With -soak the scripts of a frame (p95) take at most 8 ms in 19 of 20 looks. They are compared with reference work,
+// so the speed of the machine does not count. But the wall clock does, so the machine must have nothing else to do:
 //
 //	go test ./web -run TestPageSoak -v -soak 10m -timeout 0
 func TestPageSoak(t *testing.T) {

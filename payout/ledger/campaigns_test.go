@@ -36,7 +36,8 @@ func TestCampaignComesBackAsItWas(t *testing.T) {
 				"c1"); err != nil {
 				t.Fatal(err)
 			}
-			testenv.Equal(t, cmp.Diff(want, got, cmp.Comparer(func(x, y rain.Seed) bool { return x == y })), "", "%s", what)
+			testenv.Equal(t, cmp.Diff(want, got, cmp.Comparer(func(x, y rain.Seed) bool { return x == y })), "", "%s",
+				what)
 		}
 		check("as created")
 

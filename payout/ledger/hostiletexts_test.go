@@ -72,7 +72,8 @@ func TestWhateverTheStreamSays(t *testing.T) {
 				{Ref: rain.EntryRef{Campaign: c.ID, ID: text}, Wins: []rain.Win{{User: text, Drop: text, Seal: text}}},
 				{Ref: rain.EntryRef{Campaign: text, ID: text}, Reclaim: &rain.Reclaim{Seal: text}},
 			} {
-				testenv.WantErr(t, testenv.Err(b.Post(ctx, []rain.Entry{e})), nil, fmt.Sprintf("an entry of %.40q", text))
+				testenv.WantErr(t, testenv.Err(b.Post(ctx, []rain.Entry{e})), nil,
+					fmt.Sprintf("an entry of %.40q", text))
 			}
 		}
 		testenv.Must(t, paytest.Err3(b.ListDeadLetters(ctx, "", 500)))

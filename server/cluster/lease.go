@@ -52,7 +52,8 @@ func (l *Lease) take(ctx context.Context) (term int64, err error) {
 		}
 		if t.Stray != "" {
 			l.o.Alarm("lease_dated", "", "the lease \""+l.o.Name+"\" of node "+t.Stray+" was dated into the future, "+
-				"by hand or by a wrong clock; it was taken over: check the writers to the database, and the nodes' clocks")
+				"by hand or by a wrong clock; it was taken over: check the writers to the database, and "+
+				"the nodes' clocks")
 		}
 		term = t.Term
 		return nil

@@ -118,8 +118,8 @@ func (c *Config) validateAccess(fault faultFunc) {
 			"and --challenge-secret, which the service issues for a site", c.GuestChallenge)
 	} else {
 		fault(c.ChallengeSiteKey+c.ChallengeSecret+c.ChallengeEndpoint+c.ChallengeScript != "",
-			"--challenge-site-key, --challenge-secret, --challenge-endpoint and --challenge-script: are for --guest-challenge turnstile or "+
-			"hcaptcha")
+			"--challenge-site-key, --challenge-secret, --challenge-endpoint and --challenge-script: are for "+
+				"--guest-challenge turnstile or hcaptcha")
 	}
 	for flag, address := range map[string]string{"--challenge-endpoint": c.ChallengeEndpoint,
 		"--challenge-script": c.ChallengeScript, "--jwks-url": c.JWKSURL} {

@@ -109,8 +109,8 @@ func TestManyNodesBringAPlayerTooMuch(t *testing.T) {
 				for u := range players {
 					wins = append(wins, paytest.Win(fmt.Sprintf("%d-%d", round/2, (n+u)%players), n*players+u, 0))
 				}
-				testenv.WantErr(t, testenv.Err(paytest.Node(t, b).Poster.Post(t.Context(), []rain.Entry{paytest.Entry(id,
-					n+1, wins...)})), nil)
+				entry := paytest.Entry(id, n+1, wins...)
+				testenv.WantErr(t, testenv.Err(paytest.Node(t, b).Poster.Post(t.Context(), []rain.Entry{entry})), nil)
 			})
 			if paid, _, err := b.Paid(t.Context(), id); err != nil || paid != players*allowed {
 				t.Errorf("%d are paid, %v", paid, err)
