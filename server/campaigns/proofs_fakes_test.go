@@ -157,7 +157,7 @@ func (f nodeBooks) LiveIDs(context.Context) ([]string, error) {
 	return slices.Clone(f.live), f.down
 }
 
-func (nodeBooks) Fenced(ctx context.Context, _ string, _ int64) context.Context { return ctx }
+func (nodeBooks) UnderTerm(ctx context.Context, _ string, _ int64) context.Context { return ctx }
 
 func (f nodeBooks) Lease(_ context.Context, name, holder string, ttl time.Duration) (ledger.Tenure, error) {
 	f.mu.Lock()
