@@ -86,10 +86,11 @@ func (b *batch) classifyWins(e rain.Entry, at entryAt, campaign terms, fault, vo
 		}
 		key := packetKey{e.Ref.Campaign, w.Packet}
 		_, paidToAny := b.paid[key]
-		reason := fault
+		reason, unpayable := fault, false
 		switch _, known := b.campaigns[e.Ref.Campaign]; {
 		case fault == "":
 			reason = b.refusal(e, w, campaign)
+			unpayable = reason != ""
 		case paidToSame && !known: // a paid win of an unknown campaign stays valid
 			reason = ""
 		}
@@ -97,7 +98,9 @@ func (b *batch) classifyWins(e rain.Entry, at entryAt, campaign terms, fault, vo
 			reason = b.spend(campaign.ID, w, max(e.SealedAt, at.ms))
 		}
 		if reason != "" {
-			b.addDead(winLetter(e.Ref, e.SealedAt, w, at, reason))
+			d := winLetter(e.Ref, e.SealedAt, w, at, reason)
+			d.unpayable = unpayable
+			b.addDead(d)
 			continue
 		}
 		if !paidToAny {

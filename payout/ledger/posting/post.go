@@ -201,7 +201,7 @@ type Posted struct {
 	New       int          // how many of them are new
 	Dead      []DeadLetter // new dead letters of this call
 	Void      []DeadLetter // too late: of an earlier epoch of its shard; see Fence
-	Discarded int          // forged input that was not kept, because many like it are
+	Discarded int          // forged or unpayable input that was not kept, because many like it are
 	Held      int          // wins that this call has held; they are in New and not in Settled
 	Cut       []ReclaimCut // reclaims that this call has posted with less than they asked for
 }
