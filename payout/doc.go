@@ -24,7 +24,8 @@
 // pipeline, withdraw, reconcile, export and rollback use the ledger and not each other.
 //
 // A win stays in the outbox of its shard until the ledger has it. Every step between may be repeated any number of
-// times. The ledger posts one of the copies:
+// times. The ledger posts one of the copies. With --confirm stream the node publishes before it reports the win, and
+// Deciders get nothing:
 //
 //	decided ─Deciders─▶ JetStream ──Settler──▶ Poster.Post ──commit──▶ settled ──▶ Outbox.Remove ──▶ ack
 //	   │                    ▲                     │
@@ -40,9 +41,12 @@
 //	withdraw  user:<id>      → clearing:<id>       a player requests a withdrawal
 //	paid      clearing:<id>  → world               the provider paid it
 //	return    clearing:<id>  → user:<id>           the provider refused it, or operators returned it
+//	hold      user:<id>      → held:<id>           in the database transaction that pays a win
+//	release   held:<id>      → user:<id>           an operator gives the win to its player
+//	confirm   held:<id>      → sponsor:<id>        an operator gives the win back to the sponsor
 //
 // Only world may go below zero. It is many rows, so that no transaction waits for it. Each kind has source documents,
-// the rows that justify the transaction: deposit, campaign, payout, reclaim, withdrawal.
+// the rows that justify the transaction: deposit, campaign, payout, reclaim, withdrawal, held.
 //
 // An entry that contradicts the ledger becomes a dead letter: a row that an operator sees and can retry, never a
 // loss. So does an invalid message, and a withdrawal without a clear answer.

@@ -39,7 +39,7 @@ func (s *Server) buildCampaigns() {
 	})
 	s.proofs = campaigns.NewProofs(campaigns.ProofsOptions{
 		Node: node, Books: s.books, LiveIDs: s.ledger.Campaigns.LiveIDs, Kept: s.ledger.Proofs,
-		Hot: hot{sums, store.NewWins(s.redis)}, Every: s.cfg.ReconcileEvery, Share: s.cfg.ReconcileShare,
+		Live: liveState{sums, store.NewWins(s.redis)}, Every: s.cfg.ReconcileEvery, Share: s.cfg.ReconcileShare,
 	})
 	s.roots = chain.NewRootRounds(s.ledger.Roots, s.cfg.AuditRootFile, s.recoverer, s.log)
 	if s.cfg.Demo && s.cfg.InProcess() && s.cfg.Has(config.RoleOperator) {
@@ -50,8 +50,8 @@ func (s *Server) buildCampaigns() {
 	}
 }
 
-// hot reads a campaign's money in Redis for the reconciliation.
-type hot struct {
+// liveState reads a campaign's money in Redis for the reconciliation.
+type liveState struct {
 	*store.Sums
 	*store.Wins
 }

@@ -57,7 +57,7 @@ func (s *Server) buildSettler(ctx context.Context, js jetstream.JetStream) error
 			}
 		},
 		OnDead:   s.forgeries.Waiting,
-		OnForged: func(f pipeline.Forged) { s.forgeries.Heard(f.Letters, f.Dropped) },
+		OnForged: func(f pipeline.Forged) { s.forgeries.Heard(f.Letters, f.Discarded) },
 		OnVoid:   func(letters []posting.DeadLetter) { campaigns.AlarmVoid(s.bus, letters) },
 	}
 	s.settler = pipeline.NewSettler(js, s.ledger.Seals.Ring(), s.ledger.Poster, s.ledger.DeadLetters, s.outbox,

@@ -23,8 +23,8 @@ import (
 var ErrNotOver = errors.New("only a campaign that is over can be exported: closed, its leftover back at the sponsor, " +
 	"nothing refused and no dead letter waiting")
 
-// ErrDropped is the error of a campaign whose payouts were removed after an export.
-var ErrDropped = errors.New("the campaign's payouts were removed from the ledger: its export has them, whose SHA-256 " +
+// ErrRemoved is the error of a campaign whose payouts were removed after an export.
+var ErrRemoved = errors.New("the campaign's payouts were removed from the ledger: its export has them, whose SHA-256 " +
 	"is in the audit record campaign.export")
 
 // txnsAtOnce is the number of transactions in one statement; one may have 500 payouts. auditAtOnce is the number of
@@ -43,7 +43,7 @@ type Exporter struct {
 // New makes an exporter of a ledger's database. clock gives Unix ms.
 func New(db *sqldb.DB, clock rain.Clock) *Exporter { return &Exporter{db, clock} }
 
-// Check returns ErrNotOver for a campaign that is not finished, and ErrDropped for one whose payouts were removed.
+// Check returns ErrNotOver for a campaign that is not finished, and ErrRemoved for one whose payouts were removed.
 func (e *Exporter) Check(ctx context.Context, campaign string) error {
 	var status string
 	var drained bool
@@ -61,7 +61,7 @@ func (e *Exporter) Check(ctx context.Context, campaign string) error {
 		{"SELECT 1 FROM dead_letter WHERE campaign_id = ? AND resolved_at = 0 LIMIT 1", ErrNotOver},
 		{"SELECT 1 FROM attempt_claim WHERE campaign_id = ? LIMIT 1", ErrNotOver}, // an entry in retry
 		{"SELECT 1 FROM held WHERE campaign_id = ? AND state = 'held' LIMIT 1", ErrNotOver},
-		{"SELECT 1 FROM archive WHERE campaign_id = ?", ErrDropped},
+		{"SELECT 1 FROM archive WHERE campaign_id = ?", ErrRemoved},
 	} {
 		var one int
 		if found, err := e.db.First(ctx, []any{&one}, fault.query, campaign); err != nil || found {

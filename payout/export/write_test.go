@@ -101,7 +101,7 @@ func givenUp(t testing.TB, b *paytest.Books) {
 // exported returns the export of a campaign.
 func exported(t testing.TB, b *paytest.Books, campaign string, f *paytest.FakeRedis) (string, export.Trailer) {
 	t.Helper()
-	proof, err := b.Proof.ReconcileWith(t.Context(), campaign, f, reconcile.Rows)
+	proof, err := b.Proof.ReconcileCampaign(t.Context(), campaign, f, reconcile.Rows)
 	if err != nil || !proof.Balanced {
 		t.Fatalf("%+v, %v", proof, err)
 	}

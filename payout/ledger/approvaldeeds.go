@@ -82,7 +82,7 @@ func (s *Approvals) carryOut(ctx context.Context, d Deed, l targetState, by Pers
 	case ActDismiss:
 		o.Dismissed, err = s.letters.dismissLetters(ctx, d.Target, l.letters, by.Reason)
 	case ActPaid, ActBack:
-		err = s.withdrawals.endBy(ctx, d, l.seen, by)
+		err = s.withdrawals.endByOperators(ctx, d, l.seen, by)
 	case ActProvider:
 		err = s.confirmProvider(ctx, d.Target, by)
 	}

@@ -84,13 +84,13 @@ type campaignRows struct {
 	amounts sync.Map // id → []rain.Money: given amounts of live campaigns; they never change and may be millions
 }
 
-// Read reads a campaign in a transaction. It returns ErrUnknownCampaign if the id is unknown.
+// Read reads a campaign in a transaction. It returns posting.ErrUnknownCampaign if the id is unknown.
 func (r *campaignRows) Read(ctx context.Context, q sqldb.Querier, id string) (*rain.Campaign, error) {
 	found, err := r.read(ctx, q, "WHERE id = ?", id)
 	return one(found, id, err)
 }
 
-// one returns a list's only campaign. It returns ErrUnknownCampaign, or ErrUnreadableCampaign if the row is invalid.
+// one returns a list's only campaign, posting.ErrUnknownCampaign, or posting.ErrUnreadableCampaign (an invalid row).
 func one(found []*rain.Campaign, id string, err error) (*rain.Campaign, error) {
 	switch {
 	case err != nil:

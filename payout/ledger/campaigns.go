@@ -24,9 +24,9 @@ type Campaigns struct {
 	poster  *posting.Poster
 }
 
-// CreateCampaign inserts a campaign and moves its budget from the sponsor to its escrow, in one transaction. c must
-// be valid. Its status is Loading until its packets are stocked. The errors are ErrCampaignExists, ErrUnknownSponsor,
-// ErrInsufficientFunds, and a rain.Invalid if its list of players is invalid.
+// CreateCampaign inserts a campaign and moves its budget from the sponsor to its escrow, in one transaction. c must be
+// valid. Its status is Loading until its packets are stocked. The errors are ErrCampaignExists, ErrUnknownSponsor,
+// booking.ErrInsufficientFunds, and a rain.Invalid if its list of players is invalid.
 func (s *Campaigns) CreateCampaign(ctx context.Context, c *rain.Campaign) error {
 	if !posting.IsCampaignID(c.ID) || c.Status != rain.Loading || c.Budget < 1 || len(c.Rains) > 0 {
 		return fmt.Errorf("create campaign %q: want an id, a budget, status loading, no rains", c.ID)
@@ -99,14 +99,14 @@ func (s *Campaigns) Abandon(ctx context.Context, id string) (*rain.Campaign, err
 	})
 }
 
-// Campaign reads a campaign. The errors are ErrUnknownCampaign, and ErrUnreadableCampaign if its row is invalid.
+// Campaign reads a campaign. The errors are posting.ErrUnknownCampaign and ErrUnreadableCampaign (an invalid row).
 func (s *Campaigns) Campaign(ctx context.Context, id string) (*rain.Campaign, error) {
 	found, err := s.campaigns(ctx, "WHERE id = ?", id)
 	return one(found, id, err)
 }
 
 // CampaignAsStored reads a campaign with its amounts from the database. If its row is invalid, the campaign has a
-// Fault. It fails with ErrUnknownCampaign if there is none.
+// Fault. It fails with posting.ErrUnknownCampaign if there is none.
 func (s *Campaigns) CampaignAsStored(ctx context.Context, id string) (*rain.Campaign, error) {
 	s.rows.amounts.Delete(id)
 	found, err := s.campaigns(ctx, "WHERE id = ?", id)
@@ -125,8 +125,8 @@ func (s *Campaigns) campaigns(ctx context.Context, where string, args ...any) (l
 	return list, err
 }
 
-// Live lists the campaigns that may have data in Redis: all that are not drained. It leaves out invalid rows, so that
-// they do not block the others. Reconciliation reports them.
+// Live lists the campaigns that are not drained. Redis keeps the keys of a drained one for a day. It leaves out
+// invalid rows, so that they do not block the others. Reconciliation reports them.
 func (s *Campaigns) Live(ctx context.Context) ([]*rain.Campaign, error) {
 	live, err := s.campaigns(ctx, "WHERE drained = 0 ORDER BY id")
 	if err != nil {

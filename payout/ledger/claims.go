@@ -162,10 +162,10 @@ func (s *Claims) claimsFrom(ctx context.Context, table string, q ClaimQuery, aft
 	return slices.DeleteFunc(found, func(c Claim) bool { return int64(c.Packet) <= after }), err
 }
 
-// DroppedAt returns the time when a campaign's payouts were removed from the ledger, Unix ms; 0 if they are here.
-func (s *Claims) DroppedAt(ctx context.Context, campaign string) (at int64, err error) {
+// RemovedAt returns the time when a campaign's payouts were removed from the ledger, Unix ms; 0 if they are here.
+func (s *Claims) RemovedAt(ctx context.Context, campaign string) (at int64, err error) {
 	_, err = s.db.First(ctx, []any{&at}, "SELECT removed_at FROM archive WHERE campaign_id = ?", campaign)
-	return at, sqldb.Wrap(err, "read whether campaign %s was dropped", campaign)
+	return at, sqldb.Wrap(err, "read whether campaign %s was removed", campaign)
 }
 
 // ClaimsOn lists the claims on some packets of a campaign, unordered: paid and dead, of any player.
@@ -295,9 +295,4 @@ func (s *Claims) ClaimStates(ctx context.Context, user string, claims []string) 
 func (s *Claims) UserBalance(ctx context.Context, user string) (rain.Money, error) {
 	balance, _, err := booking.BalanceOf(ctx, s.db, booking.UserAccount(user))
 	return balance, err
-}
-
-// UserBalances is UserBalance for many players. It has an element for each.
-func (s *Claims) UserBalances(ctx context.Context, users []string) (map[string]rain.Money, error) {
-	return booking.UserBalances(ctx, s.db, users)
 }

@@ -14,25 +14,25 @@ import (
 // Cleared reports whether a campaign's escrow has only the money of its dead letters: every other packet is paid or
 // returned to the sponsor. Only the ledger can decide that, because a Redis without data looks empty, too.
 func (s *Campaigns) Cleared(ctx context.Context, campaign string) (bool, error) {
-	held, dead, err := s.held(ctx, campaign)
-	return err == nil && held <= dead, err
+	balance, dead, err := s.escrow(ctx, campaign)
+	return err == nil && balance <= dead, err
 }
 
 // Emptied reports whether a campaign's escrow is empty, including the money of dead letters.
 func (s *Campaigns) Emptied(ctx context.Context, campaign string) (bool, error) {
-	held, _, err := s.held(ctx, campaign)
-	return err == nil && held == 0, err
+	balance, _, err := s.escrow(ctx, campaign)
+	return err == nil && balance == 0, err
 }
 
-// held returns the balance of a campaign's escrow, and the sum of its dead letters.
-func (s *Campaigns) held(ctx context.Context, campaign string) (held, dead rain.Money, err error) {
+// escrow returns the balance of a campaign's escrow, and the sum of its dead letters.
+func (s *Campaigns) escrow(ctx context.Context, campaign string) (balance, dead rain.Money, err error) {
 	err = s.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
-		_, err := tx.First(ctx, []any{&held}, "SELECT amount FROM balance WHERE account_id = ?",
+		_, err := tx.First(ctx, []any{&balance}, "SELECT amount FROM balance WHERE account_id = ?",
 			booking.EscrowAccount(campaign).ID())
 		if err != nil {
 			return err
 		}
-		_, err = tx.First(ctx, []any{&dead}, "SELECT COALESCE(SUM(amount), 0) "+posting.HeldLetters, campaign)
+		_, err = tx.First(ctx, []any{&dead}, "SELECT COALESCE(SUM(amount), 0) "+posting.LettersInEscrow, campaign)
 		if err != nil {
 			return err
 		}
@@ -40,7 +40,7 @@ func (s *Campaigns) held(ctx context.Context, campaign string) (held, dead rain.
 		dead += more
 		return err
 	})
-	return held, dead, sqldb.Wrap(err, "read the escrow of campaign %s", campaign)
+	return balance, dead, sqldb.Wrap(err, "read the escrow of campaign %s", campaign)
 }
 
 // ofUnknownAmount returns the sum of dead letters that were written while the campaign's row was invalid.

@@ -21,8 +21,8 @@ type Leases struct {
 type Tenure struct {
 	// Term is the holder's number, which rises at each change of hands. 0: another holder has the lease.
 	Term int64
-	// Stray is the previous holder, if its lease was taken over because its end was too far ahead; else "".
-	Stray string
+	// Displaced is the previous holder, if its lease was taken over because its end was too far ahead; else "".
+	Displaced string
 }
 
 // Held reports whether this holder has the lease.
@@ -43,7 +43,7 @@ var ErrLeaseTaken = errors.New("another node has taken over the lease that this 
 //
 // The ledger's clock decides. Nodes' clocks may differ by a quarter of a second, and a frozen holder does not notice
 // the end of its lease. So work outside the ledger must be safe to be done twice. Only the present holder writes to
-// the ledger: see Fenced.
+// the ledger: see UnderTerm.
 func (s *Leases) Lease(ctx context.Context, name, holder string, ttl time.Duration) (t Tenure, err error) {
 	var until int64
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) (err error) {
@@ -77,7 +77,7 @@ func (s *Leases) take(ctx context.Context, tx *sqldb.Tx, name, holder string, no
 	}
 	// The clock after the read: a holder that froze before the read may find a renewed lease.
 	if ends-until > s.clock()-now+leaseSlack.Milliseconds() {
-		t.Stray = has
+		t.Displaced = has
 	} else if has != holder && ends > now {
 		return t, nil
 	}
@@ -93,9 +93,9 @@ func (s *Leases) take(ctx context.Context, tx *sqldb.Tx, name, holder string, no
 	return t, err
 }
 
-// Fenced returns ctx for work under a lease. If another holder has taken over, its transactions fail with
+// UnderTerm returns ctx for work under a lease. If another holder has taken over, its transactions fail with
 // ErrLeaseTaken and change nothing. During such a transaction no holder can take over.
-func (s *Leases) Fenced(ctx context.Context, name string, term int64) context.Context {
+func (s *Leases) UnderTerm(ctx context.Context, name string, term int64) context.Context {
 	return sqldb.Guarded(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		var is int64
 		_, err := tx.First(ctx, []any{&is}, "SELECT term FROM lease WHERE name = ?"+tx.ForShare(), name)

@@ -21,7 +21,7 @@ func TestLease(t *testing.T) {
 		lease := func(name, holder string, want bool) {
 			t.Helper()
 			is, err := b.Lease(t.Context(), name, holder, time.Minute)
-			if is.Held() != want || is.Stray != "" || err != nil {
+			if is.Held() != want || is.Displaced != "" || err != nil {
 				t.Errorf("%s asks for %q: %+v, want %v, %v", holder, name, is, want, err)
 			}
 		}
@@ -61,7 +61,7 @@ func TestALeaseOfTheFuture(t *testing.T) {
 			testenv.Must(t, testenv.Err(b.Lease(t.Context(), "job", "a", time.Minute)))
 			b.Statement(t, "UPDATE lease SET expires_at = "+strconv.FormatInt(c.ends, 10))
 			is, err := b.Lease(t.Context(), "job", "b", time.Minute)
-			if is.Held() != c.taken || (is.Stray == "a") != c.taken || err != nil {
+			if is.Held() != c.taken || (is.Displaced == "a") != c.taken || err != nil {
 				t.Errorf("one that ends in %d ms: %+v, %v", c.ends-now, is, err)
 			}
 			for _, holder := range []string{"a", "b"} {
@@ -81,7 +81,7 @@ func TestAFrozenHolderWakesUp(t *testing.T) {
 			if !is.Held() || err != nil {
 				t.Fatalf("%s: %+v, %v", holder, is, err)
 			}
-			return b.Fenced(ctx, "job", is.Term)
+			return b.UnderTerm(ctx, "job", is.Term)
 		}
 		writes := func(work context.Context) error {
 			_, err := b.Sponsors.Deposit(work, "acme", rand.Text(), 1)
@@ -163,7 +163,8 @@ func TestWhoFreezesBeforeItLooks(t *testing.T) {
 		_, err := others.Leases.Lease(t.Context(), "job", "a", time.Minute)
 		must(err)
 	}
-	if is, err := frozen.Leases.Lease(t.Context(), "job", "b", time.Minute); is.Held() || is.Stray != "" || err != nil {
+	is, err := frozen.Leases.Lease(t.Context(), "job", "b", time.Minute)
+	if is.Held() || is.Displaced != "" || err != nil {
 		t.Errorf("%+v, %v", is, err)
 	}
 

@@ -11,7 +11,8 @@ import (
 
 // A receiver of withdrawals must be confirmed before any is bound to it. The first one is confirmed automatically,
 // later ones by a person, if operators have names. Until then unsent withdrawals wait, and sent ones stay with their
-// receivers. The confirmed receiver is the newest audit record with the action of [ActProvider].
+// receivers. If none was ever confirmed, LeaseDue binds unsent ones to its own receiver. The confirmed receiver is the
+// newest audit record with the action of [ActProvider].
 
 // maxTarget is the length limit of an order's or audit record's target, in bytes.
 const maxTarget = 200

@@ -94,7 +94,7 @@ func TestPendingProofs(t *testing.T) {
 		f.Open(b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10}))
 		prove := func(depth reconcile.Depth, want ...string) {
 			t.Helper()
-			r := testenv.Got(b.Proof.ReconcileWith(ctx, "c1", f, depth)).Must(t)
+			r := testenv.Got(b.Proof.ReconcileCampaign(ctx, "c1", f, depth)).Must(t)
 			testenv.Must(t, proofs.NoteProofs(ctx, []ledger.Proof{{Campaign: "c1", ProvedAt: 1, Final: r.Final}}))
 			if is, err := proofs.Pending(ctx); err != nil || !slices.Equal(is, want) {
 				t.Errorf("pending are %q, %v, want %q", is, err, want)

@@ -72,7 +72,7 @@ func TestBalances(t *testing.T) {
 		testenv.Got(b.UserBalance(ctx, "nobody")).Want(t, 0, "balance")
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 3, Packets: 2, Split: rain.List, Amounts: paytest.Amounts(1, 2)})
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u", 0, 1), paytest.Win("u ", 1, 2)))
-		got, err := b.UserBalances(ctx, []string{"u", "u ", "nobody"})
+		got, err := booking.UserBalances(ctx, b.DB, []string{"u", "u ", "nobody"})
 		if err != nil || len(got) != 3 || got["u"] != 1 || got["u "] != 2 || got["nobody"] != 0 {
 			t.Error(got, err)
 		}

@@ -13,7 +13,7 @@ import (
 // PlayerLimits bounds a player's withdrawals. The zero value limits nothing.
 type PlayerLimits struct {
 	Least    rain.Money // the minimum of one withdrawal
-	PerDay   rain.Money // in 24 hours, without returned ones; 0 = no limit
+	PerDay   rain.Money // in 24 hours, without refused or returned ones; 0 = no limit
 	PerHour  int        // withdrawals in an hour; 0 = no limit
 	NoGuests bool       // players with a generated name may not withdraw
 }
@@ -109,11 +109,11 @@ func (s *Withdrawals) Paced(l ReceiverLimits) *Withdrawals {
 	return &paced
 }
 
-// ahead is the largest distance of a leased try: a payer that polls once a second can use every turn.
+// A try is leased at most this long before its turn. So a payer that polls once a second can use every turn.
 const ahead = time.Second
 
 // LongestTurn is the limit for a receiver's next turn: that of the slowest rate, after one that was leased ahead. A
-// later one comes from a tampered row or a wrong clock, and is ignored.
+// next turn later than this is wrong, and is ignored.
 const LongestTurn = 2 * time.Minute
 
 // turns are the times at which tries may begin, in µs, one step apart. All nodes lease under the receiver's lock.
@@ -173,8 +173,9 @@ func (s *Withdrawals) roomFor(ctx context.Context, tx *sqldb.Tx, receiver string
 	return max(0, min(limit, s.pace.InFlight-inFlight)), err
 }
 
-// begin gives each leased try its turn.
-func (s *Withdrawals) begin(ctx context.Context, tx *sqldb.Tx, receiver string, t turns, taken []Withdrawal) error {
+// assignTurns gives each leased try its turn.
+func (s *Withdrawals) assignTurns(ctx context.Context, tx *sqldb.Tx, receiver string, t turns,
+	taken []Withdrawal) error {
 	if s.pace == (ReceiverLimits{}) || len(taken) == 0 {
 		return nil
 	}
@@ -189,8 +190,8 @@ func (s *Withdrawals) begin(ctx context.Context, tx *sqldb.Tx, receiver string, 
 	return err
 }
 
-// end makes room for another try after this one.
-func (s *Withdrawals) end(ctx context.Context, tx *sqldb.Tx, w Withdrawal) error {
+// freeSlot makes room for another try after this one.
+func (s *Withdrawals) freeSlot(ctx context.Context, tx *sqldb.Tx, w Withdrawal) error {
 	if s.pace.InFlight == 0 {
 		return nil
 	}

@@ -71,8 +71,8 @@ func (s *Withdrawals) Release(ctx context.Context, id string, by Person) error {
 	})
 }
 
-// endBy ends a withdrawal that waits for operators, or fails with ErrChangedMeanwhile if an event came since seen.
-func (s *Withdrawals) endBy(ctx context.Context, d Deed, seen string, by Person) error {
+// endByOperators ends a withdrawal that waits for operators; ErrChangedMeanwhile means that an event came since seen.
+func (s *Withdrawals) endByOperators(ctx context.Context, d Deed, seen string, by Person) error {
 	return s.order(ctx, d.Target, func(ctx context.Context, tx *sqldb.Tx, w Withdrawal) (*WithdrawalEvent, error) {
 		newest, err := newestEvent(ctx, tx, w.ID)
 		switch {
@@ -94,7 +94,7 @@ func (s *Withdrawals) endBy(ctx context.Context, d Deed, seen string, by Person)
 		if err != nil {
 			return nil, err
 		}
-		return nil, s.finish(ctx, tx, w, e)
+		return nil, s.bookEnd(ctx, tx, w, e)
 	})
 }
 

@@ -28,16 +28,16 @@ func TestAnotherReceiverIsNeverAsked(t *testing.T) {
 		testenv.Must(t, b.RecordRetry(ctx, first, 0, "no answer"))
 		for range 2 { // and again when an operator retries it
 			testenv.Got(b.LeaseDue(ctx, "wallet", 10, time.Minute)).Len(t, 0, "another receiver is asked")
-			testenv.Got(b.BuryStrays(ctx, "wallet", 10)).Len(t, 0, "while the first may still be asked")
+			testenv.Got(b.BuryOrphans(ctx, "wallet", 10)).Len(t, 0, "while the first may still be asked")
 			b.Clock.Add(time.Minute.Milliseconds())
-			testenv.Got(b.BuryStrays(ctx, paytest.Bank, 10)).Len(t, 0, "its own receiver gives it up")
-			testenv.Got(b.BuryStrays(ctx, "wallet", 10)).Len(t, 1, "strays")
+			testenv.Got(b.BuryOrphans(ctx, paytest.Bank, 10)).Len(t, 0, "its own receiver gives it up")
+			testenv.Got(b.BuryOrphans(ctx, "wallet", 10)).Len(t, 1, "strays")
 			w := testenv.Got(b.Withdrawal(ctx, "w1")).Must(t)
 			if w.State != ledger.WithdrawalSent || !w.Dead ||
 				w.LastError != "was sent to bank; this server uses wallet" || b.CountDead(t) != 1 {
 				t.Errorf("%+v, %d dead letters", w, b.CountDead(t))
 			}
-			testenv.Got(b.BuryStrays(ctx, "wallet", 10)).Len(t, 0, "a letter is written twice")
+			testenv.Got(b.BuryOrphans(ctx, "wallet", 10)).Len(t, 0, "a letter is written twice")
 			b.CheckBooks(t)
 			testenv.Must(t, testenv.Err(b.Retry(ctx, "w1")))
 		}

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,10 +28,10 @@ type Withdrawal struct {
 	State      WithdrawalState
 	Receiver   string // the receiver of its first try; "" before
 	Dead       bool   // open, but not tried any more: a dead letter
-	Attempts   int    // tries since the creation, the last retry by operators, or the last Waiting
-	Tries      int64  // tries since the creation
+	Attempts   int    // tries without a clear answer: a retry by operators and a Waiting reset it
+	Tries      int64  // all tries; it never falls, so it identifies a lease
 	NextAt     int64  // time of the next try, Unix ms; during a try, the end of its lease
-	LastError  string // the failure of the last try, or the reason of a refusal or return
+	LastError  string // the failure of the last try, or the reason of a wait, refusal or return
 	Reference  string // the provider's, if known
 	Action     Action // required of the player, in the state WithdrawalAction
 	CreatedAt  int64  // Unix ms
@@ -56,7 +55,7 @@ type Action struct {
 // paid. The id belongs to the request. A second call with it returns the existing withdrawal in its present state and
 // moves nothing. balance is the player's.
 //
-// The errors are ErrInsufficientFunds, ErrInvalidAmount, ErrWithdrawalsHeld, ErrBanned, standing.ErrDenied, a
+// The errors are booking.ErrInsufficientFunds, ErrInvalidAmount, ErrWithdrawalsHeld, ErrBanned, standing.ErrDenied, a
 // *LimitError, and ErrIdempotencyUnequal if another withdrawal has the id. After any other error the withdrawal may
 // exist or not, and a second call is right.
 func (s *Withdrawals) Withdraw(ctx context.Context, id, user string,
@@ -136,16 +135,22 @@ func (s *Withdrawals) enter(ctx context.Context, tx *sqldb.Tx, now int64, w With
 		Reason: "held: " + how.why})
 }
 
-// mayWithdraw fails during an open restore, or if the player is at a limit.
+// mayWithdraw fails during an open restore, and for a player who is banned, denied by a list or at a limit.
 func (s *Withdrawals) mayWithdraw(ctx context.Context, tx *sqldb.Tx, now int64, user string, amount rain.Money) error {
-	if restore, err := newestRestore(ctx, tx); err != nil || restore.Open {
-		return cmp.Or(err, ErrWithdrawalsHeld)
+	if restore, err := newestRestore(ctx, tx); err != nil {
+		return err
+	} else if restore.Open {
+		return ErrWithdrawalsHeld
 	}
-	if out, err := banned(ctx, tx, user); err != nil || out {
-		return cmp.Or(err, ErrBanned)
+	if out, err := banned(ctx, tx, user); err != nil {
+		return err
+	} else if out {
+		return ErrBanned
 	}
-	if out, err := standing.IsDenied(ctx, tx, user); err != nil || out {
-		return cmp.Or(err, standing.ErrDenied)
+	if out, err := standing.IsDenied(ctx, tx, user); err != nil {
+		return err
+	} else if out {
+		return standing.ErrDenied
 	}
 	return s.checkLimits(ctx, tx, now, user, amount)
 }

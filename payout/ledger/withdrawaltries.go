@@ -14,10 +14,10 @@ import (
 	"redrain/payout/ledger/posting"
 )
 
-// A try of a withdrawal is leased: the process that counts it in tries has the lease until next_at. The count never
-// falls, so it identifies the try's lease, however long a node was frozen and whatever its clock says. The lease also
-// ends when an operator changes the state or next_at. A refusal or a new try is written only under the lease. A
-// payment by the receiver is always written.
+// A process leases a try: it raises tries and sets next_at, the end of the lease. The count of tries never falls, so
+// it identifies the try's lease, however long a node was frozen and whatever its clock says. The lease also ends when
+// an operator changes the state or next_at. A refusal or a new try is written only under the lease. A payment by the
+// receiver is always written.
 //
 // The first try binds a withdrawal to a receiver before it is sent. A receiver that was asked may have paid, whatever
 // it answered, so no other receiver is ever asked.
@@ -33,9 +33,9 @@ var (
 	ErrNotAsked = errors.New("a withdrawal is paid only by the receiver that it was sent to")
 )
 
-// LeaseDue takes at most limit withdrawals that are due for this receiver. They were sent to it before, or are
-// unsent, if it is confirmed. During an open restore it takes none. It binds each to the receiver and counts its try,
-// so an aborted try counts, too. The withdrawal is due again when its lease ends.
+// LeaseDue takes at most limit due withdrawals. It takes those sent to this receiver. If this receiver is confirmed,
+// or none ever was, it also takes unsent ones. During an open restore it takes none. It binds each to the receiver and
+// counts its try, so an aborted try counts, too. The withdrawal is due again when its lease ends.
 func (s *Withdrawals) LeaseDue(ctx context.Context, receiver string, limit int,
 	lasting time.Duration) (taken []Withdrawal, err error) {
 	now, states := s.clock(), triedStates
@@ -88,9 +88,10 @@ func dueFor(ctx context.Context, q sqldb.Querier, receiver string, states []With
 	lock string) (due []Withdrawal, err error) {
 	far := now + (LongestWait + waitSlack).Milliseconds()
 	for _, state := range states {
-		for when, than := range map[string]int64{"next_at <= ?": now, "next_at > ?": far} {
+		for i, when := range []string{"next_at <= ?", "next_at > ?"} {
 			some, err := withdrawalTable.List(ctx, q, "WHERE state = ? AND dead = 0 AND "+when+
-				" AND receiver IN ('', ?) ORDER BY next_at, id LIMIT ?"+lock, string(state), than, receiver, limit)
+				" AND receiver IN ('', ?) ORDER BY next_at, id LIMIT ?"+lock, string(state), []int64{now, far}[i],
+				receiver, limit)
 			if err != nil {
 				return nil, err
 			}
@@ -133,7 +134,7 @@ func (s *Withdrawals) take(ctx context.Context, receiver string, now, until int6
 				return err
 			}
 		}
-		return s.begin(ctx, tx, receiver, turns, taken)
+		return s.assignTurns(ctx, tx, receiver, turns, taken)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("lease withdrawals: %w", err)
@@ -158,7 +159,7 @@ func (s *Withdrawals) lease(ctx context.Context, tx *sqldb.Tx, w *Withdrawal, re
 		append(leased(was, string(w.State), w.Attempts, w.Tries, w.NextAt, tryEnds, receiver, w.SentAt), receiver)...)
 }
 
-// underLease selects a withdrawal only if it has not changed since w was read.
+// underLease matches a row only if no other process changed it since leased's w was read.
 const underLease = "WHERE id = ? AND dead = 0 AND state = ? AND state IN ('requested', 'sent', 'action_required') " +
 	"AND tries = ? AND next_at = ?"
 
@@ -169,7 +170,7 @@ func leased(w Withdrawal, values ...any) []any {
 
 // RecordPaid records that the provider has paid, even if that is late and the withdrawal is a dead letter.
 func (s *Withdrawals) RecordPaid(ctx context.Context, w Withdrawal, reference string) error {
-	return s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx, is Withdrawal) error {
+	return s.withLockedRow(ctx, w, func(ctx context.Context, tx *sqldb.Tx, is Withdrawal) error {
 		now := s.clock()
 		n, err := tx.Exec(ctx, "UPDATE withdrawal SET state = 'paid', dead = 0, last_error = '', reference = ?, "+
 			"finished_at = ? WHERE id = ? AND state IN ('sent', 'action_required') AND receiver = ? AND receiver <> ''",
@@ -178,7 +179,7 @@ func (s *Withdrawals) RecordPaid(ctx context.Context, w Withdrawal, reference st
 			return err
 		}
 		if n == 1 {
-			return s.finish(ctx, tx, w, WithdrawalEvent{State: WithdrawalPaid, Actor: byRedrain,
+			return s.bookEnd(ctx, tx, w, WithdrawalEvent{State: WithdrawalPaid, Actor: byRedrain,
 				Reason: "paid by " + w.Receiver})
 		}
 		switch {
@@ -191,8 +192,8 @@ func (s *Withdrawals) RecordPaid(ctx context.Context, w Withdrawal, reference st
 	})
 }
 
-// finish books an ended withdrawal's money, to world or back to the player, and resolves its dead letters.
-func (s *Withdrawals) finish(ctx context.Context, tx *sqldb.Tx, w Withdrawal, e WithdrawalEvent) error {
+// bookEnd books an ended withdrawal's money, to world or back to the player, and resolves its dead letters.
+func (s *Withdrawals) bookEnd(ctx context.Context, tx *sqldb.Tx, w Withdrawal, e WithdrawalEvent) error {
 	from, t, column := booking.ClearingAccount(w.User), booking.Txn{}, "paid_id"
 	if e.State == WithdrawalPaid {
 		t = booking.Move(booking.KindPaid, "paid:"+w.ID, from, booking.World, w.Amount)
@@ -205,7 +206,7 @@ func (s *Withdrawals) finish(ctx context.Context, tx *sqldb.Tx, w Withdrawal, e 
 	if err != nil {
 		return err
 	}
-	ended.Action = Action{}
+	ended.Action = Action{} // the update below clears the action, so the hash must not include it
 	if err := writeEvent(ctx, tx, now, w.ID, e); err != nil {
 		return err
 	}
@@ -225,7 +226,7 @@ func (s *Withdrawals) finish(ctx context.Context, tx *sqldb.Tx, w Withdrawal, e 
 
 // RecordRefused returns the money to the player, once, and only under the try's lease.
 func (s *Withdrawals) RecordRefused(ctx context.Context, w Withdrawal, reason string) error {
-	return s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx, is Withdrawal) error {
+	return s.withLockedRow(ctx, w, func(ctx context.Context, tx *sqldb.Tx, is Withdrawal) error {
 		n, err := tx.Exec(ctx, "UPDATE withdrawal SET state = 'refused', finished_at = ?, last_error = ? "+underLease+
 			" AND state IN ('sent', 'action_required')",
 			leased(w, s.clock(), sqldb.Storable(reason, posting.MaxReason))...)
@@ -233,7 +234,7 @@ func (s *Withdrawals) RecordRefused(ctx context.Context, w Withdrawal, reason st
 			return err
 		}
 		if n == 1 {
-			return s.finish(ctx, tx, w, WithdrawalEvent{State: WithdrawalRefused, Actor: byRedrain, Reason: reason})
+			return s.bookEnd(ctx, tx, w, WithdrawalEvent{State: WithdrawalRefused, Actor: byRedrain, Reason: reason})
 		}
 		if is.State != WithdrawalRefused { // otherwise the answer of an earlier call was lost
 			return ErrLeaseLost
@@ -254,7 +255,7 @@ type Waiting struct {
 // RecordWaiting records that the receiver has the payment. Another try follows, and the count of tries without a
 // clear answer begins again.
 func (s *Withdrawals) RecordWaiting(ctx context.Context, w Withdrawal, wait Waiting) error {
-	return s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx, _ Withdrawal) error {
+	return s.withLockedRow(ctx, w, func(ctx context.Context, tx *sqldb.Tx, _ Withdrawal) error {
 		now := s.clock()
 		reference := sqldb.Storable(cmp.Or(wait.Reference, w.Reference), 200)
 		n, err := tx.Exec(ctx, "UPDATE withdrawal SET state = ?, attempts = 0, next_at = ?, last_error = ?, "+
@@ -274,7 +275,7 @@ func (s *Withdrawals) RecordWaiting(ctx context.Context, w Withdrawal, wait Wait
 
 // RecordRetry delays the next try of a withdrawal.
 func (s *Withdrawals) RecordRetry(ctx context.Context, w Withdrawal, after time.Duration, reason string) error {
-	return s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx, _ Withdrawal) error {
+	return s.withLockedRow(ctx, w, func(ctx context.Context, tx *sqldb.Tx, _ Withdrawal) error {
 		_, err := tx.Exec(ctx, "UPDATE withdrawal SET last_error = ?, next_at = ? "+underLease,
 			leased(w, sqldb.Storable(reason, posting.MaxReason), s.later(after))...)
 		return err
@@ -283,7 +284,7 @@ func (s *Withdrawals) RecordRetry(ctx context.Context, w Withdrawal, after time.
 
 // RecordDead makes a dead letter of a withdrawal. For the player it stays pending, because it may have been paid.
 func (s *Withdrawals) RecordDead(ctx context.Context, w Withdrawal, reason string) error {
-	return s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx, is Withdrawal) error {
+	return s.withLockedRow(ctx, w, func(ctx context.Context, tx *sqldb.Tx, is Withdrawal) error {
 		buried, err := s.deadLetter(ctx, tx, w, reason)
 		if err != nil || buried {
 			return err
@@ -316,15 +317,15 @@ func (s *Withdrawals) deadLetter(ctx context.Context, tx *sqldb.Tx, w Withdrawal
 	}}, now)
 }
 
-// endTry locks a withdrawal, and calls fn with its row.
-func (s *Withdrawals) endTry(ctx context.Context, w Withdrawal,
+// withLockedRow locks a withdrawal, frees the slot of its try, and calls fn with its row.
+func (s *Withdrawals) withLockedRow(ctx context.Context, w Withdrawal,
 	fn func(ctx context.Context, tx *sqldb.Tx, is Withdrawal) error) error {
 	err := s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		is, _, err := withdrawalTable.Find(ctx, tx, "WHERE id = ?"+tx.ForUpdate(), w.ID)
 		if err != nil {
 			return err
 		}
-		if err := s.end(ctx, tx, w); err != nil {
+		if err := s.freeSlot(ctx, tx, w); err != nil {
 			return err
 		}
 		return fn(ctx, tx, is)

@@ -152,12 +152,12 @@ func (b *Books) ClaimState(t testing.TB, user, claim string) ledger.ClaimState {
 
 // Prove reconciles a campaign with Redis, or without if hot is nil, and checks that the parts add up to the funded
 // amount.
-func (b *Books) Prove(t testing.TB, c *rain.Campaign, hot reconcile.Hot) reconcile.Reconciliation {
+func (b *Books) Prove(t testing.TB, c *rain.Campaign, hot reconcile.LiveState) reconcile.Reconciliation {
 	t.Helper()
 	if hot == nil {
 		hot = NewFakeRedis(b.Clock.Now)
 	}
-	r, err := b.Proof.ReconcileWith(t.Context(), c.ID, hot, reconcile.Rows)
+	r, err := b.Proof.ReconcileCampaign(t.Context(), c.ID, hot, reconcile.Rows)
 	testenv.Must(t, err)
 	if r.Funded != r.Paid+r.Reclaimed+r.Stock+r.Unsettled+r.Dead+r.Difference {
 		t.Errorf("the sum does not hold: %+v", r)

@@ -260,7 +260,7 @@ func (f *FakeRedis) Live() []*rain.Campaign {
 	return slices.Clone(f.live)
 }
 
-// Fail makes every call of Outbox and Hot return an error; nil ends that.
+// Fail makes every call of Outbox and LiveState return an error; nil ends that.
 func (f *FakeRedis) Fail(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

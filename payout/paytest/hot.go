@@ -32,7 +32,7 @@ func (sh *FakeShard) clone() *FakeShard {
 	return &is
 }
 
-// Snapshot implements Hot.
+// Snapshot implements reconcile.LiveState.
 func (f *FakeRedis) Snapshot(_ context.Context, c *rain.Campaign) ([]rain.ShardSnapshot, error) {
 	var all []rain.ShardSnapshot
 	for s := range c.Shards {
@@ -55,7 +55,7 @@ func (f *FakeRedis) Snapshot(_ context.Context, c *rain.Campaign) ([]rain.ShardS
 	return all, nil
 }
 
-// EachEntry implements Hot.
+// EachEntry implements reconcile.LiveState.
 func (f *FakeRedis) EachEntry(_ context.Context, c *rain.Campaign, shard int, upTo string,
 	fn func(rain.Entry, error) error) error {
 	for _, e := range f.Entries(FakeKey{c.ID, shard}) {
@@ -70,8 +70,8 @@ func (f *FakeRedis) EachEntry(_ context.Context, c *rain.Campaign, shard int, up
 	return nil
 }
 
-// EachRecord implements Hot. It gives the records a few at a time, as they are at that moment, and some twice, as Redis
-// may.
+// EachRecord implements reconcile.LiveState. It gives the records a few at a time, as they are at that moment, and
+// some twice, as Redis may.
 func (f *FakeRedis) EachRecord(_ context.Context, c *rain.Campaign, shard int, fn func(rain.Records) error) error {
 	atOnce := cmp.Or(f.RecordsAtOnce, 3)
 	for i := 0; ; i += atOnce {
@@ -91,7 +91,7 @@ func (f *FakeRedis) EachRecord(_ context.Context, c *rain.Campaign, shard int, f
 	}
 }
 
-// WinsOf implements Hot.
+// WinsOf implements reconcile.LiveState.
 func (f *FakeRedis) WinsOf(_ context.Context, c *rain.Campaign, shard int, of []rain.Win) ([]rain.WinRecord, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -108,7 +108,7 @@ func (f *FakeRedis) WinsOf(_ context.Context, c *rain.Campaign, shard int, of []
 	return found, nil
 }
 
-// EachBorrowed implements Hot.
+// EachBorrowed implements reconcile.LiveState.
 func (f *FakeRedis) EachBorrowed(_ context.Context, c *rain.Campaign, shard int, fn func(string, int64)) error {
 	f.mu.Lock()
 	borrowed := maps.Clone(f.Shards[FakeKey{c.ID, shard}].Borrowed)
@@ -119,7 +119,7 @@ func (f *FakeRedis) EachBorrowed(_ context.Context, c *rain.Campaign, shard int,
 	return nil
 }
 
-// Newest implements Hot.
+// Newest implements reconcile.LiveState.
 func (f *FakeRedis) Newest(ctx context.Context, c *rain.Campaign, shard int) (entry string, epoch int64, found bool,
 	err error) {
 	f.mu.Lock()

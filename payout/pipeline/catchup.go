@@ -29,7 +29,7 @@ func (s *Settler) CatchUp(ctx context.Context, campaign string, shard int) error
 // PostNow posts entries that do not come through the stream, under the same rules as CatchUp. It is for the entries
 // in the outbox of a shard that is being rebuilt.
 func (s *Settler) PostNow(ctx context.Context, entries []rain.Entry) error {
-	return s.settlement.postOrDeadLetter(ctx, entries)
+	return s.worker.postOrDeadLetter(ctx, entries)
 }
 
 func (s *Settler) catchUp(ctx context.Context, subject string) error {
@@ -39,7 +39,7 @@ func (s *Settler) catchUp(ctx context.Context, subject string) error {
 	}
 	// Another node may have sealed with a key that this node has not loaded yet. A key is in the database before its
 	// first use, so the keys of all messages in the stream can be loaded now.
-	if err := s.settlement.ledger.RefreshSeals(ctx); err != nil {
+	if err := s.worker.ledger.RefreshSeals(ctx); err != nil {
 		return err
 	}
 	messages, err := s.stream.read(ctx, subject)
@@ -48,7 +48,7 @@ func (s *Settler) catchUp(ctx context.Context, subject string) error {
 	}
 	defer messages.Stop()
 	var page []rain.Entry
-	wins, most := 0, newBatchSizer(s.o.BatchWins).now()
+	wins, most := 0, min(firstWins, s.o.BatchWins)
 	for done := false; !done; {
 		msg, err := next(ctx, messages)
 		if err != nil {
@@ -58,14 +58,14 @@ func (s *Settler) catchUp(ctx context.Context, subject string) error {
 		if err != nil {
 			return err
 		}
-		// The last one may have been removed by age meanwhile; then the one before it has none behind it.
+		// If the last message has expired, the newest remaining one reports no pending messages.
 		done = meta.Sequence.Stream >= last || meta.NumPending == 0
 		if e, err := s.stream.decode(msg); err == nil {
 			page = append(page, e)
 			wins += max(len(e.Wins), 1)
 		}
 		if wins >= most || (done && len(page) > 0) {
-			if err := s.settlement.postOrDeadLetter(ctx, page); err != nil {
+			if err := s.worker.postOrDeadLetter(ctx, page); err != nil {
 				return err
 			}
 			page, wins = page[:0], 0
@@ -76,8 +76,8 @@ func (s *Settler) catchUp(ctx context.Context, subject string) error {
 
 // postOrDeadLetter posts entries. If the ledger refuses an entry, its wins become dead letters at once, because it
 // must not stop the rebuilding of its shard. The fence voids wins that are in no table by then.
-func (s *settlement) postOrDeadLetter(ctx context.Context, entries []rain.Entry) error {
-	posted, err := s.try(ctx, entries)
+func (s *worker) postOrDeadLetter(ctx context.Context, entries []rain.Entry) error {
+	posted, err := s.postSafely(ctx, entries)
 	switch {
 	case err == nil:
 		s.report.posted(posted)

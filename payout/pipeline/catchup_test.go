@@ -88,7 +88,7 @@ func TestCatchUpKnowsTheNewestKey(t *testing.T) {
 		paytest.SealWith(other.Seals.Ring(), paytest.Entry("c1", 1, paytest.Win("u1", 0, 10)))))
 	_, settler := p.idle(t, SettlerOptions{})
 	ledger := &keyless{Poster: p.Poster}
-	settler.settlement.ledger = ledger
+	settler.worker.ledger = ledger
 	for range 2 {
 		testenv.WantFail(t, settler.CatchUp(t.Context(), "c1", 0), "caught up without the keys")
 	}

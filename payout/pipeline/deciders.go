@@ -37,12 +37,12 @@ type DecidersOptions struct {
 //
 // If the node dies or the queue is full, the relay finds the entry in the outbox.
 type Deciders struct {
-	publisher *Publisher
-	o         DecidersOptions
-	queue     chan message
-	bytes     atomic.Int64 // in the queue
-	left      prometheus.Counter
-	jetstate  loop.FailureLog
+	publisher    *Publisher
+	o            DecidersOptions
+	queue        chan message
+	bytes        atomic.Int64 // in the queue
+	left         prometheus.Counter
+	jetStreamLog loop.FailureLog
 }
 
 // NewDeciders makes Deciders. It publishes nothing before Run.
@@ -54,7 +54,7 @@ func NewDeciders(publisher *Publisher, o DecidersOptions) *Deciders {
 			Name: "redrain_publish_left_total", Help: "Entries that this node has decided and left to the relay, " +
 				"because too many waited for JetStream.",
 		}),
-		jetstate: loop.FailureLog{Work: "publish this node's entries", Log: o.Log},
+		jetStreamLog: loop.FailureLog{Work: "publish this node's entries", Log: o.Log},
 	}
 	return d
 }
@@ -129,13 +129,13 @@ func (d *Deciders) publish(ctx context.Context, messages []message) {
 		failed, err := d.publisher.publishAll(ctx, messages)
 		if err == nil {
 			faults.Point("deciders.after_publish")
-			d.jetstate.Works()
+			d.jetStreamLog.Works()
 			return
 		}
 		if ctx.Err() != nil {
 			return
 		}
-		d.jetstate.Failed(err)
+		d.jetStreamLog.Failed(err)
 		messages = failed
 		if !loop.Sleep(ctx, loop.Backoff(50*time.Millisecond, 2*time.Second, try)) {
 			return

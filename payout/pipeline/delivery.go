@@ -57,7 +57,7 @@ func retryDelay(tries int) time.Duration {
 	return loop.Backoff(500*time.Millisecond, longestRetry, tries-1)
 }
 
-// ripeTogether is the largest age difference of the wins in one batch. It delays the oldest by as much.
+// ripeTogether: young wins within this span wait together, so the oldest waits this much longer.
 const ripeTogether = 250 * time.Millisecond
 
 // ripening returns the first deliveries that are to be posted together, and the wait until each of their wins has the

@@ -146,7 +146,7 @@ func TestAFloodOfMessages(t *testing.T) {
 	var alarms, dropped atomic.Int64
 	p.run(t, p.settlerOn(p.Poster, SettlerOptions{Registerer: reg, Alarms: Alarms{OnForged: func(f Forged) {
 		alarms.Add(int64(len(f.Letters)))
-		dropped.Add(int64(f.Dropped))
+		dropped.Add(int64(f.Discarded))
 	}}}))
 	p.redis.Win("c1", 0, "u1")
 	entries := testenv.Got(p.redis.Oldest("c1", 0, 10)).Must(t)

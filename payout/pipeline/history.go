@@ -56,7 +56,7 @@ func (h *history) sent(entries []rain.Entry) {
 	}
 }
 
-// prune removes entries that were due long ago and did not come: they are settled.
+// prune forgets entries that the outbox no longer shows.
 func (h *history) prune() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -72,7 +72,7 @@ func (p *Publisher) publishNow(ctx context.Context, m message) error {
 	if err := p.stream.connected(); err != nil {
 		return err
 	}
-	msg, how := p.sent(m)
+	msg, how := p.newMsg(m)
 	_, err := p.stream.js.PublishMsg(ctx, msg, how...)
 	return m.notPublished(err)
 }
@@ -91,9 +91,9 @@ func (p *Publisher) message(e rain.Entry) message {
 	return message{e.Ref, data, e.Ref.String() + " " + string(data[:seal.Size])}
 }
 
-// sent builds the client's message, which may be sent once. JetStream drops duplicates by the id, and rejects the
+// newMsg builds the client's message, which may be sent once. JetStream drops duplicates by the id, and rejects the
 // message if another stream owns the subject.
-func (p *Publisher) sent(m message) (*nats.Msg, []jetstream.PublishOpt) {
+func (p *Publisher) newMsg(m message) (*nats.Msg, []jetstream.PublishOpt) {
 	return &nats.Msg{Subject: p.stream.subject(m.ref), Data: m.data},
 		[]jetstream.PublishOpt{jetstream.WithMsgID(m.id), jetstream.WithExpectStream(p.stream.name())}
 }
@@ -115,7 +115,7 @@ func (p *Publisher) publishAll(ctx context.Context, messages []message) (failed 
 		answers := make([]jetstream.PubAckFuture, n)
 		errs := make([]error, n)
 		for i, m := range messages[:n] {
-			msg, how := p.sent(m)
+			msg, how := p.newMsg(m)
 			answers[i], errs[i] = p.burst.PublishMsgAsync(msg, how...)
 		}
 		for i, m := range messages[:n] {
@@ -133,7 +133,7 @@ func (p *Publisher) publishAll(ctx context.Context, messages []message) (failed 
 		}
 		messages = messages[n:]
 		if err != nil {
-			return append(failed, messages...), err // the others would only wait as long
+			return append(failed, messages...), err // we stop here, because the next messages would time out too
 		}
 	}
 	return failed, nil

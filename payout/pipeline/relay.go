@@ -21,7 +21,7 @@ import (
 type RelayOptions struct {
 	Workers    int                   // shards read concurrently; 0 = 4
 	SweepEvery time.Duration         // between two sweeps of the outboxes; 0 = 500 ms
-	Grace      time.Duration         // age at which the relay publishes an entry in its node's place; 0 = 5 s
+	Grace      time.Duration         // the relay publishes an entry after this age if its own node has not; 0 = 5 s
 	Patience   time.Duration         // wait before an unsettled entry is published again; 0 = 5 s
 	Turn       Turn                  // which node relays; nil = this one
 	Clock      rain.Clock            // the cluster's time; nil = this machine's
@@ -45,7 +45,7 @@ type Outbox interface {
 	Pending(ctx context.Context, c *rain.Campaign) (int64, error)
 }
 
-// Lister lists the campaigns that may have entries in their outboxes. The result is read-only.
+// Lister lists the campaigns that may have outbox entries, read-only; cluster.Known implements it.
 type Lister interface {
 	Live() []*rain.Campaign
 }
@@ -79,14 +79,14 @@ type Relay struct {
 	published *history // entries that stayed unsettled and were published again
 	link      link
 	mu        sync.Mutex
-	after     map[outboxKey]string // the start of the next sweep; absent = the oldest entry
+	after     map[outboxKey]string // the start of the next sweep; "" or absent = the oldest entry
 	worked    time.Time            // the last sweep without a failure
 
 	pending prometheus.Gauge
 	relayed prometheus.Counter
 
-	redis    loop.FailureLog
-	jetstate loop.FailureLog
+	redis        loop.FailureLog
+	jetStreamLog loop.FailureLog
 }
 
 // outboxKey names one outbox.
@@ -118,8 +118,8 @@ func NewRelay(publisher *Publisher, outbox Outbox, campaigns Lister, o RelayOpti
 			Name: "redrain_relayed_total", Help: "Outbox entries that were published from Redis: reclaims, those of " +
 				"nodes that died, and what stayed unsettled.",
 		}),
-		redis:    loop.FailureLog{Work: "read the outboxes", Log: o.Log},
-		jetstate: loop.FailureLog{Work: "publish to JetStream", Log: o.Log},
+		redis:        loop.FailureLog{Work: "read the outboxes", Log: o.Log},
+		jetStreamLog: loop.FailureLog{Work: "publish to JetStream", Log: o.Log},
 	}
 }
 
@@ -253,7 +253,7 @@ func (r *Relay) old(entries []rain.Entry) []rain.Entry {
 	return old
 }
 
-// count sets the metric of pending entries.
+// count sets the gauge of pending entries, and reports whether Redis answered.
 func (r *Relay) count(ctx context.Context) bool {
 	var total int64
 	for _, c := range r.campaigns.Live() {
@@ -285,18 +285,18 @@ func (r *Relay) publish(ctx context.Context, key outboxKey, due []rain.Entry) (e
 	}
 	for try := range publishTries {
 		if messages, err = r.publisher.publishAll(ctx, messages); err == nil {
-			r.jetstate.Works()
+			r.jetStreamLog.Works()
 			r.relayed.Add(float64(len(due)))
 			r.published.sent(due)
 			return nil
 		}
-		r.failed(ctx, &r.jetstate, err)
+		r.failed(ctx, &r.jetStreamLog, err)
 		if !loop.Sleep(ctx, loop.Backoff(50*time.Millisecond, 2*time.Second, try)) {
 			return err
 		}
 		// The stream may be missing.
 		if _, err := r.publisher.stream.ensure(ctx); err != nil {
-			r.failed(ctx, &r.jetstate, err)
+			r.failed(ctx, &r.jetStreamLog, err)
 		}
 	}
 	return err

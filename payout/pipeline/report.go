@@ -20,8 +20,8 @@ type Alarms struct {
 
 // Forged counts input with an invalid seal: an outsider writes to Redis or to NATS.
 type Forged struct {
-	Letters []posting.DeadLetter // kept, of kind forged or message
-	Dropped int                  // not kept, because many like them are
+	Letters   []posting.DeadLetter // kept, of kind forged or message
+	Discarded int                  // not kept, because many like them are
 }
 
 // report counts the outcomes of entries and calls the alarms.
@@ -74,8 +74,8 @@ func (r *report) posted(posted posting.Posted) {
 		}
 	}
 	r.dead(posted.Dead)
-	if posted.Dropped > 0 {
-		r.notSealed(Forged{Dropped: posted.Dropped})
+	if posted.Discarded > 0 {
+		r.notSealed(Forged{Discarded: posted.Discarded})
 	}
 	for _, c := range posted.Cut {
 		r.log.Error("a reclaim asked for more than its shard has left: it got the rest", "entry", c.Ref.String(),
@@ -115,13 +115,13 @@ func (r *report) dead(letters []posting.DeadLetter) {
 
 // notSealed reports input with an invalid seal.
 func (r *report) notSealed(f Forged) {
-	r.forged.Add(float64(len(f.Letters) + f.Dropped))
+	r.forged.Add(float64(len(f.Letters) + f.Discarded))
 	for _, d := range f.Letters {
 		r.log.Error("invalid seal: it is kept as a dead letter and not paid",
 			"claim", d.Claim, "entry", d.Source, "user", d.User, "reason", d.Reason)
 	}
-	if f.Dropped > 0 {
-		r.log.Warn("unpayable input is dropped: many dead letters like it are kept", "dropped", f.Dropped)
+	if f.Discarded > 0 {
+		r.log.Warn("unpayable input is dropped: many dead letters like it are kept", "dropped", f.Discarded)
 	}
 	if r.alarms.OnForged != nil {
 		r.alarms.OnForged(f)

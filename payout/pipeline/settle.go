@@ -24,8 +24,8 @@ type Poster interface {
 	BuryMessage(ctx context.Context, m posting.Message) (kept bool, err error)
 }
 
-// Notifier notifies players of settled wins. It may get the same settlement more than once, and removes duplicates
-// itself. It must not block for long. A lost notification is harmless, because the money is in the ledger.
+// Notifier notifies players of settled wins; cluster.Notifier implements it. It removes repeated settlements itself.
+// It must not block for long. A lost notification is harmless, because the money is in the ledger.
 type Notifier interface {
 	Settled(ctx context.Context, settled []posting.Settlement)
 }
@@ -36,9 +36,9 @@ const (
 	postDeadline = 25 * time.Second // below ackWait: after it other workers may get the same messages
 )
 
-// settlement posts batches and then notifies the players. Only then it removes the entries from their outbox and
+// worker posts batches and then notifies the players. Only then it removes the entries from their outbox and
 // acknowledges the messages. Failed messages are nacked, and dead-lettered after too many tries.
-type settlement struct {
+type worker struct {
 	ledger    Poster
 	outbox    Outbox
 	notify    Notifier
@@ -52,21 +52,21 @@ type settlement struct {
 	redis loop.FailureLog
 }
 
-// settle settles a batch. It reports whether the back ends worked.
-func (s *settlement) settle(ctx context.Context, group []delivery) bool {
+// settleWithin settles a batch until postDeadline. It reports whether the back ends worked.
+func (s *worker) settleWithin(ctx context.Context, group []delivery) bool {
 	ctx, cancel := loop.Graceful(ctx, postGrace)
 	defer cancel()
 	ctx, cancelDeadline := context.WithTimeout(ctx, postDeadline)
 	defer cancelDeadline()
-	return s.post(ctx, group)
+	return s.postOrSplit(ctx, group)
 }
 
-func (s *settlement) post(ctx context.Context, group []delivery) bool {
+func (s *worker) postOrSplit(ctx context.Context, group []delivery) bool {
 	entries := make([]rain.Entry, len(group))
 	for i, d := range group {
 		entries[i] = d.entry
 	}
-	posted, err := s.try(ctx, entries)
+	posted, err := s.postSafely(ctx, entries)
 	if err != nil {
 		return s.notPosted(ctx, group, err)
 	}
@@ -83,8 +83,8 @@ func (s *settlement) post(ctx context.Context, group []delivery) bool {
 	return s.finish(ctx, group)
 }
 
-// try posts entries. It returns a panic as an error.
-func (s *settlement) try(ctx context.Context, entries []rain.Entry) (posted posting.Posted, err error) {
+// postSafely posts entries. It returns a panic as an error.
+func (s *worker) postSafely(ctx context.Context, entries []rain.Entry) (posted posting.Posted, err error) {
 	err = s.recoverer.Try(partName, func() (err error) {
 		posted, err = s.ledger.Post(ctx, entries)
 		return err
@@ -92,12 +92,12 @@ func (s *settlement) try(ctx context.Context, entries []rain.Entry) (posted post
 	return posted, err
 }
 
-// mayBePoison reports whether one of the posted entries may be the cause of a failure.
+// mayBePoison reports whether one of the entries, not the database, may have caused the failure.
 func mayBePoison(err error) bool { return posting.MayBePoison(err) || errors.Is(err, loop.ErrPanic) }
 
 // notPosted handles a refused batch. If the database is the cause, the batch is nacked and not counted. If an entry
 // may be, the batch is halved until that entry is alone, so that the others are posted.
-func (s *settlement) notPosted(ctx context.Context, group []delivery, err error) bool {
+func (s *worker) notPosted(ctx context.Context, group []delivery, err error) bool {
 	if !mayBePoison(err) || ctx.Err() != nil {
 		return s.failed(&s.money, err, group...)
 	}
@@ -106,12 +106,12 @@ func (s *settlement) notPosted(ctx context.Context, group []delivery, err error)
 	}
 	s.log.Debug("the ledger refused a batch: posting its halves", "entries", len(group), "err", err)
 	half := len(group) / 2
-	ok := s.post(ctx, group[:half])
-	return s.post(ctx, group[half:]) && ok
+	ok := s.postOrSplit(ctx, group[:half])
+	return s.postOrSplit(ctx, group[half:]) && ok
 }
 
 // refused handles an entry that the ledger refused alone. The back ends work, so the worker does not pause.
-func (s *settlement) refused(ctx context.Context, d delivery, cause error) bool {
+func (s *worker) refused(ctx context.Context, d delivery, cause error) bool {
 	tried, err := s.attempt(ctx, d.entry, cause, s.attempts)
 	switch {
 	case errors.Is(err, loop.ErrPanic): // the wins of the entry are unknown
@@ -132,7 +132,7 @@ func (s *settlement) refused(ctx context.Context, d delivery, cause error) bool 
 
 // attempt counts a refused try of one entry. At try number limit its wins become dead letters. It returns a panic as
 // an error.
-func (s *settlement) attempt(ctx context.Context, e rain.Entry, cause error,
+func (s *worker) attempt(ctx context.Context, e rain.Entry, cause error,
 	limit int) (tried posting.Attempted, err error) {
 	err = s.recoverer.Try(partName, func() (err error) {
 		tried, err = s.ledger.Attempt(ctx, e, cause, limit)
@@ -144,7 +144,7 @@ func (s *settlement) attempt(ctx context.Context, e rain.Entry, cause error,
 
 // panicked handles a message that makes this program panic: its last delivery makes it a dead letter. An entry in it
 // stays in its outbox, because its wins are unknown.
-func (s *settlement) panicked(ctx context.Context, d delivery, cause error) bool {
+func (s *worker) panicked(ctx context.Context, d delivery, cause error) bool {
 	if n := d.deliveries(); n < s.attempts {
 		s.log.Warn("a message of the payout stream cannot be settled: it is tried again", "subject",
 			d.msg.Subject(), "try", n, "of", s.attempts, "err", cause)
@@ -156,7 +156,7 @@ func (s *settlement) panicked(ctx context.Context, d delivery, cause error) bool
 
 // unreadable handles a message that cannot be decoded or has an invalid seal. If its entry is in an outbox, the relay
 // publishes it again with a valid seal.
-func (s *settlement) unreadable(ctx context.Context, d delivery, cause error) {
+func (s *worker) unreadable(ctx context.Context, d delivery, cause error) {
 	if errors.Is(cause, loop.ErrPanic) {
 		s.panicked(ctx, d, cause)
 		return
@@ -165,7 +165,7 @@ func (s *settlement) unreadable(ctx context.Context, d delivery, cause error) {
 }
 
 // deadLetter keeps a message that cannot be settled as a dead letter, and acknowledges it.
-func (s *settlement) deadLetter(ctx context.Context, d delivery, cause error) bool {
+func (s *worker) deadLetter(ctx context.Context, d delivery, cause error) bool {
 	ctx, cancel := loop.Graceful(ctx, postGrace)
 	defer cancel()
 	m := posting.Message{
@@ -176,13 +176,13 @@ func (s *settlement) deadLetter(ctx context.Context, d delivery, cause error) bo
 	if err != nil {
 		return s.failed(&s.money, err, d)
 	}
-	letters, dropped := []posting.DeadLetter{m.Letter()}, 0
+	letters, discarded := []posting.DeadLetter{m.Letter()}, 0
 	if !kept {
-		letters, dropped = nil, 1
+		letters, discarded = nil, 1
 	}
 	switch {
 	case errors.Is(cause, payout.ErrSeal):
-		s.report.notSealed(Forged{Letters: letters, Dropped: dropped})
+		s.report.notSealed(Forged{Letters: letters, Discarded: discarded})
 	case kept:
 		s.report.dead(letters)
 	default:
@@ -194,7 +194,7 @@ func (s *settlement) deadLetter(ctx context.Context, d delivery, cause error) bo
 }
 
 // forgetAttempts drops the counts of refused tries after a success. A failure is harmless.
-func (s *settlement) forgetAttempts(ctx context.Context, group []delivery) {
+func (s *worker) forgetAttempts(ctx context.Context, group []delivery) {
 	var again []rain.EntryRef
 	for _, d := range group {
 		if d.deliveries() > 1 {
@@ -210,7 +210,7 @@ func (s *settlement) forgetAttempts(ctx context.Context, group []delivery) {
 }
 
 // finish removes a posted batch from the outboxes, and then acknowledges its messages.
-func (s *settlement) finish(ctx context.Context, group []delivery) bool {
+func (s *worker) finish(ctx context.Context, group []delivery) bool {
 	refs := make([]rain.EntryRef, len(group))
 	for i, d := range group {
 		refs[i] = d.entry.Ref
@@ -228,14 +228,14 @@ func (s *settlement) finish(ctx context.Context, group []delivery) bool {
 }
 
 // failed logs the failure of a back end, nacks the messages, and returns false.
-func (s *settlement) failed(o *loop.FailureLog, err error, group ...delivery) bool {
+func (s *worker) failed(o *loop.FailureLog, err error, group ...delivery) bool {
 	o.Failed(err)
 	s.retry(group...)
 	return false
 }
 
 // retry counts messages as failed and nacks them, with a longer delay each time.
-func (s *settlement) retry(group ...delivery) {
+func (s *worker) retry(group ...delivery) {
 	s.report.failures.Add(float64(len(group)))
 	for _, d := range group {
 		nack(retryDelay(d.deliveries()), d)

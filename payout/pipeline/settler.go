@@ -22,14 +22,14 @@ type SettlerOptions struct {
 	Namespace string // as in NewPublisher
 	Workers   int    // batches posted at once; 0 = 4
 	BatchWins int    // target of wins in one transaction; 0 = 4000. An entry is never split, so it may be exceeded.
-	// tries before an entry that the ledger refuses, or a message that makes this program panic, becomes
-	// dead letters; 0 = 10
+	// tries before an entry that the ledger refuses, or a message that makes this program panic, becomes dead letters;
+	// 0 = 10. For such a message every delivery counts, also one without a try.
 	Attempts int
-	// Wait is the least age of a win when it is posted, so that a verdict on its player until then holds for it. Wait
-	// and postDeadline together are at most ackWait.
+	// Wait: a win is posted no earlier than this age. A verdict before then applies. Wait and postDeadline together
+	// are at most ackWait.
 	Wait       time.Duration
 	Restored   int64                 // when the ledger was restored from a backup, Unix ms: the stream is read again
-	Clock      rain.Clock            // for redrain_settle_seconds; nil = this machine's
+	Clock      rain.Clock            // for Wait and redrain_settle_seconds; nil = this machine's
 	Recoverer  *loop.Recoverer       // nil: panics are logged only
 	Log        *slog.Logger          // nil = slog.Default
 	Registerer prometheus.Registerer // nil = no metrics
@@ -37,7 +37,7 @@ type SettlerOptions struct {
 }
 
 const (
-	pullWait   = 2 * time.Second // for the first of them; also the longest wait for a pull whose server died
+	pullWait   = 2 * time.Second // the longest wait for the first message of a pull
 	gaugeEvery = 10 * time.Second
 )
 
@@ -48,11 +48,11 @@ type DeadLetters interface {
 
 // Settler takes entries from JetStream and settles them in batches.
 type Settler struct {
-	stream     *stream
-	letters    DeadLetters
-	o          SettlerOptions
-	settlement settlement
-	jetstate   loop.FailureLog
+	stream       *stream
+	letters      DeadLetters
+	o            SettlerOptions
+	worker       worker
+	jetStreamLog loop.FailureLog
 }
 
 // NewSettler makes a settler, which accepts messages that seals verifies. It does nothing before Run.
@@ -66,17 +66,17 @@ func NewSettler(js jetstream.JetStream, seals payout.Sealer, ledger Poster, lett
 	o.Attempts = cmp.Or(o.Attempts, 10)
 	o.Log = cmp.Or(o.Log, slog.Default())
 	made := newStream(js, o.Namespace, seals)
-	made.restored = o.Restored
+	made.restoredAt = o.Restored
 	return &Settler{
 		stream: made, letters: letters, o: o,
-		settlement: settlement{
+		worker: worker{
 			ledger: ledger, outbox: outbox, notify: notify, stream: made, attempts: o.Attempts, recoverer: o.Recoverer,
 			log:    o.Log,
 			report: newReport(o.Alarms, o.Clock, o.Log, o.Registerer),
 			money:  loop.FailureLog{Work: "post to the ledger", Log: o.Log},
 			redis:  loop.FailureLog{Work: "remove settled entries from the outboxes", Log: o.Log},
 		},
-		jetstate: loop.FailureLog{Work: "pull from JetStream", Log: o.Log},
+		jetStreamLog: loop.FailureLog{Work: "pull from JetStream", Log: o.Log},
 	}
 }
 
@@ -107,17 +107,17 @@ func (s *Settler) Run(ctx context.Context) error {
 // errUnsettled ends a round with failures, which are logged already.
 var errUnsettled = errors.New("some messages are not settled")
 
-// round does one pull. It reports whether all messages were settled.
+// round does one pull. It returns false if it or a batch failed. Refused, unreadable or nacked messages do not count.
 func (s *Settler) round(ctx context.Context, fetch *fetchSizer, size *batchSizer) bool {
 	messages, err := s.pull(ctx, fetch.messages(size.now()))
 	if err != nil {
 		if ctx.Err() == nil {
-			s.jetstate.Failed(err)
+			s.jetStreamLog.Failed(err)
 			s.stream.forget()
 		}
 		return false
 	}
-	s.jetstate.Works()
+	s.jetStreamLog.Works()
 	ok := true
 	ended := s.o.Recoverer.Do(partName, func() {
 		rest := s.readable(ctx, messages, mostBatches*size.now(), fetch)
@@ -134,14 +134,14 @@ func (s *Settler) round(ctx context.Context, fetch *fetchSizer, size *batchSizer
 				return
 			}
 			began := time.Now()
-			settled := s.settlement.settle(ctx, rest[:n])
+			settled := s.worker.settleWithin(ctx, rest[:n])
 			size.settled(wanted, wins, time.Since(began), settled)
 			ok, rest = settled && ok, rest[n:]
 		}
 	})
 	if !ended {
 		for _, m := range messages {
-			s.settlement.retry(delivery{msg: m}) // acknowledged messages stay so
+			s.worker.retry(delivery{msg: m}) // acknowledged messages stay so
 		}
 	}
 	return ok && ended
@@ -203,7 +203,7 @@ func (s *Settler) pull(ctx context.Context, most int) ([]jetstream.Msg, error) {
 // again, once for all messages.
 func (s *Settler) readable(ctx context.Context, messages []jetstream.Msg, most int,
 	fetch *fetchSizer) (entries []delivery) {
-	refresh := sync.OnceValue(func() error { return s.settlement.ledger.RefreshSeals(ctx) })
+	refresh := sync.OnceValue(func() error { return s.worker.ledger.RefreshSeals(ctx) })
 	wins := 0
 	for _, m := range messages {
 		d := delivery{msg: m}
@@ -214,13 +214,13 @@ func (s *Settler) readable(ctx context.Context, messages []jetstream.Msg, most i
 		err := s.decode(&d)
 		if errors.Is(err, payout.ErrSeal) {
 			if failed := refresh(); failed != nil {
-				s.settlement.failed(&s.settlement.money, failed, d)
+				s.worker.failed(&s.worker.money, failed, d)
 				continue
 			}
 			err = s.decode(&d)
 		}
 		if err != nil {
-			s.settlement.unreadable(ctx, d, err)
+			s.worker.unreadable(ctx, d, err)
 			continue
 		}
 		entries = append(entries, d)

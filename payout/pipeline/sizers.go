@@ -20,7 +20,7 @@ const (
 	mostWins   = 4000 // in one transaction; the default of BatchWins
 	firstWins  = 500
 	fewestWins = 50
-	// for a batch, from posting to acknowledging. The workers of a node wait for each other if they pay the same
+	// A batch that settles within this time may grow. The workers of a node wait for each other if they pay the same
 	// players.
 	quickEnough = 1500 * time.Millisecond
 	tooSlow     = 3 * time.Second // a transaction is rolled back after 8 s
@@ -60,7 +60,7 @@ type fetchSizer struct {
 
 const (
 	batchesAtOnce = 2
-	mostBatches   = 4 * batchesAtOnce
+	mostBatches   = 4 * batchesAtOnce // a worker keeps at most this many batches of one fetch, and nacks the rest
 	mostMessages  = 1000
 	meanOver      = 32 // approximate number of messages in the mean
 )

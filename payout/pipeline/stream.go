@@ -23,7 +23,7 @@ const DefaultNamespace = "rr"
 
 const (
 	consumerName   = "settle"
-	streamMaxAge   = 7 * 24 * time.Hour // the outbox keeps the entry until it is in the ledger
+	streamMaxAge   = 7 * 24 * time.Hour // JetStream may drop older messages, because the outbox still has their entries
 	duplicateSpan  = 2 * time.Minute
 	ackWait        = 30 * time.Second
 	maxAckPending  = 1 << 16 // a batch that waits for a slow database must not block the others
@@ -36,10 +36,10 @@ const (
 
 // stream leads from the outboxes to the settlement workers. Both ends create it if it is missing.
 type stream struct {
-	js        jetstream.JetStream
-	namespace string
-	seals     payout.Sealer
-	restored  int64 // when the ledger was last restored from a backup, Unix ms; 0: never
+	js         jetstream.JetStream
+	namespace  string
+	seals      payout.Sealer
+	restoredAt int64 // when the ledger was last restored from a backup, Unix ms; 0: never
 
 	mu       sync.Mutex
 	consumer jetstream.Consumer // nil: to be made
@@ -70,7 +70,7 @@ func (s *stream) campaignOf(subject string) string {
 	return campaign
 }
 
-// connected returns an error if a request would only wait for its deadline.
+// connected returns an error if NATS is not connected, so callers fail fast.
 func (s *stream) connected() error {
 	if status := s.js.Conn().Status(); status != nats.CONNECTED {
 		return fmt.Errorf("no connection to NATS: %s", status)
@@ -99,8 +99,8 @@ func (s *stream) ensure(ctx context.Context) (jetstream.Stream, error) {
 	defer cancel()
 	switch {
 	case errors.Is(err, jetstream.ErrStreamNotFound):
-		// Not CreateOrUpdateStream: if both ends create it at once, the second would update it. nats-server 2.15 does
-		// that without the lock under which it makes the consumer. A second CreateStream changes nothing.
+		// Not CreateOrUpdateStream: if both ends create the stream at once, the second may update it while nats-server
+		// 2.15 creates its consumer, without a lock. A second CreateStream changes nothing.
 		existing, err = s.js.CreateStream(making, cfg)
 	case err == nil && !sameStream(existing.CachedInfo().Config, cfg):
 		old := existing.CachedInfo().Config
@@ -170,26 +170,26 @@ func (s *stream) puller(ctx context.Context) (jetstream.Consumer, error) {
 const ofRestore = "settlement workers, of restore %d of the ledger"
 
 // beginAgain deletes a consumer that was made before the ledger was restored from a backup. The restored ledger lacks
-// entries that this consumer acknowledged. The next consumer starts from the oldest message. The result is the
-// restore for the new consumer. A node that started before the restore keeps a newer one.
+// entries that this consumer acknowledged. The next consumer starts from the oldest message. It returns the restore
+// time to store. An older node keeps a newer stored time.
 func (s *stream) beginAgain(ctx context.Context, made jetstream.Stream) (restored int64, err error) {
 	is, err := made.Consumer(ctx, consumerName)
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
-		return s.restored, nil
+		return s.restoredAt, nil
 	}
 	if err != nil {
 		return 0, fmt.Errorf("consumer %s of %s: %w", consumerName, s.name(), err)
 	}
 	var of int64
 	_, _ = fmt.Sscanf(is.CachedInfo().Config.Description, ofRestore, &of) // of stays 0 for any other description
-	if of >= s.restored {
+	if of >= s.restoredAt {
 		return of, nil
 	}
 	err = made.DeleteConsumer(ctx, consumerName)
 	if err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
 		return 0, fmt.Errorf("delete consumer %s of %s after a restore: %w", consumerName, s.name(), err)
 	}
-	return s.restored, nil
+	return s.restoredAt, nil
 }
 
 // forget makes the next call of puller ask the servers again.

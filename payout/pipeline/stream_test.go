@@ -88,7 +88,7 @@ func TestARestoredLedgerReadsTheStreamAgain(t *testing.T) {
 		pending  uint64 // of three messages, all delivered before each step
 	}{{0, 3}, {0, 0}, {restored, 3}, {restored, 0}, {0, 0}, {restored - 1, 0}, {restored + 1, 3}} {
 		s := newStream(p.js, p.namespace, paytest.Ring)
-		s.restored = c.restored
+		s.restoredAt = c.restored
 		if i == 0 {
 			testenv.Must(t, testenv.Err(s.ensure(t.Context())))
 			for range 3 {

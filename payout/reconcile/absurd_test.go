@@ -92,7 +92,7 @@ func checkAbsurd(t *testing.T, b *paytest.Books, f *paytest.FakeRedis, what stri
 	if err != nil || books.Balanced || !proved["good"] || books.Transactions < 6 {
 		t.Errorf("%s: %+v, %v", what, books, err)
 	}
-	one, err := b.Proof.ReconcileWith(t.Context(), "bad", f, reconcile.Rows)
+	one, err := b.Proof.ReconcileCampaign(t.Context(), "bad", f, reconcile.Rows)
 	if err != nil || one.Balanced {
 		t.Errorf("%s: of itself: %+v, %v", what, one, err)
 	}
@@ -120,11 +120,11 @@ func TestAProofSaysThatATableIsAway(t *testing.T) {
 	b.SettleAll(t, f, 0)
 	proofs := map[string]func() (bool, error){
 		"one campaign": func() (bool, error) {
-			r, err := b.Proof.ReconcileWith(ctx, "c1", f, reconcile.Rows)
+			r, err := b.Proof.ReconcileCampaign(ctx, "c1", f, reconcile.Rows)
 			return r.Balanced, err
 		},
 		"sums": func() (bool, error) { // which read each table once
-			r, err := b.Proof.ReconcileWith(ctx, "c1", f, reconcile.Sums)
+			r, err := b.Proof.ReconcileCampaign(ctx, "c1", f, reconcile.Sums)
 			return r.Balanced, err
 		},
 		"everything": func() (bool, error) {
@@ -177,7 +177,7 @@ func TestARedisThatCannotBeReadIsNoDifference(t *testing.T) {
 			f.Open(b.OpenCampaign(t, id, rain.Spec{Budget: 100, Packets: 10}))
 			f.Win(id, 0, id+"-u")
 		}
-		b.Proof.SetHotLimit(time.Second)
+		b.Proof.SetLiveLimit(time.Second)
 		for what, hot := range map[string]faulty{
 			"away": {FakeRedis: f, snapshot: func(context.Context) error { return errors.New("refused") }},
 			"hangs": {FakeRedis: f, snapshot: func(ctx context.Context) error {
@@ -188,21 +188,21 @@ func TestARedisThatCannotBeReadIsNoDifference(t *testing.T) {
 			"breaks":    {FakeRedis: f, snapshot: func(context.Context) error { panic("torn") }},
 		} {
 			broken := what == "breaks"
-			one, err := b.Proof.ReconcileWith(t.Context(), "bad", hot, reconcile.Rows)
+			one, err := b.Proof.ReconcileCampaign(t.Context(), "bad", hot, reconcile.Rows)
 			found := strings.Join(one.Findings, "\n")
 			if broken && (err != nil || one.Balanced || !strings.Contains(found, "broke off")) ||
-				!broken && !errors.Is(err, reconcile.ErrHot) {
+				!broken && !errors.Is(err, reconcile.ErrLiveState) {
 				t.Errorf("%s: %+v, %v", what, one, err)
 			}
 			if hot.records != nil { // which the sums do not need
-				sums, err := b.Proof.ReconcileWith(t.Context(), "bad", hot, reconcile.Sums)
+				sums, err := b.Proof.ReconcileCampaign(t.Context(), "bad", hot, reconcile.Sums)
 				if err != nil || !sums.Balanced {
 					t.Errorf("%s: %+v, %v", what, sums, err)
 				}
 			}
 			var told []string
 			each := func(id string, r reconcile.Reconciliation, err error) {
-				told = append(told, fmt.Sprintf("%s %v %v", id, r.Balanced, errors.Is(err, reconcile.ErrHot)))
+				told = append(told, fmt.Sprintf("%s %v %v", id, r.Balanced, errors.Is(err, reconcile.ErrLiveState)))
 			}
 			all, err := b.Proof.ReconcileFull(t.Context(), hot, reconcile.FullOptions{Each: each})
 			unchecked, unbalanced := 1, 0

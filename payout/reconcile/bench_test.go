@@ -28,11 +28,11 @@ func BenchmarkReconcile(b *testing.B) {
 		}
 		for what, run := range map[string]func() (bool, error){
 			"sums": func() (bool, error) {
-				r, err := books.Proof.ReconcileWith(b.Context(), "c1", f, reconcile.Sums)
+				r, err := books.Proof.ReconcileCampaign(b.Context(), "c1", f, reconcile.Sums)
 				return r.Balanced, err
 			},
 			"rows": func() (bool, error) {
-				r, err := books.Proof.ReconcileWith(b.Context(), "c1", f, reconcile.Rows)
+				r, err := books.Proof.ReconcileCampaign(b.Context(), "c1", f, reconcile.Rows)
 				return r.Balanced, err
 			},
 			"everything": func() (bool, error) {

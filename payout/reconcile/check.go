@@ -27,7 +27,7 @@ type Reconciliation struct {
 	Stock      rain.Money `json:"stock"`
 	Unsettled  rain.Money `json:"unsettled"`  // in an outbox and not posted
 	Dead       rain.Money `json:"dead"`       // in dead letters, except packets that are in stock
-	Difference rain.Money `json:"difference"` // positive: money is missing; negative: more was won than funded
+	Difference rain.Money `json:"difference"` // positive: packets missing; negative: too much won, or the escrow short
 	Balanced   bool       `json:"balanced"`   // no difference and no findings
 	Held       rain.Money `json:"held"`       // part of paid: held until an operator decides
 	Confirmed  rain.Money `json:"confirmed"`  // part of paid: held once, and then returned to the sponsor
@@ -50,10 +50,10 @@ type Reconciliation struct {
 // scope is the extent of a reconciliation. Without rows it compares sums. If these do not match, it is repeated with
 // rows.
 type scope struct {
-	rows bool // also read payouts, the split, and the records in Redis
-	txns bool // with rows: also the campaign's transactions and balances
-	hot  Hot  // nil: Redis is not read; a drained campaign does not need it
-	last bool // no other attempt follows if a shard was rebuilt meanwhile
+	rows bool      // also read payouts, the split, and the records in Redis
+	txns bool      // with rows: also the campaign's transactions and balances
+	live LiveState // nil: Redis is not read; a drained campaign does not need it
+	last bool      // no other attempt follows if a shard was rebuilt meanwhile
 
 	stretch int            // rows that one statement sums
 	seen    func(rows int) // is called with the number of payouts read; may be nil
@@ -61,16 +61,16 @@ type scope struct {
 
 // campaignCheck has the figures of one reconciliation.
 type campaignCheck struct {
-	campaign *rain.Campaign
-	amounts  *rain.Amounts // nil if the campaign's row cannot be split
-	scope    scope
-	shards   []*shardBooks // by number
-	moves    map[string]*move
-	found    findings
-	waiting  findings // descriptions of the open dead letters
+	campaign    *rain.Campaign
+	amounts     *rain.Amounts // nil if the campaign's row cannot be split
+	scope       scope
+	shards      []*shardBooks // by number
+	moves       map[string]*move
+	found       findings
+	letterTexts findings // descriptions of the open dead letters
 
 	funded    rain.Money
-	short     rain.Money      // missing in the escrow for packets that are neither paid nor returned
+	short     rain.Money      // missing in the escrow for packets that are neither paid nor reclaimed
 	reclaimed rain.Money      // as of the snapshots
 	held      rain.Money      // of the payouts: held
 	confirmed rain.Money      // of the payouts: returned to the sponsor
@@ -93,10 +93,11 @@ type shardBooks struct {
 	holding  holding
 
 	// Of the holding, as of the snapshot.
-	stock, won, returned set  // in Redis: in stock; in the outbox: won or returned
+	stock                set  // in stock in Redis
+	won, outboxReclaimed set  // in the outbox: won, or in a reclaim
 	paid                 set  // in the ledger; without rows, only those in the outbox or a dead letter
-	dead, deadReturned   set  // in open dead letters
-	reclaimed            set  // returned by the ledger
+	dead, deadReclaimed  set  // in open dead letters
+	reclaimed            set  // reclaimed in the ledger
 	recorded             set  // won, by the records in Redis
 	compared             bool // all records were compared
 
@@ -194,7 +195,7 @@ func (p position) String() string { return fmt.Sprintf("%d-%d", p.ms, p.seq) }
 // later reports whether an entry is newer than the shard's snapshot.
 func (b *shardBooks) later(at position) bool { return at.after(b.cut) }
 
-// laterRef is later for an entry's id. An invalid id counts as later.
+// laterRef is later for an entry's id. An invalid id counts as later, because no script has written it.
 func (b *shardBooks) laterRef(ref rain.EntryRef) bool {
 	at, err := positionOf(ref.ID)
 	return err != nil || b.later(at)
@@ -224,9 +225,9 @@ func (r *campaignCheck) sums() Reconciliation {
 		// Another finding reports that the packet is in two places.
 		res.Dead -= r.amounts.Sum(h.list(func(w int) uint64 { return b.dead.word(w) & b.stock.word(w) }))
 		res.Dead += r.amounts.Sum(h.list(func(w int) uint64 {
-			return b.deadReturned.word(w) &^ (b.paid.word(w) | b.dead.word(w) | b.reclaimed.word(w))
+			return b.deadReclaimed.word(w) &^ (b.paid.word(w) | b.dead.word(w) | b.reclaimed.word(w))
 		}))
-		res.Unsettled += b.mismatched + b.tooMuchOutbox + r.amounts.Sum(h.list(b.waiting))
+		res.Unsettled += b.mismatched + b.tooMuchOutbox + r.amounts.Sum(h.list(b.unposted))
 		res.Stock += b.tooMuchStock + r.amounts.Sum(h.list(b.stock.word))
 	}
 	if r.counted() {
@@ -244,16 +245,16 @@ func (r *campaignCheck) sums() Reconciliation {
 	return res
 }
 
-// waiting returns the packets in the outbox that are neither posted nor dead-lettered.
-func (b *shardBooks) waiting(w int) uint64 {
+// unposted returns the packets in the outbox that are neither posted nor dead-lettered.
+func (b *shardBooks) unposted(w int) uint64 {
 	return b.won.word(w)&^(b.paid.word(w)|b.dead.word(w)) |
-		b.returned.word(w)&^(b.paid.word(w)|b.dead.word(w)|b.reclaimed.word(w)|b.deadReturned.word(w))
+		b.outboxReclaimed.word(w)&^(b.paid.word(w)|b.dead.word(w)|b.reclaimed.word(w)|b.deadReclaimed.word(w))
 }
 
 func (r *campaignCheck) result() Reconciliation {
 	res := r.sums()
 	res.Held, res.Confirmed = r.held, r.confirmed
-	res.Findings, res.Letters, res.Later = r.found.all(), r.waiting.all(), r.later
+	res.Findings, res.Letters, res.Later = r.found.all(), r.letterTexts.all(), r.later
 	res.Balanced = res.Difference == 0 && len(res.Findings) == 0
 	res.Final = res.Balanced && r.scope.rows && r.campaign.Drained
 	res.Fingerprint = r.found.fingerprint(res.Difference)

@@ -1,2 +1,3 @@
-// Package reconcile proves that every cent is in exactly one place, and names each row that is wrong.
+// Package reconcile proves that every cent is in exactly one place. It names ten faults of each kind, and counts the
+// rest.
 package reconcile

@@ -5,7 +5,7 @@ import "redrain/rain"
 // maxListed is the largest number of listed campaigns.
 const maxListed = 500
 
-// CampaignProved is called after each campaign. If its Redis could not be read, the error is ErrHot. It may be nil.
+// CampaignProved is called after each campaign, unless it is nil. ErrLiveState: Redis could not be read.
 type CampaignProved func(campaign string, r Reconciliation, err error)
 
 // Books is the result of a reconciliation of everything.

@@ -8,5 +8,5 @@ const MaxFindings = maxFindings
 // SetStretch changes the number of rows that one statement sums.
 func (s *Reconciler) SetStretch(n int) { s.stretch = n }
 
-// SetHotLimit changes the time limit of Redis.
-func (s *Reconciler) SetHotLimit(d time.Duration) { s.hotLimit = d }
+// SetLiveLimit changes the time limit of Redis.
+func (s *Reconciler) SetLiveLimit(d time.Duration) { s.liveLimit = d }

@@ -39,9 +39,9 @@ const progressEvery = time.Second
 // their roots, and every campaign, including drained ones. It reads pages by primary key, each from one snapshot, and
 // may run while other nodes write. It uses no result of an earlier run. Its memory does not grow with the ledger.
 //
-// The error is the database's.
-func (s *Reconciler) ReconcileFull(ctx context.Context, hot Hot, o FullOptions) (Books, error) {
-	r := &fullProof{s: s, hot: hot, o: o, start: time.Now(), afterTxn: math.MinInt64,
+// The error is the database's, Pause's or the context's.
+func (s *Reconciler) ReconcileFull(ctx context.Context, live LiveState, o FullOptions) (Books, error) {
+	r := &fullProof{s: s, live: live, o: o, start: time.Now(), afterTxn: math.MinInt64,
 		books: Books{Campaigns: []CampaignBooks{}, Unchecked: []CampaignProblem{}, Findings: []string{}}}
 	r.walk = chain.Walk{SkipTxns: true, Found: r.found.addFault}
 	began := s.clock()
@@ -66,7 +66,7 @@ func (s *Reconciler) ReconcileFull(ctx context.Context, hot Hot, o FullOptions) 
 // fullProof is a running full reconciliation.
 type fullProof struct {
 	s     *Reconciler
-	hot   Hot
+	live  LiveState
 	o     FullOptions
 	books Books
 	found findings
@@ -87,7 +87,7 @@ type fullPart struct {
 	slice func(ctx context.Context) (more bool, err error)
 }
 
-// parts lists the parts. Each slice of most of them reads one snapshot.
+// parts lists the parts. Most parts read each slice from one snapshot.
 func (r *fullProof) parts() []fullPart {
 	view := func(slice func(context.Context, sqldb.Querier) (bool, error)) func(context.Context) (bool, error) {
 		return func(ctx context.Context) (more bool, err error) {

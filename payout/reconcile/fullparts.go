@@ -16,7 +16,7 @@ import (
 const sliceRows = 10_000
 
 // txns checks the transactions in the order of their ids, including ids that only lines or source rows have. A
-// transaction that is committed before the current page is left to the next reconciliation.
+// transaction that commits late with a lower id is checked next time.
 func (r *fullProof) txns(ctx context.Context, q sqldb.Querier) (more bool, err error) {
 	for seen := int64(0); seen < sliceRows; {
 		ids, err := nextTxns(ctx, q, r.afterTxn)
@@ -56,7 +56,7 @@ func nextTxns(ctx context.Context, q sqldb.Querier, after int64) (ids []int64, e
 	return ids[:min(len(ids), txnsAtOnce)], nil
 }
 
-// note counts rows, each of which stands for some others, too.
+// note adds n to rows, and n rows, weighted by each, to the progress.
 func (r *fullProof) note(rows *int64, n int, each int64) (seen int64) {
 	seen = int64(n) * each
 	*rows += int64(n)
@@ -141,7 +141,7 @@ func (r *fullProof) campaigns(ctx context.Context) (more bool, err error) {
 	if err != nil || !more {
 		return false, err
 	}
-	rec, err := r.s.reconcileWith(ctx, id, r.hot, scope{rows: true, seen: func(rows int) {
+	rec, err := r.s.reconcile(ctx, id, r.live, scope{rows: true, seen: func(rows int) {
 		r.progress.Done += int64(rows)
 		r.report()
 	}})
@@ -149,7 +149,7 @@ func (r *fullProof) campaigns(ctx context.Context) (more bool, err error) {
 		r.after = id
 		return true, nil // deleted meanwhile: the check of the transactions finds its remains
 	}
-	if err != nil && (ctx.Err() != nil || !errors.Is(err, ErrHot)) {
+	if err != nil && (ctx.Err() != nil || !errors.Is(err, ErrLiveState)) {
 		return false, err
 	}
 	r.books.note(id, rec, err)

@@ -25,7 +25,7 @@ func (r *campaignCheck) checkLater(ctx context.Context, q sqldb.Querier) error {
 		if err != nil {
 			return err
 		}
-		if r.scope.hot == nil {
+		if r.scope.live == nil {
 			continue
 		}
 		if err := r.unread(n, r.checkLaterOf(ctx, q, n, mark)); err != nil {
@@ -91,7 +91,7 @@ func (r *campaignCheck) checkLaterOf(ctx context.Context, q sqldb.Querier, n int
 
 // newestNow reads the newest entry that a shard has ever written.
 func (r *campaignCheck) newestNow(ctx context.Context, n int) (at position, err error) {
-	entry, epoch, found, err := r.scope.hot.Newest(ctx, r.campaign, n)
+	entry, epoch, found, err := r.scope.live.Newest(ctx, r.campaign, n)
 	switch {
 	case err != nil:
 	case !found || epoch != r.shards[n].snapshot.Epoch:
@@ -102,7 +102,7 @@ func (r *campaignCheck) newestNow(ctx context.Context, n int) (at position, err 
 		}
 	}
 	if err != nil {
-		return at, fmt.Errorf("shard %d: %w: %w", n, ErrHot, err)
+		return at, fmt.Errorf("shard %d: %w: %w", n, ErrLiveState, err)
 	}
 	return at, nil
 }

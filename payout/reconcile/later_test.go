@@ -37,7 +37,7 @@ func TestAPayoutFromTheFuture(t *testing.T) {
 		b.SettleAll(t, f, 0)
 		forgePayout(t, b, 50, b.Clock.Now()+1_000_000)
 		for _, depth := range []reconcile.Depth{reconcile.Sums, reconcile.Rows} {
-			wantNamed(t, testenv.Got(b.Proof.ReconcileWith(t.Context(), "c1", f, depth)).Must(t),
+			wantNamed(t, testenv.Got(b.Proof.ReconcileCampaign(t.Context(), "c1", f, depth)).Must(t),
 				"payout of packet 50 ",
 				"has ever written")
 		}
@@ -78,7 +78,7 @@ func TestAPacketOfTheOtherLaneIsFound(t *testing.T) {
 		findings := func() string {
 			var all []string
 			for _, depth := range []reconcile.Depth{reconcile.Sums, reconcile.Rows} {
-				r := testenv.Got(b.Proof.ReconcileWith(t.Context(), "c1", f, depth)).Must(t)
+				r := testenv.Got(b.Proof.ReconcileCampaign(t.Context(), "c1", f, depth)).Must(t)
 				all = append(all, strings.Join(r.Findings, "\n"))
 			}
 			return strings.Join(all, "\n")

@@ -12,22 +12,20 @@ import (
 
 // The moves determine the packets of each shard, even though stock moves while the shards are read one after the
 // other. Each shard numbers the moves from and to it, and a snapshot has the newest number. So it is known for each
-// move whether the donor's and the recipient's snapshots were before or after it:
+// move whether the lender's and the borrower's snapshots were before or after it. This decides where its packets count:
 //
-//	lent, without a row        the packets are in flight: only the lent hash of the donor has them
-//	row, lent after            the packets are still the donor's. If they have come to the recipient by its (later)
-//	the donor's snapshot       snapshot, they are in both, and count once
-//	row, lent before, not      the packets are in flight: the row has them, and the donor's lent hash, unless the
-//	come or come after the     donor was rebuilt since
-//	recipient's snapshot
-//	row, lent and come before  the packets are the recipient's, even if they move on
+//	lender's snapshot   borrower's snapshot   the packets count
+//	before the loan     before the arrival    at the lender
+//	before the loan     after the arrival     at both, and count once
+//	after the loan      before the arrival    in flight: by the row or, without a row, by the lender's lent hash
+//	after the loan      after the arrival     at the borrower, even if they move on
 //
-// A row is marked as done after the packets have come. For a row that is not done, Redis has the move's number at the
-// recipient, which never changes. A rebuilt shard begins with the packets of earlier rows, so its snapshot must be of
-// the ledger's epoch, which is checked first. Each epoch numbers its moves from its own time.
+// A row is marked as done after the packets have come. For an unfinished row, Redis knows the borrower's number of the
+// move. It never changes. A rebuilt shard begins with the packets of earlier rows, so its snapshot must be of the
+// ledger's epoch, which is checked first. Each epoch numbers its moves from its own time.
 //
-// So the list of packets in each shard's stock, in its outbox or posted by the ledger is exact. All lists together,
-// with the packets in flight and without double counts, are the split.
+// So we know exactly which packets each shard held at its snapshot. All of them together, with the packets in flight
+// and without double counts, are the split.
 
 // move is a row of the table move.
 type move struct {
@@ -36,8 +34,8 @@ type move struct {
 	text    string // of the numbers
 	fault   string // the reason why it is invalid, or ""
 
-	gone bool // the donor's snapshot is after the lending
-	came bool // the recipient's snapshot is after the borrowing
+	gone bool // the lender's snapshot is after the lending
+	came bool // the borrower's snapshot is after the borrowing
 }
 
 // name describes the move in findings.
@@ -63,7 +61,7 @@ func (r *campaignCheck) readMoves(ctx context.Context, q sqldb.Querier) error {
 		case layout.LaneOfShard(m.From) != layout.LaneOfShard(m.To):
 			m.fault = "one shard is the guests', the other one the players'"
 		case m.Number <= 0 || m.ToNumber < 0 || m.ToNumber > 0 && !m.Done:
-			m.fault = fmt.Sprintf("it is number %d of its donor and number %d of its recipient, and done is %v",
+			m.fault = fmt.Sprintf("it is number %d of its lender and number %d of its borrower, and done is %v",
 				m.Number,
 				m.ToNumber, m.Done)
 		}
@@ -164,7 +162,7 @@ func (r *campaignCheck) holdShard(n int, of *moved) {
 	here := rain.Remaining(came, of.gone)
 	r.shards[n].holding = newHolding(here)
 	if !r.known(r.shards[n]) {
-		return // its open loans may have come
+		return // Redis lost this shard, so we do not know which loans arrived
 	}
 	if twice := rain.Remaining(came, slices.Concat(of.gone, here)); len(twice) > 0 {
 		r.found.add("packets moved twice", "shard %d: by the moves, %s came to it while being there", n, packets(twice))
@@ -208,9 +206,9 @@ func (r *campaignCheck) askForMoves(ctx context.Context) error {
 // readBorrowed reads the moves that have come to a shard, with their numbers. They never change.
 func (r *campaignCheck) readBorrowed(ctx context.Context, n int) (map[string]int64, error) {
 	borrowed := map[string]int64{}
-	err := r.scope.hot.EachBorrowed(ctx, r.campaign, n, func(id string, number int64) { borrowed[id] = number })
+	err := r.scope.live.EachBorrowed(ctx, r.campaign, n, func(id string, number int64) { borrowed[id] = number })
 	if err != nil {
-		return nil, fmt.Errorf("shard %d: %w: %w", n, ErrHot, err)
+		return nil, fmt.Errorf("shard %d: %w: %w", n, ErrLiveState, err)
 	}
 	_, err = r.newestNow(ctx, n)
 	return borrowed, err

@@ -1,187 +1,134 @@
 package reconcile
 
 import (
-	"context"
+	"math/bits"
+	"sort"
 
-	"redrain/internal/sqldb"
 	"redrain/rain"
 )
 
-// place puts the packets of each shard in Redis in their places.
-func (r *campaignCheck) place(ctx context.Context, _ sqldb.Querier) error {
-	if !r.counted() {
-		return nil
-	}
-	if err := r.hold(ctx); err != nil {
-		return err
-	}
-	for n, b := range r.shards {
-		strays, twice := b.holding.put(&b.stock, b.snapshot.Stock)
-		r.tooMuch(n, "in its stock", strays, twice, &b.tooMuchStock)
-		strays, twice = b.holding.put(&b.won, b.outbox.won)
-		r.tooMuch(n, "won in its outbox", strays, twice, &b.tooMuchOutbox)
-	}
-	return nil
+// holding is the packets of a shard by the moves. Each has an index, so a set of them takes a bit for each.
+type holding struct {
+	ranges rain.Numbers // in rising order, without overlaps
+	before []int        // the number of packets before each range
+	count  int
 }
 
-// tooMuch reports packets that a shard should not have, and those that it has twice.
-func (r *campaignCheck) tooMuch(n int, where string, strays, twice rain.Numbers, sum *rain.Money) {
-	*sum += r.amounts.Sum(strays) + r.amounts.Sum(twice)
-	if len(strays) > 0 {
-		r.foreign(n, where, strays)
+func newHolding(ranges rain.Numbers) holding {
+	h := holding{ranges: ranges, before: make([]int, len(ranges))}
+	for i, r := range ranges {
+		h.before[i] = h.count
+		h.count += r.Count()
 	}
-	if len(twice) > 0 {
-		r.found.add("packets that are there twice", "shard %d: %s %s twice %s", n, packets(twice), be(twice), where)
-	}
+	return h
 }
 
-// foreign reports packets that a shard should not have. The packets of a lost shard are unknown.
-func (r *campaignCheck) foreign(n int, where string, strays rain.Numbers) {
-	if !r.known(r.shards[n]) {
-		return
+// index returns the index of a packet. ok is false if it is not in the holding.
+func (h *holding) index(packet int) (i int, ok bool) {
+	n := h.rangeAt(packet)
+	if n == len(h.ranges) || h.ranges[n].First > packet {
+		return 0, false
 	}
-	r.found.add("packets in a wrong shard", "shard %d: %s %s %s, but by the split and the moves the shard has no "+
-		"such packets", n, packets(strays), be(strays), where)
+	return h.before[n] + packet - h.ranges[n].First, true
 }
 
-// placeReclaims puts returned packets in their place. A reclaim returns the unassigned ones of its packets. Without
-// rows it assumes that all were unassigned. If some were not, the sums do not match.
-func (r *campaignCheck) placeReclaims(context.Context, sqldb.Querier) error {
-	if !r.counted() {
-		return nil
-	}
-	r.placeDismissed()
-	for n, b := range r.shards {
-		posted := map[string]bool{}
-		for i := range b.reclaims {
-			row := &b.reclaims[i]
-			posted[row.ref.ID] = true
-			if r.scope.rows && r.known(b) {
-				r.placeFree(b, row)
-				continue
+// rangeAt returns the first range that ends at a packet or after it.
+func (h *holding) rangeAt(packet int) int {
+	return sort.Search(len(h.ranges), func(i int) bool { return h.ranges[i].Last >= packet })
+}
+
+// put adds packets to a set. It returns those outside the holding, and those that were in the set before.
+func (h *holding) put(s *set, numbers rain.Numbers) (foreign, twice rain.Numbers) {
+	for _, r := range numbers {
+		next := r.First
+		for n := h.rangeAt(r.First); n < len(h.ranges) && h.ranges[n].First <= r.Last; n++ {
+			first, last := max(r.First, h.ranges[n].First), min(r.Last, h.ranges[n].Last)
+			if next < first {
+				foreign = append(foreign, rain.Range{First: next, Last: first - 1})
 			}
-			strays, twice := b.holding.put(&b.reclaimed, row.asked)
-			if len(strays) > 0 {
-				r.foreign(n, "returned", strays)
-			}
-			r.suspect = r.suspect || len(twice) > 0 || row.packets != row.asked.Count()
+			at := h.before[n] - h.ranges[n].First
+			s.fill(first+at, last+at, h.count, func(i int) { twice = twice.Add(i - at) })
+			next = last + 1
 		}
-		for i := range b.outbox.reclaims {
-			e := &b.outbox.reclaims[i]
-			if posted[e.Ref.ID] || r.letters.HasReclaim(*e) {
-				continue
-			}
-			strays, twice := b.holding.put(&b.returned, e.Reclaim.Numbers)
-			r.tooMuch(n, "returned in its outbox", strays, twice, &b.tooMuchOutbox)
+		if next <= r.Last {
+			foreign = append(foreign, rain.Range{First: next, Last: r.Last})
 		}
 	}
-	return nil
+	return foreign, twice
 }
 
-// placeDismissed puts the packets of dismissed dead letters in their place. They returned after the rest of the
-// campaign was over.
-func (r *campaignCheck) placeDismissed() {
-	for i := range r.dismissed {
-		row := &r.dismissed[i]
-		var placed rain.Numbers
-		for n := range r.shards {
-			h := &r.shards[n].holding
-			for packet := range row.asked.Each() {
-				if at, inside := h.index(packet); inside && r.shards[n].reclaimed.add(at, h.count) {
-					placed = placed.Add(packet)
+// list returns the packets whose bits are set in the words that word returns.
+func (h *holding) list(word func(w int) uint64) (numbers rain.Numbers) {
+	n := 0
+	for w := range (h.count + 63) / 64 {
+		for left := word(w) & h.all(w); left != 0; {
+			first := bits.TrailingZeros64(left)
+			run := bits.TrailingZeros64(^(left >> first))
+			left &^= (uint64(1)<<run - 1) << first
+			for i, end := w*64+first, w*64+first+run; i < end; {
+				for i >= h.before[n]+h.ranges[n].Count() {
+					n++
 				}
+				at := h.ranges[n].First - h.before[n]
+				last := min(end-1+at, h.ranges[n].Last)
+				if n := len(numbers) - 1; n >= 0 && numbers[n].Last+1 == i+at {
+					numbers[n].Last = last
+				} else {
+					numbers = append(numbers, rain.Range{First: i + at, Last: last})
+				}
+				i = last - at + 1
 			}
 		}
-		if amount := r.amounts.Sum(row.asked); placed.Count() != row.packets || row.packets != row.asked.Count() ||
-			amount != row.amount {
-			r.found.add("the reclaim of a dismissed dead letter", "the reclaim of dismissed dead letter %d returned "+
-				"%d packets, %d in all, but %s, worth %d, %s what it held", row.at.seq, row.packets, row.amount,
-				packets(row.asked), amount, be(row.asked))
+	}
+	return numbers
+}
+
+// all returns the w-th word of the full set.
+func (h *holding) all(w int) uint64 {
+	if left := h.count - w*64; left < 64 {
+		return uint64(1)<<left - 1
+	}
+	return ^uint64(0)
+}
+
+// set is a subset of a holding. The zero value is empty.
+type set struct{ words []uint64 }
+
+// add adds an index to a set of size count. It returns false if the set had it before.
+func (s *set) add(i, count int) bool {
+	if s.words == nil {
+		s.words = make([]uint64, (count+63)/64)
+	}
+	before := s.words[i/64]
+	s.words[i/64] |= uint64(1) << (i % 64)
+	return s.words[i/64] != before
+}
+
+// fill adds the indices from first to last to a set of size count. It calls twice for those that the set had before.
+func (s *set) fill(first, last, count int, twice func(i int)) {
+	if s.words == nil {
+		s.words = make([]uint64, (count+63)/64)
+	}
+	for w := first / 64; w <= last/64; w++ {
+		mask := ^uint64(0)
+		if w == first/64 {
+			mask <<= first % 64
 		}
+		if w == last/64 {
+			mask &= ^uint64(0) >> (63 - last%64)
+		}
+		for before := s.words[w] & mask; before != 0; before &= before - 1 {
+			twice(w*64 + bits.TrailingZeros64(before))
+		}
+		s.words[w] |= mask
 	}
 }
 
-// placeFree puts the returned packets of a reclaim in their place, after the payouts are known.
-func (r *campaignCheck) placeFree(b *shardBooks, row *reclaimRow) {
-	var free, strays rain.Numbers
-	for packet := range row.asked.Each() {
-		switch at, ok := b.holding.index(packet); {
-		case !ok:
-			strays = strays.Add(packet)
-		case !b.paid.has(at) && !b.dead.has(at) && b.reclaimed.add(at, b.holding.count):
-			free = free.Add(packet)
-		}
-	}
-	if len(strays) > 0 {
-		r.foreign(b.snapshot.Shard, "returned", strays)
-	}
-	if amount := r.amounts.Sum(free); free.Count() != row.packets || amount != row.amount {
-		r.found.add("a reclaim of assigned packets", "the reclaim of entry %s returned %d packets, %d in all, but %d "+
-			"of its packets were unassigned, %d in all", row.ref, row.packets, row.amount, free.Count(), amount)
-	}
-}
+func (s *set) has(i int) bool { return s.word(i/64)&(uint64(1)<<(i%64)) != 0 }
 
-// fits reports whether each packet is in one place, by counts and sums: those in no other place must be paid, by the
-// tally.
-func (r *campaignCheck) fits() bool {
-	var packets, won, counted int64
-	var amount rain.Money
-	for _, b := range r.shards {
-		for _, c := range contradictions {
-			if len(b.holding.list(func(w int) uint64 { return c.word(b, w) })) > 0 {
-				return false
-			}
-		}
-		// in no other place, or known to be paid
-		paid := b.holding.list(func(w int) uint64 { return ^b.elsewhere(w) | b.paid.word(w) })
-		packets += int64(paid.Count())
-		amount += r.amounts.Sum(paid)
-		if b.snapshot.Found {
-			unpaid := b.holding.list(func(w int) uint64 { return (b.won.word(w) | b.dead.word(w)) &^ b.paid.word(w) })
-			won += int64(paid.Count() + unpaid.Count())
-			counted += int64(b.snapshot.Won)
-		}
+func (s *set) word(w int) uint64 {
+	if s.words == nil {
+		return 0
 	}
-	return packets == r.all.Paid-r.later && amount == r.astray && won == counted
-}
-
-// elsewhere returns the packets in any place but the ledger's payouts.
-func (b *shardBooks) elsewhere(w int) uint64 {
-	return b.stock.word(w) | b.won.word(w) | b.returned.word(w) | b.dead.word(w) | b.deadReturned.word(w) |
-		b.reclaimed.word(w)
-}
-
-// contradictions are the sets of packets that are in two places.
-var contradictions = []struct {
-	what string
-	word func(b *shardBooks, w int) uint64
-}{
-	{"can be won, but were won before", func(b *shardBooks, w int) uint64 {
-		return b.stock.word(w) & (b.won.word(w) | b.dead.word(w) | b.paid.word(w))
-	}},
-	{"can be won, but went back to the sponsor", func(b *shardBooks, w int) uint64 {
-		return b.stock.word(w) & (b.returned.word(w) | b.deadReturned.word(w) | b.reclaimed.word(w))
-	}},
-	{"went to players, and back to the sponsor too", func(b *shardBooks, w int) uint64 {
-		return (b.won.word(w) | b.paid.word(w) | b.dead.word(w)) & (b.returned.word(w) | b.reclaimed.word(w))
-	}},
-	{"went back to the sponsor twice", func(b *shardBooks, w int) uint64 {
-		return b.returned.word(w) & (b.deadReturned.word(w) | b.reclaimed.word(w))
-	}},
-}
-
-// checkPlaces reports a shard's packets that are in no place or in two. All payouts were read before.
-func (r *campaignCheck) checkPlaces(n int) {
-	b := r.shards[n]
-	nowhere := b.holding.list(func(w int) uint64 { return ^(b.elsewhere(w) | b.paid.word(w)) })
-	if len(nowhere) > 0 {
-		r.found.add("packets that are nowhere", "shard %d: %s, worth %d, %s neither in its stock nor lent nor won nor "+
-			"returned", n, packets(nowhere), r.amounts.Sum(nowhere), be(nowhere))
-	}
-	for _, c := range contradictions {
-		if both := b.holding.list(func(w int) uint64 { return c.word(b, w) }); len(both) > 0 {
-			r.found.add("packets in two places", "shard %d: %s, worth %d, %s", n, packets(both), r.amounts.Sum(both),
-				c.what)
-		}
-	}
+	return s.words[w]
 }

@@ -19,7 +19,7 @@ type outbox struct {
 // readOutbox reads the numbers in the outboxes. It runs before the ledger is read. An entry that is removed later is
 // in the ledger by then, or counts as still in the outbox.
 func (r *campaignCheck) readOutbox(ctx context.Context) error {
-	if r.scope.hot == nil || r.amounts == nil {
+	if r.scope.live == nil || r.amounts == nil {
 		return nil
 	}
 	for n, b := range r.shards {
@@ -28,7 +28,7 @@ func (r *campaignCheck) readOutbox(ctx context.Context) error {
 		if b.snapshot.Found {
 			upTo = laterID(b.snapshot.LastEntry, b.snapshot.NewestEntry)
 		}
-		err := r.scope.hot.EachEntry(ctx, r.campaign, n, upTo, func(e rain.Entry, unreadable error) error {
+		err := r.scope.live.EachEntry(ctx, r.campaign, n, upTo, func(e rain.Entry, unreadable error) error {
 			if unreadable != nil {
 				r.found.add("invalid data in Redis", "outbox entry %s: it cannot be read, and may be anybody's "+
 					"money: %v", e.Ref, unreadable)
@@ -65,7 +65,7 @@ func (r *campaignCheck) checkNewest(n int) {
 	}
 }
 
-// laterID returns the later of two entry ids. An invalid id is earlier.
+// laterID returns the later of two entry ids. An invalid id is earlier, so that the valid one limits the reading.
 func laterID(a, b string) string {
 	first, errA := positionOf(a)
 	second, errB := positionOf(b)
@@ -91,14 +91,14 @@ type waitingWin struct {
 
 // name describes the win in findings.
 func (w *waitingWin) name() string {
-	h := hotWin{WinRecord: rain.WinRecord{Win: w.Win, Entry: w.ref.ID}, shard: w.ref.Shard}
+	h := recordedWin{WinRecord: rain.WinRecord{Win: w.Win, Entry: w.ref.ID}, shard: w.ref.Shard}
 	return h.name(w.ref.Campaign)
 }
 
 // compareOutbox compares the entries in the outboxes with the ledger, page by page, and with rows also with the
 // players' records in Redis. The packet numbers were compared before. This is about their owners.
 func (r *campaignCheck) compareOutbox(ctx context.Context, q sqldb.Querier) error {
-	if !r.counted() || r.scope.hot == nil {
+	if !r.counted() || r.scope.live == nil {
 		return nil
 	}
 	for n, b := range r.shards {
@@ -125,7 +125,7 @@ func (r *campaignCheck) compareOutboxOf(ctx context.Context, q sqldb.Querier, n 
 		page = page[:0]
 		return failed
 	}
-	err := r.scope.hot.EachEntry(ctx, r.campaign, n, upTo, func(e rain.Entry, _ error) error {
+	err := r.scope.live.EachEntry(ctx, r.campaign, n, upTo, func(e rain.Entry, _ error) error {
 		for _, w := range e.Wins {
 			page = append(page, waitingWin{w, e.Ref, e.SealedAt})
 		}
@@ -138,7 +138,7 @@ func (r *campaignCheck) compareOutboxOf(ctx context.Context, q sqldb.Querier, n 
 		err = flush()
 	}
 	if err != nil && failed == nil {
-		return fmt.Errorf("shard %d: %w: %w", n, ErrHot, err)
+		return fmt.Errorf("shard %d: %w: %w", n, ErrLiveState, err)
 	}
 	return failed
 }
@@ -158,8 +158,8 @@ func (r *campaignCheck) compareWaiting(ctx context.Context, q sqldb.Querier, b *
 	var records []rain.WinRecord
 	recorded := r.scope.rows && b.snapshot.Found
 	if recorded {
-		if records, err = r.scope.hot.WinsOf(ctx, r.campaign, b.snapshot.Shard, wins); err != nil {
-			return fmt.Errorf("shard %d: %w: %w", b.snapshot.Shard, ErrHot, err)
+		if records, err = r.scope.live.WinsOf(ctx, r.campaign, b.snapshot.Shard, wins); err != nil {
+			return fmt.Errorf("shard %d: %w: %w", b.snapshot.Shard, ErrLiveState, err)
 		}
 	}
 	for i := range page {

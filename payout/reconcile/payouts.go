@@ -127,13 +127,13 @@ func (p *payoutCheck) check(row *paidRow) {
 	default:
 		b.amountPaid += row.amount
 	}
-	if p.inItself(row) {
+	if p.checkRow(row) {
 		p.place(row)
 	}
 }
 
-// inItself reports faults that the row alone shows. It returns whether the packet belongs to the campaign.
-func (p *payoutCheck) inItself(row *paidRow) bool {
+// checkRow reports faults that the row alone shows. It returns whether the packet belongs to the campaign.
+func (p *payoutCheck) checkRow(row *paidRow) bool {
 	c := p.campaign
 	if row.packet == p.last {
 		p.found.add("a packet paid twice", "%s: this packet is paid more than once", row.name())

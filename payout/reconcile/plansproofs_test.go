@@ -43,7 +43,7 @@ func askProofs(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 	ctx := t.Context()
 	for _, campaign := range []string{"c1", "c2", "c3", "c5", "l1", "x1"} {
 		for _, depth := range []reconcile.Depth{reconcile.Sums, reconcile.Rows} {
-			testenv.Must(t, testenv.Err(b.Proof.ReconcileWith(ctx, campaign, f, depth)))
+			testenv.Must(t, testenv.Err(b.Proof.ReconcileCampaign(ctx, campaign, f, depth)))
 		}
 	}
 	testenv.Must(t, testenv.Err(b.Proof.ReconcileFull(ctx, f,

@@ -10,6 +10,7 @@ import (
 	"redrain/internal/testenv"
 	"redrain/payout/export"
 	"redrain/payout/ledger"
+	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/posting"
 	"redrain/payout/ledger/standing"
 	"redrain/payout/paytest"
@@ -28,7 +29,7 @@ func askEverything(t testing.TB, b *paytest.Books) {
 	askRebuild(t, b)
 	askUpkeep(t, b)
 	askFigures(t, b)
-	testenv.Must(t, testenv.Err(b.DroppedAt(t.Context(), "c5")))
+	testenv.Must(t, testenv.Err(b.RemovedAt(t.Context(), "c5")))
 	askForged(t, b, f)
 	askProofs(t, b, f)
 }
@@ -64,7 +65,7 @@ func askLists(t testing.TB, b *paytest.Books) {
 	l := paytest.Node(t, b)
 	testenv.Must(t, testenv.Err(b.ClaimsOn(ctx, "c1", []int{1, 2})))
 	testenv.Must(t, testenv.Err(b.ClaimStates(ctx, "u1", []string{"c1-0", "c1-3"})))
-	testenv.Must(t, testenv.Err(b.UserBalances(ctx, []string{"u1", "u2"})))
+	testenv.Must(t, testenv.Err(booking.UserBalances(ctx, b.DB, []string{"u1", "u2"})))
 	testenv.Must(t, paytest.Err3(b.ListSponsors(ctx, "", 1)))
 	testenv.Must(t, testenv.Err(b.SponsorBalance(ctx, "acme")))
 	askCampaigns(t, b)
@@ -130,7 +131,7 @@ func askOrders(t testing.TB, b *paytest.Books) {
 	}
 	testenv.Must(t, paced.RecordRetry(ctx, taken[0], 0, "no answer"))
 	b.Clock.Add(time.Hour.Milliseconds())
-	if strays, err := b.BuryStrays(ctx, "another bank", 1); err != nil || len(strays) == 0 { // askLetters retries them
+	if strays, err := b.BuryOrphans(ctx, "another bank", 1); err != nil || len(strays) == 0 { // askLetters retries them
 		t.Fatal(strays, err)
 	}
 	for range 2 {
@@ -221,7 +222,7 @@ func askUpkeep(t testing.TB, b *paytest.Books) {
 	testenv.Must(t, testenv.Err(b.Lease(ctx, "a job", "another node", time.Hour)))
 	testenv.Must(t, b.ReleaseLease(ctx, "a job", "another node"))
 	job := testenv.Got(b.Lease(ctx, "fenced", "me", time.Hour)).Must(t)
-	testenv.Must(t, testenv.Err(b.DB.Exec(b.Fenced(ctx, "fenced", job.Term),
+	testenv.Must(t, testenv.Err(b.DB.Exec(b.UnderTerm(ctx, "fenced", job.Term),
 		"UPDATE lease SET holder = holder WHERE name = 'fenced'")))
 	testenv.Must(t, b.Finish(ctx, "key", ledger.Answer{Status: 201, Body: []byte("{}")}))
 	testenv.Must(t, testenv.Err(b.Begin(ctx, "key", []byte("body"))))

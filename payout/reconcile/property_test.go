@@ -41,7 +41,7 @@ func TestNoFalseFinding(t *testing.T) {
 				}
 			}}
 			depth := rapid.SampledFrom([]reconcile.Depth{reconcile.Sums, reconcile.Rows}).Draw(rt, "depth")
-			r := testenv.Got(b.Proof.ReconcileWith(t.Context(), w.c.ID, hot, depth)).Must(rt)
+			r := testenv.Got(b.Proof.ReconcileCampaign(t.Context(), w.c.ID, hot, depth)).Must(rt)
 			proofs++
 			quiet := losses == w.losses
 			for _, lost := range w.lost {
@@ -58,7 +58,7 @@ func TestNoFalseFinding(t *testing.T) {
 			w.allowed = 2
 		}
 		w.end()
-		if r, err := b.Proof.ReconcileWith(t.Context(), w.c.ID, w.f, reconcile.Rows); err != nil || !r.Balanced {
+		if r, err := b.Proof.ReconcileCampaign(t.Context(), w.c.ID, w.f, reconcile.Rows); err != nil || !r.Balanced {
 			rt.Fatalf("in the end: %+v, %v", r, err)
 		}
 	})

@@ -43,7 +43,7 @@ type reclaimRow struct {
 	ref     rain.EntryRef
 	at      position
 	asked   rain.Numbers
-	packets int // returned ones
+	packets int // reclaimed ones
 	amount  rain.Money
 }
 
@@ -94,7 +94,7 @@ func (r *campaignCheck) readLetters(ctx context.Context, q sqldb.Querier) error 
 			return err
 		}
 		r.letters.Note(d)
-		r.waiting.deadLetter(d, "")
+		r.letterTexts.deadLetter(d, "")
 		b, at := r.shard(d.Shard), position{d.WonAt, d.Seq}
 		if b == nil || b.later(at) {
 			return nil
@@ -107,8 +107,8 @@ func (r *campaignCheck) readLetters(ctx context.Context, q sqldb.Querier) error 
 			}
 			// If the campaign's row was invalid, the dead letter has no amount.
 			b.deadPay += cmp.Or(d.Amount, r.amounts.Of(d.Packet))
-			strays, twice := b.holding.put(&b.dead, rain.Numbers{{First: d.Packet, Last: d.Packet}})
-			if len(twice) > 0 || len(strays) > 0 && r.known(b) {
+			foreign, twice := b.holding.put(&b.dead, rain.Numbers{{First: d.Packet, Last: d.Packet}})
+			if len(twice) > 0 || len(foreign) > 0 && r.known(b) {
 				r.found.add("an unpayable dead letter", "dead letter %s (player %s, amount %d): its shard %d does "+
 					"not have this packet, or it is in another dead letter too", d.Claim, d.User, d.Amount, d.Shard)
 			}
@@ -121,8 +121,8 @@ func (r *campaignCheck) readLetters(ctx context.Context, q sqldb.Querier) error 
 			if !r.counted() {
 				return nil
 			}
-			if strays, _ := b.holding.put(&b.deadReturned, e.Reclaim.Numbers); len(strays) > 0 {
-				r.foreign(d.Shard, "in a reclaim among the dead letters", strays)
+			if foreign, _ := b.holding.put(&b.deadReclaimed, e.Reclaim.Numbers); len(foreign) > 0 {
+				r.foreign(d.Shard, "in a reclaim among the dead letters", foreign)
 			}
 		}
 		return nil

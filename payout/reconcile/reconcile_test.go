@@ -209,7 +209,8 @@ func TestReconcileIsExactWhileItRains(t *testing.T) {
 		})
 		rounds := 0
 		for ; ended.Load() < shards; rounds++ {
-			if got, err := b.Proof.ReconcileWith(t.Context(), "c1", f, reconcile.Rows); err != nil || !got.Balanced {
+			got, err := b.Proof.ReconcileCampaign(t.Context(), "c1", f, reconcile.Rows)
+			if err != nil || !got.Balanced {
 				t.Errorf("round %d: %+v, %v", rounds, got, err)
 				break
 			}

@@ -1,7 +1,6 @@
 package reconcile
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,8 +29,8 @@ type campaignReader interface {
 	CampaignAsStored(ctx context.Context, id string) (*rain.Campaign, error)
 }
 
-// Hot reads the campaigns' state in Redis. Package grab/store implements it.
-type Hot interface {
+// LiveState reads a campaign's data in Redis. server/commands.go has its only implementation.
+type LiveState interface {
 	// Snapshot reads each shard of a campaign, each at one moment.
 	Snapshot(ctx context.Context, c *rain.Campaign) ([]rain.ShardSnapshot, error)
 	// EachEntry calls fn for every entry of a shard's outbox up to an id, the oldest first. An unreadable entry has
@@ -52,11 +51,11 @@ type Hot interface {
 	Newest(ctx context.Context, c *rain.Campaign, shard int) (entry string, epoch int64, found bool, err error)
 }
 
-// ErrHot is the error of a reconciliation that could not read Redis. It says nothing about the books.
-var ErrHot = errors.New("the campaign's state in Redis cannot be read")
+// ErrLiveState is the error of a reconciliation that could not read Redis. It says nothing about the books.
+var ErrLiveState = errors.New("the campaign's state in Redis cannot be read")
 
-// errStale means that a shard was rebuilt, or the campaign dropped, between two reads, so that they do not match.
-var errStale = errors.New("a shard was rebuilt, or the campaign dropped, meanwhile")
+// errStale means that two reads do not match: a shard was rebuilt, or the campaign's payouts removed, between them.
+var errStale = errors.New("a shard was rebuilt, or the campaign's payouts removed, meanwhile")
 
 // tries is the number of attempts of a reconciliation if shards are rebuilt meanwhile.
 const tries = 3
@@ -68,15 +67,15 @@ type Reconciler struct {
 	clock     rain.Clock
 	recoverer *loop.Recoverer
 	stretch   int // rows that one statement sums
-	hotLimit  time.Duration
+	liveLimit time.Duration
 }
 
 // viewLimit bounds one view. The rows of the largest campaign take some minutes.
 const viewLimit = 30 * time.Minute
 
-// hotLimit bounds the reading of a campaign's state and outboxes from Redis. Hundreds of thousands of entries take
+// liveLimit bounds the reading of a campaign's state and outboxes from Redis. Hundreds of thousands of entries take
 // some seconds.
-const hotLimit = time.Minute
+const liveLimit = time.Minute
 
 // sumAtOnce is the number of rows that one statement sums, so that no statement exceeds the connection's timeout.
 const sumAtOnce = 250_000
@@ -85,13 +84,14 @@ const sumAtOnce = 250_000
 // nil, they are only logged.
 func New(db *sqldb.DB, campaigns campaignReader, clock rain.Clock, recoverer *loop.Recoverer) *Reconciler {
 	return &Reconciler{db: db, campaigns: campaigns, clock: clock, recoverer: recoverer, stretch: sumAtOnce,
-		hotLimit: hotLimit}
+		liveLimit: liveLimit}
 }
 
-// ReconcileWith compares a campaign in Redis with the ledger, and checks every row of the ledger that belongs to the
-// campaign. Each packet must be in exactly one place. Each transaction must sum to zero and match its payouts, and
-// each payout must match the split. Balances must be the sums of their entries, and the totals those of the rows.
-// With Rows it also compares every win in Redis with the ledger. The error is ErrHot if Redis cannot be read.
+// ReconcileCampaign compares a campaign in Redis with the ledger. Each packet must be in exactly one place. With Sums
+// it reads the rows only if the totals do not match. With Rows it checks every row of the ledger that belongs to the
+// campaign. Each transaction must sum to zero and match its payouts, and each payout must match the split. Balances
+// must be the sums of their entries, and the totals those of the rows. It also compares every win in Redis with the
+// ledger. The error is ErrLiveState if Redis cannot be read.
 //
 // The result is exact even while packets are won, moved and paid. It reads the campaign, then each shard at one
 // moment, then the outboxes up to those moments, then the ledger. A posting after a shard's snapshot is left out,
@@ -99,22 +99,23 @@ func New(db *sqldb.DB, campaigns campaignReader, clock rain.Clock, recoverer *lo
 // paid. moves.go describes the count of moving stock.
 //
 // A drained campaign is checked in the ledger alone. Its wins in Redis are compared while Redis has them.
-func (s *Reconciler) ReconcileWith(ctx context.Context, id string, hot Hot, depth Depth) (Reconciliation, error) {
-	return s.reconcileWith(ctx, id, hot, scope{rows: depth != Sums, txns: true})
+func (s *Reconciler) ReconcileCampaign(ctx context.Context, id string, live LiveState,
+	depth Depth) (Reconciliation, error) {
+	return s.reconcile(ctx, id, live, scope{rows: depth != Sums, txns: true})
 }
 
-// reconcileWith reads all rows if the sums do not match. It starts again if a shard was rebuilt between two reads. A
+// reconcile reads all rows if the sums do not match. It starts again if a shard was rebuilt between two reads. A
 // panic is a finding, and hides no other one.
-func (s *Reconciler) reconcileWith(ctx context.Context, id string, hot Hot, how scope) (Reconciliation, error) {
+func (s *Reconciler) reconcile(ctx context.Context, id string, live LiveState, how scope) (Reconciliation, error) {
 	how.stretch = s.stretch
 	began := s.clock()
 	for try := 1; ; try++ {
 		how.last = try == tries
 		var r *campaignCheck
 		err := s.recoverer.Try("reconciliation", func() (err error) {
-			if r, err = s.check(ctx, id, hot, how); errors.Is(err, errDoubt) {
+			if r, err = s.check(ctx, id, live, how); errors.Is(err, errDoubt) {
 				how.rows, how.txns = true, true
-				r, err = s.check(ctx, id, hot, how)
+				r, err = s.check(ctx, id, live, how)
 			}
 			return err
 		})
@@ -141,12 +142,13 @@ func (s *Reconciler) reconcileWith(ctx context.Context, id string, hot Hot, how 
 var errDoubt = errors.New("the sums do not match")
 
 // check reads a campaign, its state in Redis, and its rows in the ledger.
-func (s *Reconciler) check(ctx context.Context, id string, hot Hot, how scope) (*campaignCheck, error) {
+func (s *Reconciler) check(ctx context.Context, id string, live LiveState, how scope) (*campaignCheck, error) {
 	c, err := s.campaigns.CampaignAsStored(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	if r := newCampaignCheck(c, nil, how); r.amounts == nil {
+	r := newCampaignCheck(c, nil, how)
+	if r.amounts == nil {
 		return r, s.db.View(ctx, viewLimit, r.readBooks)
 	}
 	removed, err := chain.Removed(ctx, s.db, []string{id})
@@ -154,30 +156,28 @@ func (s *Reconciler) check(ctx context.Context, id string, hot Hot, how scope) (
 		return nil, err
 	}
 	if removed[id] {
-		r := newCampaignCheck(c, nil, how)
-		return r, s.db.View(ctx, viewLimit, r.readRemoved)
+		return r, s.db.View(ctx, viewLimit, r.checkRemoved)
 	}
 	// Redis after the campaign and before the ledger: the ledger's newer rows are then left out.
-	reading, cancel := context.WithTimeout(ctx, s.hotLimit)
+	reading, cancel := context.WithTimeout(ctx, s.liveLimit)
 	defer cancel()
-	r, err := readHot(reading, c, hot, how)
+	withLive, err := readLive(reading, c, live, how)
 	switch {
 	case err == nil:
+		r = withLive
 	case !c.Drained:
-		return nil, fmt.Errorf("%w: %w", ErrHot, err)
-	default:
-		r = newCampaignCheck(c, nil, how)
+		return nil, fmt.Errorf("%w: %w", ErrLiveState, err)
 	}
 	return r, s.db.View(ctx, viewLimit, r.read)
 }
 
-// readHot reads the shards and the outboxes.
-func readHot(ctx context.Context, c *rain.Campaign, hot Hot, how scope) (*campaignCheck, error) {
-	shards, err := hot.Snapshot(ctx, c)
+// readLive reads the shards and the outboxes.
+func readLive(ctx context.Context, c *rain.Campaign, live LiveState, how scope) (*campaignCheck, error) {
+	shards, err := live.Snapshot(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	how.hot = hot
+	how.live = live
 	r := newCampaignCheck(c, shards, how)
 	err = r.readOutbox(ctx)
 	return r, err
@@ -185,8 +185,10 @@ func readHot(ctx context.Context, c *rain.Campaign, hot Hot, how scope) (*campai
 
 // read reads the ledger in one snapshot.
 func (r *campaignCheck) read(ctx context.Context, tx *sqldb.Tx) error {
-	if removed, err := chain.Removed(ctx, tx, []string{r.campaign.ID}); err != nil || len(removed) > 0 {
-		return cmp.Or(err, errStale) // the removal of its payouts has begun since Redis was read
+	if removed, err := chain.Removed(ctx, tx, []string{r.campaign.ID}); err != nil {
+		return err
+	} else if len(removed) > 0 {
+		return errStale // the removal of its payouts has begun since Redis was read
 	}
 	steps := []step{r.checkSettings, r.readEpochs, r.readReclaims, r.readMoves, r.place, r.readLetters}
 	if r.scope.rows {
@@ -215,7 +217,7 @@ func (r *campaignCheck) read(ctx context.Context, tx *sqldb.Tx) error {
 // readBooks checks a campaign with an invalid row. Its packets and amounts are unknown. So only the sums and the
 // transactions are checked, without Redis.
 func (r *campaignCheck) readBooks(ctx context.Context, tx *sqldb.Tx) error {
-	r.scope.rows, r.scope.txns, r.scope.hot = true, true, nil
+	r.scope.rows, r.scope.txns, r.scope.live = true, true, nil
 	return r.run(ctx, tx, []step{r.readReclaims, r.readLetters, r.checkPayouts, r.checkEscrow, r.checkTally, r.readHeld,
 		r.checkTxns})
 }

@@ -39,7 +39,7 @@ func TestARealRedis(t *testing.T) {
 	prove := func(what string) string {
 		t.Helper()
 		for _, depth := range []reconcile.Depth{reconcile.Sums, reconcile.Rows} {
-			r, err := b.Proof.ReconcileWith(t.Context(), gm.C.ID, redisHot, depth)
+			r, err := b.Proof.ReconcileCampaign(t.Context(), gm.C.ID, redisHot, depth)
 			if err != nil {
 				t.Fatalf("%s: %v", what, err)
 			}

@@ -16,9 +16,9 @@ import (
 // lines, the balances, the reclaims and the tally stay, so all sums can be checked. The row of the table archive
 // names the export and has the payouts' sums.
 
-// readRemoved finds the payments of a page whose payouts are removed. Their lines have no rows to be compared with.
+// findRemoved finds the payments of a page whose payouts are removed. Their lines have no rows to be compared with.
 // Their hashes prove them.
-func (p *txnPage) readRemoved(ctx context.Context, q sqldb.Querier, ids []int64) error {
+func (p *txnPage) findRemoved(ctx context.Context, q sqldb.Querier, ids []int64) error {
 	of := map[string][]int64{}
 	for _, id := range ids {
 		if p.kinds[id] != booking.KindPay {
@@ -40,8 +40,8 @@ func (p *txnPage) readRemoved(ctx context.Context, q sqldb.Querier, ids []int64)
 	return err
 }
 
-// readRemoved checks a campaign whose payouts were removed.
-func (r *campaignCheck) readRemoved(ctx context.Context, tx *sqldb.Tx) error {
+// checkRemoved checks a campaign whose payouts were removed.
+func (r *campaignCheck) checkRemoved(ctx context.Context, tx *sqldb.Tx) error {
 	r.given = true // no packet has a place any more
 	r.shards = nil // an open dead letter has no money: the export contains its entry
 	r.scope.rows = true

@@ -67,7 +67,7 @@ func wantNamed(t testing.TB, r reconcile.Reconciliation, prefix string, parts ..
 // everything lists the findings of both reconciliations, one a line.
 func everything(t testing.TB, b *paytest.Books, f *paytest.FakeRedis, campaign string) (one, all string) {
 	t.Helper()
-	r, err := b.Proof.ReconcileWith(t.Context(), campaign, f, reconcile.Rows)
+	r, err := b.Proof.ReconcileCampaign(t.Context(), campaign, f, reconcile.Rows)
 	if errors.Is(err, posting.ErrUnknownCampaign) {
 		r.Findings = []string{err.Error()}
 	} else if err != nil {
@@ -162,19 +162,19 @@ func TestFindingsStayReadable(t *testing.T) {
 		f.Win("c1", 0, users...)
 		b.SettleAll(t, f, 0)
 		change(t, b, "UPDATE balance SET amount = amount + 1 WHERE account_id LIKE 'user:%'")
-		one, err := b.Proof.ReconcileWith(t.Context(), "c1", f, reconcile.Rows)
+		one, err := b.Proof.ReconcileCampaign(t.Context(), "c1", f, reconcile.Rows)
 		if err != nil || len(one.Findings) != reconcile.MaxFindings+1 ||
 			one.Findings[reconcile.MaxFindings] != "a balance that is not its entries: 290 more of these" {
 			t.Errorf("%+v, %v", one, err)
 		}
 		f.Win("c1", 0, "later")
 		b.SettleAll(t, f, 0)
-		two, err := b.Proof.ReconcileWith(t.Context(), "c1", f, reconcile.Rows)
+		two, err := b.Proof.ReconcileCampaign(t.Context(), "c1", f, reconcile.Rows)
 		if err != nil || two.Fingerprint != one.Fingerprint {
 			t.Errorf("another fingerprint for the same faults: %+v, %v", two, err)
 		}
 		change(t, b, "UPDATE balance SET amount = amount + 1 WHERE account_id = 'escrow:c1'")
-		three, err := b.Proof.ReconcileWith(t.Context(), "c1", f, reconcile.Rows)
+		three, err := b.Proof.ReconcileCampaign(t.Context(), "c1", f, reconcile.Rows)
 		if err != nil || three.Fingerprint == one.Fingerprint {
 			t.Errorf("the same fingerprint for other faults: %+v, %v", three, err)
 		}

@@ -35,8 +35,8 @@ func TestEveryChangeByHandIsFound(t *testing.T) {
 		for shard := range w.c.Shards {
 			w.rebuild(shard)
 		}
-		prove := func(what string, hot reconcile.Hot, depth reconcile.Depth) bool {
-			r, err := b.Proof.ReconcileWith(t.Context(), w.c.ID, hot, depth)
+		prove := func(what string, hot reconcile.LiveState, depth reconcile.Depth) bool {
+			r, err := b.Proof.ReconcileCampaign(t.Context(), w.c.ID, hot, depth)
 			if err != nil {
 				rt.Fatalf("%s: %v", what, err)
 			}

@@ -21,8 +21,8 @@ const askedAtOnce = 100
 // in memory.
 const txnsAtOnce = 25
 
-// source is the source of a kind of transaction: rows that justify it. A transaction must move exactly the amounts of
-// its rows, for each account.
+// source names the rows that justify one kind of transaction. A transaction must move exactly the amounts of its rows,
+// for each account.
 type source struct {
 	from, to string // the kinds of the accounts between which the money moves
 	rows     string // the table, with joins
@@ -34,8 +34,8 @@ type source struct {
 var sources = map[string]source{
 	booking.KindDeposit: {booking.KindWorld, booking.KindSponsor, "deposit", "txn_id",
 		"reference, '', sponsor, amount"},
-	// A campaign's row is older than its transaction. The transaction's key names the campaign, and the campaign's
-	// own check finds a missing one.
+	// The campaign row is written first, so it has no transaction id. The transaction's key names the campaign, and
+	// the campaign's own check finds a missing one.
 	booking.KindFund: {booking.KindSponsor, booking.KindEscrow, "campaign c JOIN txn t ON t.kind = '" +
 		booking.KindFund + "' AND c.id = SUBSTR(t.idem_key, 6) AND t.idem_key = CONCAT('fund:', c.id)", "t.id",
 		"c.id, c.sponsor, c.id, c.budget"},
@@ -110,7 +110,7 @@ func checkTxns(ctx context.Context, q sqldb.Querier, ids []int64, found *finding
 func compareTxns(ctx context.Context, q sqldb.Querier, ids []int64, found *findings) error {
 	p := &txnPage{lines: map[int64][]bookedLine{}, sources: map[int64]map[string]*sourceSums{}, found: found}
 	for _, step := range []func(context.Context, sqldb.Querier, []int64) error{p.readTxns, p.readLines, p.readSources,
-		p.readRemoved} {
+		p.findRemoved} {
 		if err := step(ctx, q, ids); err != nil {
 			return err
 		}

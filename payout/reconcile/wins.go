@@ -10,18 +10,18 @@ import (
 	"redrain/rain"
 )
 
-// hotWin is a win's record in Redis.
-type hotWin struct {
+// recordedWin is a win's record in Redis.
+type recordedWin struct {
 	rain.WinRecord
 	shard int
 }
 
-func (w *hotWin) ref(campaign string) rain.EntryRef {
+func (w *recordedWin) ref(campaign string) rain.EntryRef {
 	return rain.EntryRef{Campaign: campaign, Shard: w.shard, ID: w.Entry}
 }
 
 // name describes the win in findings.
-func (w *hotWin) name(campaign string) string {
+func (w *recordedWin) name(campaign string) string {
 	return fmt.Sprintf("claim %s (packet %d, player %s, amount %d, outbox entry %s)", rain.ClaimID(campaign, w.Packet),
 		w.Packet, w.User, w.Amount, w.ref(campaign))
 }
@@ -29,13 +29,13 @@ func (w *hotWin) name(campaign string) string {
 // recordCheck reads the records of the players of one shard.
 type recordCheck struct {
 	*campaignCheck
-	b       *shardBooks
-	q       sqldb.Querier
-	seed    maphash.Seed
-	waiting map[int]uint64 // the hash of the record of each packet in the outbox
-	wins    int            // distinct ones, up to the snapshot
+	b        *shardBooks
+	q        sqldb.Querier
+	seed     maphash.Seed
+	inOutbox map[int]uint64 // the hash of the record of each packet in the outbox
+	wins     int            // distinct ones, up to the snapshot
 
-	newest hotWin // the newest win after the snapshot
+	newest recordedWin // the newest win after the snapshot
 	at     position
 	failed error // the database's error, in contrast to that of Redis
 }
@@ -46,7 +46,7 @@ type recordCheck struct {
 // win up to the snapshot was in the outbox then, or is in the ledger now. Conversely, a payout up to the snapshot was
 // recorded before, and the record stays.
 func (r *campaignCheck) compareRecords(ctx context.Context, q sqldb.Querier) error {
-	if !r.counted() || r.scope.hot == nil {
+	if !r.counted() || r.scope.live == nil {
 		return nil
 	}
 	for n := range r.shards {
@@ -64,14 +64,14 @@ func (r *campaignCheck) compareRecords(ctx context.Context, q sqldb.Querier) err
 
 func (r *campaignCheck) compareShard(ctx context.Context, q sqldb.Querier, n int) error {
 	b := r.shards[n]
-	s := &recordCheck{campaignCheck: r, b: b, q: q, seed: maphash.MakeSeed(), waiting: map[int]uint64{},
+	s := &recordCheck{campaignCheck: r, b: b, q: q, seed: maphash.MakeSeed(), inOutbox: map[int]uint64{},
 		at: position{ms: -1}}
-	err := r.scope.hot.EachRecord(ctx, r.campaign, n, func(page rain.Records) error { return s.page(ctx, page) })
+	err := r.scope.live.EachRecord(ctx, r.campaign, n, func(page rain.Records) error { return s.page(ctx, page) })
 	if s.failed != nil {
 		return s.failed
 	}
 	if err != nil {
-		return fmt.Errorf("shard %d: %w: %w", n, ErrHot, err)
+		return fmt.Errorf("shard %d: %w: %w", n, ErrLiveState, err)
 	}
 	newest, err := r.newestNow(ctx, n)
 	if err != nil {
@@ -94,9 +94,9 @@ func (s *recordCheck) page(ctx context.Context, page rain.Records) error {
 	for _, what := range page.Unreadable {
 		s.found.add("invalid data in Redis", "shard %d: among the wins, %s, which no script has written", n, what)
 	}
-	var open []hotWin
+	var open []recordedWin
 	for _, record := range page.Wins {
-		w := hotWin{record, n}
+		w := recordedWin{record, n}
 		w.Amount = s.amounts.Of(w.Packet)
 		if s.place(&w) {
 			open = append(open, w)
@@ -107,7 +107,7 @@ func (s *recordCheck) page(ctx context.Context, page rain.Records) error {
 }
 
 // place records a win's packet. It reports whether the win must be looked up.
-func (s *recordCheck) place(w *hotWin) bool {
+func (s *recordCheck) place(w *recordedWin) bool {
 	at, err := positionOf(w.Entry)
 	if err != nil {
 		return false // an invalid id
@@ -134,17 +134,17 @@ func (s *recordCheck) place(w *hotWin) bool {
 	}
 	if waits { // a win in the outbox is compared there
 		hash := maphash.Comparable(s.seed, w.WinRecord)
-		if first, again := s.waiting[w.Packet]; again && first != hash {
+		if first, again := s.inOutbox[w.Packet]; again && first != hash {
 			s.found.add("a packet won twice", "%s: won in Redis, where another record has this packet too",
 				w.name(s.campaign.ID))
 		}
-		s.waiting[w.Packet] = hash
+		s.inOutbox[w.Packet] = hash
 	}
 	return !waits
 }
 
 // compareWins looks up wins that are not in an outbox.
-func (s *recordCheck) compareWins(ctx context.Context, wins []hotWin) error {
+func (s *recordCheck) compareWins(ctx context.Context, wins []recordedWin) error {
 	numbers := make([]int, len(wins))
 	for i := range wins {
 		numbers[i] = wins[i].Packet
@@ -153,7 +153,7 @@ func (s *recordCheck) compareWins(ctx context.Context, wins []hotWin) error {
 	if err != nil {
 		return err
 	}
-	var open []hotWin
+	var open []recordedWin
 	for i := range wins {
 		w := &wins[i]
 		if row, is := paid[w.Packet]; !is || !row.is(w.User, w.Drop, w.ref(s.campaign.ID)) {
@@ -194,7 +194,7 @@ type deadWin struct {
 }
 
 // deadWins reads the open dead letters of wins. A resolved one has a payout instead.
-func (s *recordCheck) deadWins(ctx context.Context, wins []hotWin) (map[deadWin]bool, error) {
+func (s *recordCheck) deadWins(ctx context.Context, wins []recordedWin) (map[deadWin]bool, error) {
 	claims := make([]string, len(wins))
 	for i := range wins {
 		claims[i] = posting.LetterClaim(rain.ClaimID(s.campaign.ID, wins[i].Packet))

@@ -16,7 +16,7 @@ type withdrawn struct {
 	id, user, receiver string
 	state, lastState   ledger.WithdrawalState
 	amount             int64
-	paid, returned     int64  // transactions
+	paidTxn, returnTxn int64
 	sentTo             string // the receiver, by the events
 }
 
@@ -28,11 +28,11 @@ const withdrawalsAtOnce = 500
 // event names it.
 func checkWithdrawals(ctx context.Context, q sqldb.Querier, found *findings) error {
 	var w withdrawn
-	for after, more := "", true; more; after, more = w.id, w.id != after {
+	for after := ""; ; after = w.id {
 		err := q.Each(ctx, func(scan sqldb.Scan) error {
 			var is withdrawn
-			err := scan(&is.id, &is.user, &is.receiver, &is.state, &is.amount, &is.paid, &is.returned, &is.lastState,
-				&is.sentTo)
+			err := scan(&is.id, &is.user, &is.receiver, &is.state, &is.amount, &is.paidTxn, &is.returnTxn,
+				&is.lastState, &is.sentTo)
 			if err != nil {
 				return err
 			}
@@ -52,6 +52,9 @@ func checkWithdrawals(ctx context.Context, q sqldb.Querier, found *findings) err
 		if err != nil {
 			return err
 		}
+		if w.id == after {
+			break
+		}
 	}
 	w.check(found)
 	return compareOpen(ctx, q, found, booking.KindClearing, "withdrawal WHERE state IN ('requested', 'held', 'sent', "+
@@ -63,10 +66,10 @@ func (w *withdrawn) check(found *findings) {
 	if w.id == "" {
 		return
 	}
-	if (w.paid > 0) != (w.state == ledger.WithdrawalPaid) ||
-		(w.returned > 0) != (w.state.Brief() == ledger.WithdrawalFailed) {
+	if (w.paidTxn > 0) != (w.state == ledger.WithdrawalPaid) ||
+		(w.returnTxn > 0) != (w.state.Brief() == ledger.WithdrawalFailed) {
 		found.add("a withdrawal that contradicts its money", "withdrawal %s of player %s is %s, but its %d left by "+
-			"transaction %d and were returned by %d (0: not)", w.id, w.user, w.state, w.amount, w.paid, w.returned)
+			"transaction %d and were returned by %d (0: not)", w.id, w.user, w.state, w.amount, w.paidTxn, w.returnTxn)
 	}
 	unsent := []ledger.WithdrawalState{ledger.WithdrawalRequested, ledger.WithdrawalHeld}
 	if w.state != ledger.WithdrawalReturned && (w.receiver == "") != slices.Contains(unsent, w.state) {

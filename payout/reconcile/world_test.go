@@ -280,4 +280,4 @@ func (r restless) EachBorrowed(ctx context.Context, c *rain.Campaign, shard int,
 	return r.FakeRedis.EachBorrowed(ctx, c, shard, fn)
 }
 
-var _ reconcile.Hot = restless{}
+var _ reconcile.LiveState = restless{}

@@ -38,7 +38,7 @@ const part = "withdrawals"
 const (
 	payGaugeEvery = 10 * time.Second // interval of the count of pending withdrawals
 	payGrace      = 5 * time.Second  // for the current payments after Run's context has ended
-	payPoll       = time.Second      // delay until another node's or a delayed withdrawal is seen
+	payPoll       = time.Second      // the payer looks for due withdrawals this often
 	payFirst      = 2 * time.Second  // the pause after the first try, doubled after each
 	payMost       = 15 * time.Minute // the longest pause; ten tries take about a quarter of an hour
 	payMargin     = 10 * time.Second // the rest of a lease after the try: enough to record the result
@@ -48,13 +48,13 @@ const (
 	waitMost     = 5 * time.Minute    // the longest pause: a player who has confirmed looks for the money
 	waitLongest  = 7 * 24 * time.Hour // the longest time for a receiver to report a payment as in flight
 	orphansEvery = 10 * time.Second   // interval of the search for other receivers' withdrawals
-	strayLimit   = 100
+	orphanLimit  = 100
 )
 
-// withdrawals is the part of the ledger that a Payer needs.
+// withdrawals is the part of the ledger that a Payer needs. [ledger.Withdrawals] implements it.
 type withdrawals interface {
 	LeaseDue(ctx context.Context, receiver string, limit int, lasting time.Duration) ([]ledger.Withdrawal, error)
-	BuryStrays(ctx context.Context, receiver string, limit int) ([]ledger.Withdrawal, error)
+	BuryOrphans(ctx context.Context, receiver string, limit int) ([]ledger.Withdrawal, error)
 	RecordPaid(ctx context.Context, w ledger.Withdrawal, reference string) error
 	RecordRefused(ctx context.Context, w ledger.Withdrawal, reason string) error
 	RecordWaiting(ctx context.Context, w ledger.Withdrawal, is ledger.Waiting) error
@@ -204,20 +204,20 @@ func (p *Payer) pay(ctx context.Context, w ledger.Withdrawal) (answer Answer, er
 	return answer, err
 }
 
-// record records a verdict while the lease lasts. If it cannot, the provider is asked again under the same key and
+// record records an outcome while the lease lasts. If it cannot, the provider is asked again under the same key and
 // gives the same answer.
-func (p *Payer) record(ctx context.Context, w ledger.Withdrawal, v verdict) {
+func (p *Payer) record(ctx context.Context, w ledger.Withdrawal, v outcome) {
 	for failed := 0; ; failed++ {
 		err := v.write(ctx)
 		switch {
 		case err == nil:
 			p.books.Works()
-			p.outcome.WithLabelValues(v.outcome).Inc()
+			p.outcome.WithLabelValues(v.name).Inc()
 			p.report(w, v)
 			return
 		case errors.Is(err, ledger.ErrLeaseLost):
 			p.o.Log.Info("another try at a withdrawal has taken over; its answer counts", "withdrawal", w.ID,
-				"outcome", v.outcome)
+				"outcome", v.name)
 			return
 		case errors.Is(err, ledger.ErrPaidTwice):
 			p.o.Log.Error("money was paid twice", "withdrawal", w.ID, "user", w.User, "amount", int64(w.Amount), "err",
@@ -232,16 +232,16 @@ func (p *Payer) record(ctx context.Context, w ledger.Withdrawal, v verdict) {
 		p.books.Failed(err)
 		if !loop.Sleep(ctx, loop.Backoff(100*time.Millisecond, 2*time.Second, failed)) {
 			p.o.Log.Warn("record the provider's answer; it is asked again when the lease ends",
-				"withdrawal", w.ID, "outcome", v.outcome, "err", err)
+				"withdrawal", w.ID, "outcome", v.name, "err", err)
 			return
 		}
 	}
 }
 
-// report logs a recorded verdict and calls the callbacks.
-func (p *Payer) report(w ledger.Withdrawal, v verdict) {
+// report logs a recorded outcome and calls the callbacks.
+func (p *Payer) report(w ledger.Withdrawal, v outcome) {
 	log := p.o.Log.With("withdrawal", w.ID, "user", w.User, "amount", int64(w.Amount), "attempts", w.Attempts)
-	switch v.outcome {
+	switch v.name {
 	case outcomePaid:
 		log.Debug("a withdrawal is paid")
 	case outcomeRefused:
@@ -250,7 +250,7 @@ func (p *Payer) report(w ledger.Withdrawal, v verdict) {
 		log.Error("a withdrawal was given up: it is kept as a dead letter", "reason", v.reason)
 		p.alarm(w, "a withdrawal waits for a person: "+v.reason)
 	}
-	news := v.outcome == outcomePaid || v.outcome == outcomeRefused || v.outcome == outcomeAction
+	news := v.name == outcomePaid || v.name == outcomeRefused || v.name == outcomeAction
 	if news && p.o.OnNews != nil {
 		p.o.OnNews(w.ID)
 	}
@@ -272,9 +272,9 @@ func (p *Payer) refreshGauge(ctx context.Context) error {
 
 // endOrphans makes dead letters of overdue withdrawals that were sent to another receiver.
 func (p *Payer) endOrphans(ctx context.Context) error {
-	buried, err := p.ledger.BuryStrays(ctx, p.receiver, strayLimit)
+	buried, err := p.ledger.BuryOrphans(ctx, p.receiver, orphanLimit)
 	for _, w := range buried {
-		p.report(w, verdict{outcome: outcomeDead, reason: "was sent to " + w.Receiver + "; this server uses " +
+		p.report(w, outcome{name: outcomeDead, reason: "was sent to " + w.Receiver + "; this server uses " +
 			p.receiver + "; find out there whether it was paid"})
 		p.outcome.WithLabelValues(outcomeDead).Inc()
 	}

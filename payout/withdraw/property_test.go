@@ -51,7 +51,7 @@ const purse = 1000
 type held struct {
 	node *Payer
 	w    ledger.Withdrawal
-	said verdict
+	said outcome
 }
 
 // world is one run: receivers, nodes and a player.

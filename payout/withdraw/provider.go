@@ -59,7 +59,7 @@ type Answer struct {
 	After     time.Duration // with Pending and ActionRequired: delay of the next try; 0: the Payer decides
 }
 
-// Receiver is the paying party.
+// Receiver is the outside system that receives our payment orders and pays the player.
 type Receiver struct {
 	Provider string // the kind of provider: "http"
 	Address  string // without secrets; "" = none

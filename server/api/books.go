@@ -41,7 +41,7 @@ func proofRunning(err error) error {
 
 // unread reports unreadable data in Redis, written by hand, to the operator. Other errors are returned unchanged.
 func unread(err error) error {
-	if errors.Is(err, reconcile.ErrHot) && !unavailable(err) {
+	if errors.Is(err, reconcile.ErrLiveState) && !unavailable(err) {
 		return refuse(http.StatusServiceUnavailable, "unreadable", err.Error())
 	}
 	return err

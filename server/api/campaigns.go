@@ -65,7 +65,7 @@ func (a *API) campaign(q *request) (any, error) {
 		return nil, err
 	}
 	v := a.viewNow(c)
-	v.DroppedAt, err = a.o.Claims.DroppedAt(q.Context(), c.ID)
+	v.DroppedAt, err = a.o.Claims.RemovedAt(q.Context(), c.ID)
 	return v, err
 }
 

@@ -27,12 +27,12 @@ func (a *API) campaignClaims(q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	dropped, err := a.o.Claims.DroppedAt(ctx, c.ID)
+	removed, err := a.o.Claims.RemovedAt(ctx, c.ID)
 	if err != nil {
 		return nil, err
 	}
-	if dropped != 0 {
-		return nil, export.ErrDropped
+	if removed != 0 {
+		return nil, export.ErrRemoved
 	}
 	only, err := claimFilterOf(q)
 	if err != nil {

@@ -34,7 +34,7 @@ type Operators interface {
 // claimList reads the claims in the ledger.
 type claimList interface {
 	ListClaims(ctx context.Context, q ledger.ClaimQuery) (list []ledger.Claim, next string, err error)
-	DroppedAt(ctx context.Context, campaign string) (at int64, err error)
+	RemovedAt(ctx context.Context, campaign string) (at int64, err error)
 	ClaimsOn(ctx context.Context, campaign string, packets []int) ([]ledger.Claim, error)
 	ClaimStates(ctx context.Context, user string, claims []string) (map[string]ledger.ClaimState, error)
 	EachClaim(ctx context.Context, campaign string, only ledger.ClaimFilter, yield func(ledger.Claim) error) error

@@ -88,7 +88,7 @@ var problemOf = []struct {
 	{rain.ErrNotStocked, http.StatusConflict, "campaign_loading"},
 	{store.ErrAlive, http.StatusConflict, "campaign_alive"},
 	{export.ErrNotOver, http.StatusConflict, "campaign_not_over"},
-	{export.ErrDropped, http.StatusGone, "campaign_dropped"},
+	{export.ErrRemoved, http.StatusGone, "campaign_dropped"},
 	{campaigns.ErrDrained, http.StatusConflict, "campaign_drained"},
 	{campaigns.ErrRebuilding, http.StatusConflict, "rebuild_superseded"},
 	{store.ErrSuperseded, http.StatusConflict, "rebuild_superseded"},

@@ -32,9 +32,9 @@ const (
 
 // Books reconciles the books. [reconcile.Reconciler] implements it.
 type Books interface {
-	ReconcileWith(ctx context.Context, id string, hot reconcile.Hot,
+	ReconcileCampaign(ctx context.Context, id string, live reconcile.LiveState,
 		depth reconcile.Depth) (reconcile.Reconciliation, error)
-	ReconcileFull(ctx context.Context, hot reconcile.Hot, o reconcile.FullOptions) (reconcile.Books, error)
+	ReconcileFull(ctx context.Context, live reconcile.LiveState, o reconcile.FullOptions) (reconcile.Books, error)
 }
 
 // KeptProofs stores the results of reconciliations for all nodes. [ledger.Proofs] implements it.
@@ -81,7 +81,7 @@ type ProofsOptions struct {
 	Books   Books
 	LiveIDs func(context.Context) ([]string, error) // campaigns to reconcile, including those with invalid rows
 	Kept    KeptProofs
-	Hot     reconcile.Hot
+	Live    reconcile.LiveState
 	Every   time.Duration // interval of the rounds; only Run needs it
 	Share   float64       // share of the time for the nightly reconciliation; 0: none
 }
@@ -114,7 +114,7 @@ func (r *Proofs) Campaign(ctx context.Context, id string) (reconcile.Reconciliat
 		return reconcile.Reconciliation{}, ctx.Err()
 	}
 	defer func() { <-r.campaigns }()
-	return r.o.Books.ReconcileWith(ctx, id, r.o.Hot, reconcile.Rows)
+	return r.o.Books.ReconcileCampaign(ctx, id, r.o.Live, reconcile.Rows)
 }
 
 // ErrFullProof means that another full reconciliation is running.
@@ -130,7 +130,7 @@ func (r *Proofs) Full(ctx context.Context, progress func(reconcile.Progress)) (b
 	defer lease.Release(ctx)
 	err = lease.Under(ctx, func(ctx context.Context) (err error) {
 		began = true
-		books, err = r.o.Books.ReconcileFull(ctx, r.o.Hot, reconcile.FullOptions{Progress: progress,
+		books, err = r.o.Books.ReconcileFull(ctx, r.o.Live, reconcile.FullOptions{Progress: progress,
 			Each: r.noteEach(ctx, new(error))})
 		return err
 	})

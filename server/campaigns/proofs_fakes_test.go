@@ -91,7 +91,7 @@ type nodeBooks struct {
 
 func (f nodeBooks) look(id string, depth reconcile.Depth) (reconcile.Reconciliation, error) {
 	if f.away[id] {
-		return reconcile.Reconciliation{}, fmt.Errorf("%w: connection refused", reconcile.ErrHot)
+		return reconcile.Reconciliation{}, fmt.Errorf("%w: connection refused", reconcile.ErrLiveState)
 	}
 	what := f.found[id]
 	if what == "" || (f.hidden[id] && depth == reconcile.Sums) {
@@ -101,7 +101,7 @@ func (f nodeBooks) look(id string, depth reconcile.Depth) (reconcile.Reconciliat
 	return reconcile.Reconciliation{Difference: 7, Findings: []string{what, "more"}, Fingerprint: what}, nil
 }
 
-func (f nodeBooks) ReconcileWith(_ context.Context, id string, _ reconcile.Hot,
+func (f nodeBooks) ReconcileCampaign(_ context.Context, id string, _ reconcile.LiveState,
 	depth reconcile.Depth) (reconcile.Reconciliation, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -115,7 +115,7 @@ func (f nodeBooks) ReconcileWith(_ context.Context, id string, _ reconcile.Hot,
 	return f.look(id, depth)
 }
 
-func (f nodeBooks) ReconcileFull(ctx context.Context, _ reconcile.Hot, o reconcile.FullOptions) (reconcile.Books,
+func (f nodeBooks) ReconcileFull(ctx context.Context, _ reconcile.LiveState, o reconcile.FullOptions) (reconcile.Books,
 	error) {
 	if f.stuck != nil {
 		select {
@@ -157,7 +157,7 @@ func (f nodeBooks) LiveIDs(context.Context) ([]string, error) {
 	return slices.Clone(f.live), f.down
 }
 
-func (nodeBooks) Fenced(ctx context.Context, _ string, _ int64) context.Context { return ctx }
+func (nodeBooks) UnderTerm(ctx context.Context, _ string, _ int64) context.Context { return ctx }
 
 func (f nodeBooks) Lease(_ context.Context, name, holder string, ttl time.Duration) (ledger.Tenure, error) {
 	f.mu.Lock()

@@ -40,7 +40,7 @@ func (r *Proofs) round(ctx context.Context) error {
 		if id == "" { // all books: checked at night
 			continue
 		}
-		rec, err := r.o.Books.ReconcileWith(ctx, id, r.o.Hot, depth)
+		rec, err := r.o.Books.ReconcileCampaign(ctx, id, r.o.Live, depth)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -57,7 +57,7 @@ func (r *Proofs) nightly(ctx context.Context) error {
 		return err
 	}
 	var unread error
-	books, err := r.o.Books.ReconcileFull(ctx, r.o.Hot, reconcile.FullOptions{
+	books, err := r.o.Books.ReconcileFull(ctx, r.o.Live, reconcile.FullOptions{
 		Each: r.noteEach(ctx, &unread),
 		Pause: func(ctx context.Context, took time.Duration) error {
 			loop.Sleep(ctx, time.Duration(float64(took)*(1/r.o.Share-1)))

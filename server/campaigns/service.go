@@ -24,7 +24,7 @@ type ServiceLedger interface {
 	Campaign(ctx context.Context, id string) (*rain.Campaign, error)
 	Update(ctx context.Context, id string, change func(*rain.Campaign) error) (*rain.Campaign, error)
 	Abandon(ctx context.Context, id string) (*rain.Campaign, error)
-	Cleared(ctx context.Context, campaign string) (bool, error) // whether the escrow is empty
+	Cleared(ctx context.Context, campaign string) (bool, error) // only dead letters keep money
 }
 
 // Stock changes a campaign in Redis. Each call can be repeated, and an older version changes nothing.

@@ -139,7 +139,7 @@ func (u *upkeep) books(c *rain.Campaign) reconcile.Reconciliation {
 		*store.Wins
 	}{u.grabber.Sums, u.grabber.Wins}
 	books := reconcile.New(u.db, u.ledger.Campaigns, func() int64 { return u.now }, nil)
-	r, err := books.ReconcileWith(u.Context(), c.ID, hot, reconcile.Rows)
+	r, err := books.ReconcileCampaign(u.Context(), c.ID, hot, reconcile.Rows)
 	testenv.Must(u, err)
 	return r
 }

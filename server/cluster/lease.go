@@ -13,7 +13,7 @@ import (
 // Leases grants leases to nodes. [ledger.Leases] implements it.
 type Leases interface {
 	Lease(ctx context.Context, name, holder string, ttl time.Duration) (ledger.Tenure, error)
-	Fenced(ctx context.Context, name string, term int64) context.Context
+	UnderTerm(ctx context.Context, name string, term int64) context.Context
 	ReleaseLease(ctx context.Context, name, holder string) error
 }
 
@@ -50,9 +50,9 @@ func (l *Lease) take(ctx context.Context) (term int64, err error) {
 		if err != nil {
 			return err
 		}
-		if t.Stray != "" {
-			l.o.Alarm("lease_dated", "", "the lease \""+l.o.Name+"\" of node "+t.Stray+" was dated into the future, "+
-				"by hand or by a wrong clock; it was taken over: check the writers to the database, and "+
+		if t.Displaced != "" {
+			l.o.Alarm("lease_dated", "", "the lease \""+l.o.Name+"\" of node "+t.Displaced+" was dated into "+
+				"the future, by hand or by a wrong clock; it was taken over: check the writers to the database, and "+
 				"the nodes' clocks")
 		}
 		term = t.Term
@@ -82,7 +82,7 @@ func (l *Lease) Under(ctx context.Context, do func(context.Context) error) error
 	renewing.Go(func() { l.keep(work, term, cancel) })
 	defer renewing.Wait()
 	defer cancel() // first, so that a panic of do ends the renewal
-	err = do(l.o.Leases.Fenced(work, l.o.Name, term))
+	err = do(l.o.Leases.UnderTerm(work, l.o.Name, term))
 	if work.Err() != nil && ctx.Err() == nil {
 		return nil // keep has logged it; another node goes on
 	}

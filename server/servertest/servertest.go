@@ -77,8 +77,8 @@ func (Leases) Lease(context.Context, string, string, time.Duration) (ledger.Tenu
 	return ledger.Tenure{Term: 1}, nil
 }
 
-// Fenced fences nothing.
-func (Leases) Fenced(ctx context.Context, _ string, _ int64) context.Context { return ctx }
+// UnderTerm checks nothing.
+func (Leases) UnderTerm(ctx context.Context, _ string, _ int64) context.Context { return ctx }
 
 // ReleaseLease does nothing.
 func (Leases) ReleaseLease(context.Context, string, string) error { return nil }

@@ -31,7 +31,7 @@ var World = Account{Kind: KindWorld}
 // SponsorAccount is the account of a sponsor's unspent deposits.
 func SponsorAccount(id string) Account { return Account{KindSponsor, id} }
 
-// EscrowAccount is the account of a campaign's budget, until it is won or reclaimed.
+// EscrowAccount is the account of a campaign's budget, until its wins are posted or the rest is reclaimed.
 func EscrowAccount(campaign string) Account { return Account{KindEscrow, campaign} }
 
 // UserAccount is the account of a player's winnings.
@@ -43,7 +43,7 @@ func ClearingAccount(id string) Account { return Account{KindClearing, id} }
 // HeldAccount is the account of a player's held wins. Each player has one, so that none waits for another's.
 func HeldAccount(user string) Account { return Account{KindHeld, user} }
 
-// ID is the account's id in the database.
+// ID is the account's id in the database. World's own id is never there: see stripes.go.
 func (a Account) ID() string {
 	if a == World {
 		return KindWorld
@@ -51,33 +51,18 @@ func (a Account) ID() string {
 	return a.Kind + ":" + a.Owner
 }
 
-func (a Account) put(r *sqldb.Row) {
-	if a == World {
-		r.Text(KindWorld)
-		return
-	}
-	r.Text(a.Kind, ":", a.Owner)
-}
+func (a Account) put(r *sqldb.Row) { r.Text(a.Kind, ":", a.Owner) }
 
-func (a Account) addTo(c *chain.Content) {
-	if a == World {
-		c.Text(KindWorld)
-		return
-	}
-	c.Text(a.Kind, ":", a.Owner)
-}
+func (a Account) addTo(c *chain.Content) { c.Text(a.Kind, ":", a.Owner) }
 
 func (a Account) is(id []byte) bool {
-	if a == World {
-		return string(id) == KindWorld
-	}
 	n := len(a.Kind)
 	return len(id) == n+1+len(a.Owner) && string(id[:n]) == a.Kind && id[n] == ':' && string(id[n+1:]) == a.Owner
 }
 
-// inLockOrder compares accounts by their ids, the players' own before shared ones. Every transaction locks balances
-// in this order, so that two of them never wait for each other.
-func inLockOrder(a, b Account) int {
+// compareLocks compares accounts by their ids, the players' own before shared ones. Every transaction locks balances
+// in this order, so that transactions cannot deadlock.
+func compareLocks(a, b Account) int {
 	if own, other := a.Kind == KindUser, b.Kind == KindUser; own != other {
 		if own {
 			return -1
@@ -94,9 +79,9 @@ func byID(a, b Account) int {
 	return cmp.Compare(a.ID(), b.ID())
 }
 
-// InKeyOrder returns the accounts of a set in lock order: the players' own, and the shared ones.
-func InKeyOrder(set map[Account]bool) (own, shared []Account) {
-	all := slices.SortedFunc(maps.Keys(set), inLockOrder)
+// InLockOrder returns the accounts of a set in lock order: the players' own, and the shared ones.
+func InLockOrder(set map[Account]bool) (own, shared []Account) {
+	all := slices.SortedFunc(maps.Keys(set), compareLocks)
 	n := 0
 	for n < len(all) && all[n].Kind == KindUser {
 		n++

@@ -18,18 +18,19 @@ type Booked struct {
 	Moves Movements        // of all transactions together
 }
 
-// Book writes transactions of any kind, and is the only function that does. It checks that each sums to zero. It
-// fails with an *OverdraftError if an account other than world would go below zero. A line of World goes to one of
-// its rows. rows, which may be nil, writes the source documents, after the players have been credited.
+// Book writes transactions of any kind, and is the only function that does. It checks that each sums to zero. It fails
+// with an *OverdraftError if an account other than world would go below zero. Book replaces World by one stripe. The
+// callback writeSources may be nil. It writes the source documents, after the players have been credited.
 //
-// All callers take the locks in one order, so two transactions never wait for each other. First come the players'
-// balances, by their ids, then the unique keys of txn and of rows. The shared accounts (escrow, sponsor, world), by
-// their ids, are last, so their locks are short. A second posting of an entry waits for the first of its players, and
-// then finds everything committed.
+// All callers lock in one order, so transactions cannot deadlock. First come the players' balances, by their ids, then
+// the unique keys of txn and of the source documents. The shared accounts (escrow, sponsor, world), by their ids, are
+// last, so their locks are short. A second posting of an entry waits for the first of its players, and then finds
+// everything committed.
 //
 // After an error tx must be rolled back. The error is [sqldb.ErrAgain] if another transaction with the same key came
 // first: the caller should read again.
-func Book(ctx context.Context, tx *sqldb.Tx, now int64, txns []Txn, rows func(Booked) error) (b Booked, err error) {
+func Book(ctx context.Context, tx *sqldb.Tx, now int64, txns []Txn,
+	writeSources func(Booked) error) (b Booked, err error) {
 	defer func() { err = AgainIfDuplicate(err) }()
 	if b.Moves, err = net(txns); err != nil {
 		return b, err
@@ -44,8 +45,8 @@ func Book(ctx context.Context, tx *sqldb.Tx, now int64, txns []Txn, rows func(Bo
 	if b.IDs, err = writeTxns(ctx, tx, now, txns); err != nil {
 		return b, err
 	}
-	if rows != nil {
-		if err := rows(b); err != nil {
+	if writeSources != nil {
+		if err := writeSources(b); err != nil {
 			return b, err
 		}
 	}
@@ -55,10 +56,11 @@ func Book(ctx context.Context, tx *sqldb.Tx, now int64, txns []Txn, rows func(Bo
 // ErrKeyReused is the error of a key that belongs to another transaction.
 var ErrKeyReused = errors.New("the transaction's key was used for another one")
 
-// BookOnce is Book for a transaction that may be requested again. If a transaction with the same key and lines
-// exists, BookOnce writes nothing, does not call rows, and booked is false. The error is ErrKeyReused if the existing
+// BookOnce is Book for a transaction that may be requested again. If a transaction with the same key and lines exists,
+// BookOnce writes nothing, does not call writeSources, and booked is false. The error is ErrKeyReused if the existing
 // transaction has other lines.
-func BookOnce(ctx context.Context, tx *sqldb.Tx, now int64, t Txn, rows func(Booked) error) (booked bool, err error) {
+func BookOnce(ctx context.Context, tx *sqldb.Tx, now int64, t Txn,
+	writeSources func(Booked) error) (booked bool, err error) {
 	next, same := 0, true
 	err = tx.Each(ctx, func(scan sqldb.Scan) error {
 		var account string
@@ -74,7 +76,7 @@ func BookOnce(ctx context.Context, tx *sqldb.Tx, now int64, t Txn, rows func(Boo
 	case err != nil:
 		return false, fmt.Errorf("look up transaction %s: %w", t.Key, err)
 	case next == 0:
-		_, err := Book(ctx, tx, now, []Txn{t}, rows)
+		_, err := Book(ctx, tx, now, []Txn{t}, writeSources)
 		return err == nil, err
 	case !same || next != len(t.Lines):
 		return false, ErrKeyReused
@@ -95,7 +97,7 @@ func writeTxns(ctx context.Context, tx *sqldb.Tx, now int64, txns []Txn) (map[st
 	txns = slices.SortedFunc(slices.Values(txns), func(a, b Txn) int { return cmp.Compare(a.Key, b.Key) })
 	ids := make(map[string]int64, len(txns))
 	hashes := hashTxns(now, txns)
-	// Counting from the first id would need servers that number without gaps.
+	// We read the ids back, because a server may leave gaps between them.
 	err := tx.InsertReading(ctx, intoTxn, len(txns), func(i int, r *sqldb.Row) {
 		r.Text(txns[i].Kind)
 		r.Text(txns[i].Key)

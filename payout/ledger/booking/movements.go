@@ -19,7 +19,7 @@ type movement struct {
 	known   bool
 }
 
-// Movements are in lock order: the players' own accounts before the shared ones, each by their ids. See inLockOrder.
+// Movements are in lock order: the players' own accounts before the shared ones, each by their ids. See compareLocks.
 type Movements []movement
 
 // net checks the transactions and sums their changes by account.
@@ -41,7 +41,7 @@ func net(txns []Txn) (Movements, error) {
 			return nil, fmt.Errorf("%w: %s %q", ErrUnbalanced, t.Kind, t.Key)
 		}
 	}
-	slices.SortFunc(all, func(a, b movement) int { return inLockOrder(a.Account, b.Account) })
+	slices.SortFunc(all, func(a, b movement) int { return compareLocks(a.Account, b.Account) })
 	return merge(all)
 }
 
@@ -72,7 +72,7 @@ func (all Movements) parted() (own, shared Movements) {
 
 // Balance returns an account's balance afterwards, if the account was credited.
 func (all Movements) Balance(a Account) (rain.Money, bool) {
-	i, found := slices.BinarySearchFunc(all, a, func(m movement, a Account) int { return inLockOrder(m.Account, a) })
+	i, found := slices.BinarySearchFunc(all, a, func(m movement, a Account) int { return compareLocks(m.Account, a) })
 	if !found {
 		return 0, false
 	}
@@ -101,8 +101,9 @@ func (all Movements) apply(ctx context.Context, tx *sqldb.Tx) error {
 	return nil
 }
 
-// credit adds to balances, creates new accounts, and reads the new balances. One statement both locks and changes the
-// rows. With two statements, an account that is created between them would be locked out of order.
+// credit adds deltas to balances, creates new accounts, and reads the new balances. Only World's delta may be
+// negative. One statement both locks and changes the rows. With two statements, an account that is created between
+// them would be locked out of order.
 func (all Movements) credit(ctx context.Context, tx *sqldb.Tx) error {
 	var id sql.RawBytes
 	var amount int64
@@ -127,7 +128,7 @@ func (all Movements) credit(ctx context.Context, tx *sqldb.Tx) error {
 	}})
 }
 
-// find returns an account's movement, or nil. Mostly it is at likely: databases keep the order of insertion.
+// find returns an account's movement, or nil. It tries the index likely first: databases keep the order of insertion.
 func (all Movements) find(id []byte, likely int) *movement {
 	if likely < len(all) && all[likely].is(id) {
 		return &all[likely]

@@ -68,8 +68,8 @@ func TestMovementsAreFound(t *testing.T) {
 	if _, known := all.Balance(UserAccount("nobody")); known {
 		t.Error("nobody has a balance")
 	}
-	shared := Movements{{Account: EscrowAccount("c")}, {Account: World}}
-	if m := shared.find([]byte("world"), 0); m == nil || m.Account != World {
+	shared := Movements{{Account: EscrowAccount("c")}, {Account: Account{KindWorld, "7"}}}
+	if m := shared.find([]byte("world:7"), 0); m == nil || m.Kind != KindWorld {
 		t.Errorf("world is %+v", m)
 	}
 }

@@ -12,9 +12,9 @@ import (
 	"redrain/rain"
 )
 
-// World is many rows, its stripes: world:0, world:4711, and so on. A transaction takes any unlocked stripe, or makes
-// a new one. So no transaction waits for world, not even for a node that is frozen in the middle of a transaction.
-// The number of stripes is the highest number of such transactions at once.
+// World is many rows, its stripes: world:0, world:4711, and so on. A transaction takes any unlocked stripe, or makes a
+// new one. So no transaction waits for world, not even for a node that is frozen in the middle of a transaction. There
+// are as many stripes as transactions ever used World at the same time.
 
 // ofWorld selects the stripes of world by the balances' ids: from the colon to the next character.
 const ofWorld = "account_id >= '" + KindWorld + ":' AND account_id < '" + KindWorld + ";'"
@@ -22,7 +22,7 @@ const ofWorld = "account_id >= '" + KindWorld + ":' AND account_id < '" + KindWo
 // stripeNames is the number of random names for a new stripe. Two concurrent transactions hardly pick the same one.
 const stripeNames = 10_000
 
-// stripeFloor is the lower limit of a stripe's balance: the sum of a hundred still fits in 64 bits.
+// stripeFloor is the lower limit of a stripe's balance. A hundred stripes at this floor still add up within 64 bits.
 const stripeFloor = -90 * rain.MaxBudget
 
 // spread replaces World by one of its stripes, in the returned transactions and in shared.

@@ -20,7 +20,7 @@ const (
 	KindPaid     = "paid"   // of a withdrawal: the provider has paid it
 	KindReturn   = "return" // of a withdrawal that is never paid
 
-	KindHold    = "hold"    // of wins: they are held by the database transaction that pays them
+	KindHold    = "hold"    // of new wins: they move from the player to the player's held account
 	KindRelease = "release" // of held wins: the player gets them
 	KindConfirm = "confirm" // of held wins: the sponsor gets them back
 )
@@ -30,7 +30,7 @@ type Txn struct {
 	Kind  string
 	Key   string // its purpose; the database refuses a second transaction with this key
 	Lines []Line // they sum to zero
-	// Papers is the hash of the source documents, as package chain verifies them; zero if there are none.
+	// Papers is the SHA-256 of the source rows that justify the transaction. Package chain verifies it. Zero: none.
 	Papers chain.Hash
 }
 

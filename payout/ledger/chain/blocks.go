@@ -62,8 +62,8 @@ func (b *Block) checkEnd(ctx context.Context, q sqldb.Querier) error {
 	if _, err := q.First(ctx, []any{&id}, "SELECT COALESCE(MAX(id), 0) FROM "+b.Book); err != nil || id >= b.Last {
 		return err
 	}
-	return fmt.Errorf("block %d ends with row %d, and the newest row is %d: the block was changed, or rows were removed; "+
-		"no row is hashed until then, see redrain audit verify", b.Number, b.Last, id)
+	return fmt.Errorf("block %d ends with row %d, and the newest row is %d: the block was changed, or rows were "+
+		"removed; no row is hashed until then, see redrain audit verify", b.Number, b.Last, id)
 }
 
 // makeBlocks makes blocks of the rows of a book up to an id. Any number of processes may do so on one database: the

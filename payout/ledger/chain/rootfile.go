@@ -62,9 +62,9 @@ func (r *RootRounds) appendRoots(ctx context.Context) error {
 const (
 	// rootEvery is the interval at which a node hashes new rows and checks whether a day has ended.
 	rootEvery = time.Minute
-	// settled is a time after which no transaction can commit a row with a lower id than one that was seen. A
+	// commitGrace is a time after which no transaction can commit a row with a lower id than one that was seen. A
 	// transaction of the ledger ends within seconds.
-	settled = time.Minute
+	commitGrace = time.Minute
 )
 
 // RootRounds hashes rows into blocks, takes the daily roots, and writes them to the log and a file, which the
@@ -112,7 +112,7 @@ func (r *RootRounds) round(ctx context.Context) error {
 // Hash hashes the rows up to the ids that an earlier call saw at least a minute ago: transactions with lower ids have
 // ended.
 func (r *RootRounds) Hash(ctx context.Context, now time.Time) error {
-	if !r.at.IsZero() && now.Sub(r.at) < settled {
+	if !r.at.IsZero() && now.Sub(r.at) < commitGrace {
 		return nil
 	}
 	for _, head := range r.seen {

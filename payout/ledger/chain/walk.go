@@ -86,7 +86,7 @@ func (w *Walk) contents(ctx context.Context, q sqldb.Querier, until int64) error
 	return nil
 }
 
-// compare hashes the rows of a block again. Rows of removed blocks are in no block, and are not hashed.
+// compare hashes the rows of a block again. If a block was removed, its rows are not compared with a block.
 func (w *Walk) compare(ctx context.Context, q sqldb.Querier, want Block) error {
 	found := func(format string, args ...any) {
 		w.Found(fmt.Sprintf("block %d of the table %s ", want.Number, want.Book) + fmt.Sprintf(format, args...))

@@ -88,7 +88,7 @@ func scanAssigned(scan sqldb.Scan) (t Assigned, err error) {
 }
 
 // Reclaimed returns the packets that a shard's reclaims named, posted or dead-lettered. Some of them may be assigned:
-// a reclaim returns only unassigned packets.
+// a reclaim gets only packets that are not taken.
 func (r *Rebuilds) Reclaimed(ctx context.Context, c *rain.Campaign, shard int) (numbers rain.Numbers, err error) {
 	add := func(part rain.Numbers, err error) error {
 		numbers = append(numbers, part...)

@@ -60,7 +60,7 @@ func (p *Poster) countAttempt(ctx context.Context, tx *sqldb.Tx, e rain.Entry, c
 	}
 	rows := make([][]any, len(e.Wins))
 	for i, w := range e.Wins {
-		d := winLetter(e.Ref, e.SealedAt, w, position{}, "") // with texts that fit the columns
+		d := winLetter(e.Ref, e.SealedAt, w, entryAt{}, "") // with texts that fit the columns
 		rows[i] = []any{name, i, d.Campaign, d.Packet, d.User}
 	}
 	columns := []string{"entry", "line_no", "campaign_id", "packet", "user_id"}
@@ -85,10 +85,10 @@ func (p *Poster) giveUp(ctx context.Context, tx *sqldb.Tx, e rain.Entry, reason 
 	b.classify(e)
 	letters := b.letters // they contradict the ledger, which is their reason
 	for _, w := range b.wins {
-		letters = append(letters, winLetter(e.Ref, e.SealedAt, w.win, w.position, reason))
+		letters = append(letters, winLetter(e.Ref, e.SealedAt, w.win, w.entryAt, reason))
 	}
 	if len(b.reclaims) > 0 {
-		letters = append(letters, reclaimLetter(e, b.reclaims[0].position, reason))
+		letters = append(letters, reclaimLetter(e, b.reclaims[0].entryAt, reason))
 	}
 	if err := WriteLetters(ctx, tx, slices.Concat(letters, b.voids), p.clock()); err != nil {
 		return nil, err

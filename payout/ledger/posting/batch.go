@@ -25,51 +25,51 @@ type batch struct {
 	doubted    *seal.Ring                // verifies the seals; nil: all are valid
 	dead       Letters                   // about the claims in the batch
 	bounds     bounds                    // decide which entries are void
-	escrow     map[string]rain.Money     // nil: not read, because the last try had enough
+	escrow     map[string]rain.Money     // nil: not read; then Book finds too little money
 	players    *players                  // nil: not read; the database refuses too many wins
-	reclaimed  reclaimed                 // of the campaigns that return stock or have returned some
-	bannedAt   bannedAt                  // nil: an operator has decided
-	listed     standing.Refused          // nil: an operator has decided
-	verdictOf  verdictOf                 // nil: an operator has decided, or verdicts are off
-	holdings   map[shardKey]rain.Numbers // the packets of shards that return some
+	reclaimed  reclaimed                 // of the campaigns with reclaims, in the batch or before
+	bannedAt   bannedAt                  // nil: not checked
+	listed     standing.Refused          // nil: not checked
+	verdictOf  verdictOf                 // nil: no win is held
+	holdings   map[shardKey]rain.Numbers // the packets of shards with reclaims
 
 	// Decided by classify.
-	txns     []booking.Txn
-	payments map[string]*payment // by campaign
-	wins     []postedWin
-	reclaims []postedReclaim
-	cuts     []ReclaimCut
-	letters  []DeadLetter
-	dropped  int          // dead letters beyond the limit
-	voids    []DeadLetter // of an earlier epoch of their shard: kept, and resolved
-	held     []heldWin    // held wins, also in wins
-	settled  []Settlement
-	totals   map[string]Totals
+	txns      []booking.Txn
+	payments  map[string]*payment // by campaign
+	wins      []postedWin
+	reclaims  []postedReclaim
+	cuts      []ReclaimCut
+	letters   []DeadLetter
+	discarded int          // dead letters beyond the limit
+	voids     []DeadLetter // of an earlier epoch of their shard: kept, and resolved
+	held      []heldWin    // held wins, also in wins
+	settled   []Settlement
+	totals    map[string]Totals
 }
 
 // bannedAt reports whether a player was banned at a moment.
 type bannedAt func(user string, at int64) bool
 
 type postedWin struct {
-	position
+	entryAt
 	win   rain.Win
 	claim string
 }
 
 type postedReclaim struct {
-	position
+	entryAt
 	asked   rain.Numbers
-	packets int // number of returned packets
+	packets int // number of reclaimed packets
 	amount  rain.Money
 }
 
-// care is the extent of the reads before a posting.
-type care int
+// readDepth says how much is read before a posting.
+type readDepth int
 
 const (
 	// quick looks up one packet of each entry in payout. Nearly always no win of a batch is paid yet. If one is, the
 	// database refuses to pay it again.
-	quick care = iota
+	quick readDepth = iota
 	// thorough looks up every packet.
 	thorough
 	// careful also locks and reads the escrows, and reads the earlier wins of each player.
@@ -78,7 +78,8 @@ const (
 
 // readBatch reads the ledger's state for the entries, and fills in their amounts. If an entry is a reclaim, it looks
 // up all packets and locks the escrows.
-func (p *Poster) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Entry, with care) (b *batch, err error) {
+func (p *Poster) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Entry,
+	with readDepth) (b *batch, err error) {
 	wins := 0
 	for i := range entries {
 		wins += len(entries[i].Wins)
@@ -86,8 +87,8 @@ func (p *Poster) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Ent
 	b = &batch{
 		paid: make(map[packetKey]Holder, wins), dead: Letters{}, totals: map[string]Totals{},
 	}
-	packets, closing := packetsOf(entries)
-	if closing {
+	packets, hasReclaim := packetsOf(entries)
+	if hasReclaim {
 		with = max(with, thorough)
 	}
 	b.quick = with == quick
@@ -96,7 +97,7 @@ func (p *Poster) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Ent
 		return nil, err
 	}
 	// Before the payouts: another transaction may pay meanwhile, and its payout would look unpayable.
-	if with == careful || closing {
+	if with == careful || hasReclaim {
 		if err := b.lockEscrows(ctx, tx, entries); err != nil {
 			return nil, err
 		}
@@ -151,7 +152,7 @@ func (b *batch) fillInPaid(e *rain.Entry) {
 }
 
 // packetsOf returns the packets that entries win, by campaign, and whether an entry is a reclaim.
-func packetsOf(entries []rain.Entry) (packets map[string][]int, closing bool) {
+func packetsOf(entries []rain.Entry) (packets map[string][]int, hasReclaim bool) {
 	packets = map[string][]int{}
 	for i := range entries {
 		e := &entries[i]
@@ -162,9 +163,9 @@ func packetsOf(entries []rain.Entry) (packets map[string][]int, closing bool) {
 			}
 			packets[e.Ref.Campaign] = numbers
 		}
-		closing = closing || e.Reclaim != nil
+		hasReclaim = hasReclaim || e.Reclaim != nil
 	}
-	return packets, closing
+	return packets, hasReclaim
 }
 
 // readPayouts reads the payouts of the entries' packets. A quick batch first checks a sample.
@@ -246,7 +247,7 @@ func (b *batch) lockEscrows(ctx context.Context, tx *sqldb.Tx, entries []rain.En
 			}
 		}
 	}
-	players, escrows := booking.InKeyOrder(locked)
+	players, escrows := booking.InLockOrder(locked)
 	if _, err := booking.LockBalances(ctx, tx, players); err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ func (b *batch) classify(entries ...rain.Entry) {
 }
 
 // place returns an entry's position and terms, or the reason why it has none (fault) or came too late (void).
-func (b *batch) place(e rain.Entry) (at position, campaign terms, fault, void string) {
+func (b *batch) place(e rain.Entry) (at entryAt, campaign terms, fault, void string) {
 	ms, seq, err := e.Ref.Position()
 	campaign, known := b.campaigns[e.Ref.Campaign]
 	switch {
@@ -39,20 +39,20 @@ func (b *batch) place(e rain.Entry) (at position, campaign terms, fault, void st
 		fault = Unreadable
 	case !known:
 		fault = ErrUnknownCampaign.Error()
-	case campaign.dropped:
-		fault = Dropped
+	case campaign.removed:
+		fault = Removed
 	case e.Ref.Shard < 0 || e.Ref.Shard >= max(campaign.Shards, 1):
 		fault = fmt.Sprintf("the campaign has no shard %d", e.Ref.Shard)
 	}
-	at = position{ref: e.Ref, ms: ms, seq: seq}
-	if err == nil && fault != Dropped {
+	at = entryAt{ref: e.Ref, ms: ms, seq: seq}
+	if err == nil && fault != Removed {
 		void = b.bounds.void(at)
 	}
 	return at, campaign, fault, void
 }
 
-// Dropped is the reason of entries whose campaign's payouts were removed after an export.
-const Dropped = "the campaign's payouts were removed from the ledger, so all of it was paid or given back: look into " +
+// Removed is the reason of entries whose campaign's payouts were removed after an export.
+const Removed = "the campaign's payouts were removed from the ledger, so all of it was paid or given back: look into " +
 	"its export, and dismiss this"
 
 // Unreadable is the reason of entries whose campaign's row cannot be read or split.
@@ -65,36 +65,36 @@ const errSeal = "invalid seal: no node of this installation sealed this with a v
 const Banned = "the player was banned when it was won"
 
 // classifyWins decides the outcome of an entry's wins.
-func (b *batch) classifyWins(e rain.Entry, at position, campaign terms, fault, void string) {
+func (b *batch) classifyWins(e rain.Entry, at entryAt, campaign terms, fault, void string) {
 	first := len(b.wins)
 	for _, w := range e.Wins {
 		claim := rain.ClaimID(e.Ref.Campaign, w.Packet)
 		if b.dead.HasWin(e.Ref, e.SealedAt, w) {
 			continue
 		}
-		paid := b.paid[packetKey{e.Ref.Campaign, w.Packet}] == Holder{w.User, w.Amount} && w.Amount > 0
+		paidToSame := b.paid[packetKey{e.Ref.Campaign, w.Packet}] == Holder{w.User, w.Amount} && w.Amount > 0
 		if !isSealedWin(b.doubted, &e, &w) {
 			// The seal of a paid win may be from a key that was rotated out since.
-			if d := forgedLetter(winLetter(e.Ref, e.SealedAt, w, at, errSeal)); !paid && !b.dead.has(d) {
+			if d := forgedLetter(winLetter(e.Ref, e.SealedAt, w, at, errSeal)); !paidToSame && !b.dead.has(d) {
 				b.addDead(d)
 			}
 			continue
 		}
-		if void != "" && !paid {
+		if void != "" && !paidToSame {
 			b.addVoid(winLetter(e.Ref, e.SealedAt, w, at, void))
 			continue
 		}
 		key := packetKey{e.Ref.Campaign, w.Packet}
-		_, before := b.paid[key]
+		_, paidToAny := b.paid[key]
 		reason, unpayable := fault, false
 		switch _, known := b.campaigns[e.Ref.Campaign]; {
 		case fault == "":
 			reason = b.refusal(e, w, campaign)
 			unpayable = reason != ""
-		case paid && !known: // it was allowed when it was paid
+		case paidToSame && !known: // a paid win of an unknown campaign stays valid
 			reason = ""
 		}
-		if reason == "" && !before {
+		if reason == "" && !paidToAny {
 			reason = b.spend(campaign.ID, w, max(e.SealedAt, at.ms))
 		}
 		if reason != "" {
@@ -103,7 +103,7 @@ func (b *batch) classifyWins(e rain.Entry, at position, campaign terms, fault, v
 			b.addDead(d)
 			continue
 		}
-		if !before {
+		if !paidToAny {
 			b.paid[key] = Holder{w.User, w.Amount}
 			b.reclaimed.take(e.Ref.Campaign, w.Packet)
 			b.wins = append(b.wins, postedWin{at, w, claim})
@@ -111,7 +111,7 @@ func (b *batch) classifyWins(e rain.Entry, at position, campaign terms, fault, v
 		b.settled = append(b.settled, Settlement{
 			Campaign: e.Ref.Campaign, Entry: e.Ref, Claim: claim, User: w.User, Packet: w.Packet, Drop: w.Drop,
 			Amount: w.Amount,
-			WonAt:  at.ms, New: !before,
+			WonAt:  at.ms, New: !paidToAny,
 		})
 	}
 	if fresh := b.wins[first:]; len(fresh) > 0 {
@@ -128,7 +128,7 @@ type payment struct {
 // pay adds an entry's wins to the transaction of its campaign. The transaction's key names the first entry and its
 // first packet. A packet is paid once, so the key is new, even if an earlier transaction paid other wins of the
 // entry.
-func (b *batch) pay(at position, fresh []postedWin) {
+func (b *batch) pay(at entryAt, fresh []postedWin) {
 	campaign := at.ref.Campaign
 	to := b.payments[campaign]
 	if to == nil {
@@ -195,7 +195,7 @@ func (b *batch) refusal(e rain.Entry, w rain.Win, campaign terms) string {
 	return b.players.refusal(campaign, w)
 }
 
-// spend deducts a win from the campaign's escrow, if that was read. It returns the reason of a refusal, or "".
+// spend checks bans and lists, and deducts a win from an escrow that was read. It returns a reason to refuse, or "".
 func (b *batch) spend(campaign string, w rain.Win, at int64) string {
 	if b.bannedAt != nil && b.bannedAt(w.User, at) {
 		return Banned
@@ -219,8 +219,8 @@ func (b *batch) spend(campaign string, w rain.Win, at int64) string {
 // WholeCampaign is the shard of a reclaim that returns a whole budget.
 const WholeCampaign = -1
 
-// classifyReclaim decides the outcome of a reclaim. A packet is returned once, and only if it is unassigned.
-func (b *batch) classifyReclaim(e rain.Entry, at position, campaign terms, fault, void string) {
+// classifyReclaim decides the outcome of a reclaim. A packet is reclaimed once, and only if it is not taken.
+func (b *batch) classifyReclaim(e rain.Entry, at entryAt, campaign terms, fault, void string) {
 	r := *e.Reclaim
 	if b.dead.HasReclaim(e) || b.reclaimed.entries[e.Ref] || b.reclaimed.whole[e.Ref.Campaign] {
 		return
@@ -258,7 +258,7 @@ func (b *batch) classifyReclaim(e rain.Entry, at position, campaign terms, fault
 		return
 	}
 	b.reclaimed.entries[e.Ref] = true
-	free := b.reclaimed.unassigned(e.Ref.Campaign, own)
+	free := b.reclaimed.takeFree(e.Ref.Campaign, own)
 	given := min(campaign.amounts.Sum(free), b.escrow[e.Ref.Campaign])
 	if given < r.Amount {
 		b.cuts = append(b.cuts, ReclaimCut{at.ref, r.Amount, given, cutReason(r.Amount, given, foreign), free})
@@ -287,7 +287,7 @@ func cutReason(asked, given rain.Money, foreign rain.Numbers) string {
 		asked-given)
 }
 
-// addDead keeps a dead letter, once.
+// addDead adds a dead letter. Its callers check that it is new.
 func (b *batch) addDead(d DeadLetter) {
 	b.dead.Note(d)
 	if d.Kind == LetterPay {
@@ -296,7 +296,7 @@ func (b *batch) addDead(d DeadLetter) {
 	b.letters = append(b.letters, d)
 }
 
-// addVoid keeps a dead letter as void: it is resolved from the start. It keeps it once.
+// addVoid adds a dead letter as void: it is resolved from the start. Its caller checks that it is new.
 func (b *batch) addVoid(d DeadLetter) {
 	b.dead.Note(d)
 	d.void = true

@@ -67,7 +67,7 @@ func fit(s string, n int) string {
 
 // winLetter makes the dead letter of one win. Its payload is an entry with this win alone, so that a retry can post
 // it.
-func winLetter(ref rain.EntryRef, sealedAt int64, w rain.Win, at position, reason string) DeadLetter {
+func winLetter(ref rain.EntryRef, sealedAt int64, w rain.Win, at entryAt, reason string) DeadLetter {
 	d := letter(LetterPay, rain.ClaimID(ref.Campaign, w.Packet), rain.Entry{Ref: ref, SealedAt: sealedAt,
 		Wins: []rain.Win{w}}, at, reason)
 	d.Packet, d.Amount = smallInt(w.Packet), w.Amount
@@ -77,7 +77,7 @@ func winLetter(ref rain.EntryRef, sealedAt int64, w rain.Win, at position, reaso
 	return d
 }
 
-func reclaimLetter(e rain.Entry, at position, reason string) DeadLetter {
+func reclaimLetter(e rain.Entry, at entryAt, reason string) DeadLetter {
 	d := letter(LetterReclaim, e.Ref.String(), rain.Entry{Ref: e.Ref, SealedAt: e.SealedAt, Reclaim: e.Reclaim}, at,
 		reason)
 	d.Amount = e.Reclaim.Amount
@@ -90,7 +90,7 @@ func forgedLetter(d DeadLetter) DeadLetter {
 	return d
 }
 
-func letter(kind, claim string, e rain.Entry, at position, reason string) DeadLetter {
+func letter(kind, claim string, e rain.Entry, at entryAt, reason string) DeadLetter {
 	d := DeadLetter{
 		Claim: LetterClaim(claim), Source: letterSource(e.Ref.String()), Kind: kind, Shard: smallInt(e.Ref.Shard),
 		Packet: -1,
@@ -184,12 +184,12 @@ func (l Letters) HasWin(ref rain.EntryRef, sealedAt int64, w rain.Win) bool {
 	if l[LetterClaim(rain.ClaimID(ref.Campaign, w.Packet))] == nil {
 		return false // nearly always: this saves the encoding
 	}
-	return l.has(winLetter(ref, sealedAt, w, position{}, ""))
+	return l.has(winLetter(ref, sealedAt, w, entryAt{}, ""))
 }
 
 // HasReclaim reports whether a dead letter in the set is about exactly this reclaim.
 func (l Letters) HasReclaim(e rain.Entry) bool {
-	return l[LetterClaim(e.Ref.String())] != nil && l.has(reclaimLetter(e, position{}, ""))
+	return l[LetterClaim(e.Ref.String())] != nil && l.has(reclaimLetter(e, entryAt{}, ""))
 }
 
 // An outsider who can write to Redis or NATS can send any amount of forged input. The ledger keeps enough to show the
@@ -221,8 +221,8 @@ func (m *Message) Letter() DeadLetter {
 	return d
 }
 
-// BuryMessage keeps a message as a dead letter. A second call with the same name changes nothing. kept is false if
-// too many are open, and the message is dropped.
+// BuryMessage keeps a message as a dead letter. A second call with the same name changes nothing. kept is false if too
+// many are open, and the message is discarded.
 func (p *Poster) BuryMessage(ctx context.Context, m Message) (kept bool, err error) {
 	d := m.Letter()
 	err = p.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
@@ -244,7 +244,7 @@ func roomForUnsealed(ctx context.Context, q sqldb.Querier) (room int, err error)
 	return mostUnsealed - waiting, err
 }
 
-// limitLetters drops and counts dead letters of a batch: forged ones beyond the limit, and unpayable ones beyond
+// limitLetters discards and counts dead letters of a batch: forged ones beyond the limit, and unpayable ones beyond
 // mostUnpayable of one tap.
 //
 // It keeps every dead letter that may be payable. One sealed with an old key is kept, because an operator may pay it.
@@ -282,7 +282,7 @@ func (p *Poster) limitLetters(ctx context.Context, tx *sqldb.Tx, b *batch) error
 		}
 		return false
 	})
-	b.dropped = all - len(b.letters)
+	b.discarded = all - len(b.letters)
 	return nil
 }
 

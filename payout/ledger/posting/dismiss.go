@@ -59,10 +59,10 @@ func (p *Poster) DismissLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter, 
 		return 0, err
 	}
 	c, known := b.campaigns[d.Campaign]
-	if !known || c.dropped || d.Kind == LetterForged {
+	if !known || c.removed || d.Kind == LetterForged {
 		return 0, nil // it moves no money
 	}
-	free, err := unassignedOf(ctx, tx, d.Campaign, keptBy(e, c.Packets)) // without this dead letter
+	free, err := freeOf(ctx, tx, d.Campaign, keptBy(e, c.Packets)) // without this dead letter
 	if err != nil || len(free) == 0 {
 		return 0, err
 	}
@@ -75,7 +75,7 @@ func (p *Poster) DismissLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter, 
 		return 0, NotDismissedError(fmt.Sprintf("it keeps %d, but the campaign's escrow has %d: reconcile the campaign",
 			given, b.escrow[d.Campaign]))
 	}
-	at := position{ref: rain.EntryRef{Campaign: d.Campaign, Shard: DismissedLetter}, seq: d.ID,
+	at := entryAt{ref: rain.EntryRef{Campaign: d.Campaign, Shard: DismissedLetter}, seq: d.ID,
 		key: fmt.Sprintf("dismiss:%s:%d", d.Campaign, d.ID)}
 	return given, p.returnPackets(ctx, tx, at, c.Sponsor, free, given)
 }
@@ -99,28 +99,28 @@ func keptBy(e rain.Entry, packets int) (kept rain.Numbers) {
 	return kept
 }
 
-// unassignedOf returns the unassigned packets of the given ones: neither paid, nor in an open dead letter, nor
-// returned.
-func unassignedOf(ctx context.Context, q sqldb.Querier, campaign string, of rain.Numbers) (rain.Numbers, error) {
+// freeOf returns those of the packets that are not taken.
+func freeOf(ctx context.Context, q sqldb.Querier, campaign string, of rain.Numbers) (rain.Numbers, error) {
 	asking := []rain.Entry{{Ref: rain.EntryRef{Campaign: campaign}, Reclaim: &rain.Reclaim{Numbers: of}}}
 	r, err := readReclaimed(ctx, q, asking, map[string]int64{campaign: 1})
 	if err != nil || r.whole[campaign] || len(of) == 0 {
 		return nil, err
 	}
-	return r.unassigned(campaign, of), nil
+	return r.takeFree(campaign, of), nil
 }
 
 // FundKey is the key of the transaction that funds a campaign.
 func FundKey(campaign string) string { return booking.KindFund + ":" + campaign }
 
-// ReturnBudget returns a campaign's whole budget. The row for the shard -1 voids every later reclaim of a shard.
+// ReturnBudget returns a campaign's whole budget. The row is for the shard WholeCampaign. Post ignores every later
+// reclaim.
 func (p *Poster) ReturnBudget(ctx context.Context, tx *sqldb.Tx, c *rain.Campaign) error {
-	at := position{ref: rain.EntryRef{Campaign: c.ID, Shard: WholeCampaign}, key: "reclaim:" + c.ID}
+	at := entryAt{ref: rain.EntryRef{Campaign: c.ID, Shard: WholeCampaign}, key: "reclaim:" + c.ID}
 	return p.returnPackets(ctx, tx, at, c.Sponsor, rain.Numbers{{First: 0, Last: c.Packets - 1}}, c.Budget)
 }
 
 // returnPackets books the return of packets that no shard's reclaim asked for.
-func (p *Poster) returnPackets(ctx context.Context, tx *sqldb.Tx, at position, sponsor string, packets rain.Numbers,
+func (p *Poster) returnPackets(ctx context.Context, tx *sqldb.Tx, at entryAt, sponsor string, packets rain.Numbers,
 	amount rain.Money) error {
 	at.ms = p.clock()
 	campaign := at.ref.Campaign

@@ -14,12 +14,12 @@ import (
 // again. A barrier separates two epochs. It is the id of an outbox entry. All entries of the earlier epochs have ids
 // up to it, and all of the new epoch higher ones.
 //
-// An entry of an earlier epoch that the ledger did not have at the barrier is void. Its packets may be in stock
-// again, so it must never be paid. The order of a rebuild makes that safe (package server runs it):
+// An entry of an earlier epoch that the ledger did not have at the barrier is void. Its packets may be in stock again,
+// so it must never be paid. The order of a rebuild makes that safe (server/campaigns runs it):
 //
-//	Redis has lost the shard → BeginRebuild → Redis begins the restoration with this attempt →
-//	CatchUp: all of the shard's messages in the stream are posted → Fence → the ledger is read (EachAssigned) →
-//	Redis opens the shard
+//	Redis has lost the shard → BeginRebuild → the entries left in its outbox are posted →
+//	Redis begins a restoration → CatchUp: all of the shard's messages in the stream are posted →
+//	Fence → the ledger is read (EachAssigned) → Redis opens the shard
 //
 // The stream is read once, after Redis has begun the restoration and before the fence. With --confirm stream, a
 // player gets a win that JetStream has acknowledged only after a check that Redis still has the win. A restoration
@@ -28,11 +28,10 @@ import (
 // and Redis may lose it again. A win that is acknowledged later reaches no player. With --confirm redis it may have
 // reached one: then it is lost with Redis, and an alarm reports it.
 //
-// Two rebuilds of one shard may meet. The attempt orders them. Redis finishes only the restoration that it began
-// last, and begins none once the shard is open. The ledger lets only the newest attempt fence, and that attempt
-// fences after Redis has begun it. So an open shard never has a lower barrier than the ledger, which would void its
-// wins. A later fence needs a later attempt. Either Redis began that one first, and refuses this one, or it did not,
-// and that one never fences.
+// Two rebuilds of one shard may meet. Only the newest attempt fences, and only after Redis has begun its restoration.
+// Redis opens only its newest restoration, and begins none once the shard is open. So both barriers agree. A lower
+// barrier in an open shard would void its wins. A later fence needs a later attempt. If Redis has begun the
+// restoration of that attempt, it refuses this one. Otherwise that attempt never fences.
 
 // barrierMarginMS is the distance of a barrier from the cluster's clock, in milliseconds. The clocks of two Redis
 // servers, the lost and the present one, differ by less.
@@ -123,7 +122,7 @@ func (r *Rebuilds) newestKnown(ctx context.Context, campaign string, shard int) 
 	return newest, err
 }
 
-// bounds decide which entries are void or already returned. They must not change during a posting.
+// bounds decide which entries are void or reclaimed. They must not change during a posting.
 type bounds struct {
 	barriers map[shardKey]int64 // per shard: unposted entries up to this time, Unix ms, are void; 0 = none
 	reclaims map[string]int64   // number of reclaims of a campaign
@@ -155,7 +154,7 @@ func readBounds(ctx context.Context, q sqldb.Querier, campaigns []string) (bound
 }
 
 // void returns the reason why an unposted entry must never be posted, or "".
-func (all bounds) void(at position) string {
+func (all bounds) void(at entryAt) string {
 	barrier := all.barriers[shardKey{at.ref.Campaign, at.ref.Shard}]
 	if at.ms > barrier || (at.ms == barrier && at.seq > 0) || barrier == 0 {
 		return ""

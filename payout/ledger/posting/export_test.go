@@ -68,7 +68,7 @@ func (p *Poster) GiveUp(ctx context.Context, tx *sqldb.Tx, e rain.Entry, reason 
 // LateLetter makes the dead letter of an entry's first win.
 func LateLetter(e rain.Entry, reason string) DeadLetter {
 	ms, seq, _ := e.Ref.Position()
-	return winLetter(e.Ref, e.SealedAt, e.Wins[0], position{ref: e.Ref, ms: ms, seq: seq}, reason)
+	return winLetter(e.Ref, e.SealedAt, e.Wins[0], entryAt{ref: e.Ref, ms: ms, seq: seq}, reason)
 }
 
 // LockEntries locks entries.

@@ -31,7 +31,7 @@ func TestAFloodOfForgeriesIsBounded(t *testing.T) {
 					Wins: wins})
 			}
 			posted := b.MustPost(t, batch...)
-			dead, dropped = dead+len(posted.Dead), dropped+posted.Dropped
+			dead, dropped = dead+len(posted.Dead), dropped+posted.Discarded
 		}
 		if n := b.CountDead(t); dead != posting.MostUnsealed || n != dead || dropped != 12*120-dead {
 			t.Errorf("%d are kept, %d said to be, %d dropped", n, dead, dropped)
@@ -39,7 +39,7 @@ func TestAFloodOfForgeriesIsBounded(t *testing.T) {
 		reclaim := paytest.ReclaimEntry(0, 99, rain.Range{First: 0, Last: 9})
 		reclaim.SealedAt++
 		if posted := b.MustPost(t, reclaim, late); len(posted.Dead) != 1 || posted.Dead[0].User != "u1" ||
-			posted.Dropped != 1 {
+			posted.Discarded != 1 {
 			t.Errorf("%+v", posted)
 		}
 		testenv.Got(b.BuryMessage(t.Context(), posting.Message{Name: "message-1", Payload: []byte("flood"),
@@ -86,7 +86,7 @@ func TestAFloodOfOneLineIsBounded(t *testing.T) {
 		for n := range packets - 1 {
 			posted := b.MustPost(t, paytest.Entry("c1", n+2,
 				rain.Win{User: "u1", Packet: n + 1, Drop: paytest.DropOf(0)}))
-			kept, dropped = kept+len(posted.Dead), dropped+posted.Dropped
+			kept, dropped = kept+len(posted.Dead), dropped+posted.Discarded
 		}
 		if n := b.CountDead(t); n != posting.MostUnpayable || kept != n || dropped != packets-1-n {
 			t.Errorf("%d are kept, %d said to be, %d dropped", n, kept, dropped)

@@ -67,7 +67,7 @@ func (m *Moves) Write(ctx context.Context, campaign string, from int, lent rain.
 	return sqldb.Wrap(err, "write move %s of campaign %s", lent.Move, campaign)
 }
 
-// Done marks a move as done. number is its number among the receiving shard's moves, 0 = not known. If the number is
+// Done marks a move as done. number is its number among the borrowing shard's moves, 0 = not known. If the number is
 // impossible, the move is done, the number is not stored, and the error is ErrMoveRefused. A wrong number would make
 // the shard look as if it had gone back in time.
 func (m *Moves) Done(ctx context.Context, move string, number int64) error {
@@ -114,8 +114,8 @@ func (m *Moves) Open(ctx context.Context, campaign string) ([]Move, error) {
 	return moves, sqldb.Wrap(err, "read the open moves of campaign %s", campaign)
 }
 
-// Known is the newest state of a shard that the ledger has seen: its newest entry, and its number of moves. A Redis
-// of an earlier epoch has fewer moves than the known epoch begins with.
+// Known is the newest state of a shard that the ledger has seen: its newest entry, and its number of moves. An epoch's
+// move numbers start at its time, so an older Redis shows lower numbers.
 type Known struct {
 	Entry string
 	Moves int64
@@ -249,7 +249,7 @@ func within(numbers rain.Numbers, packets int) bool {
 	})
 }
 
-// checkUnspent fails with ErrMoveRefused if some of the packets are paid or returned.
+// checkUnspent fails with ErrMoveRefused if some of the packets are paid or reclaimed.
 func checkUnspent(ctx context.Context, q sqldb.Querier, campaign string, numbers rain.Numbers) error {
 	for some := range slices.Chunk(numbers, rangesAtOnce) {
 		inRanges, args := withinRanges(some)

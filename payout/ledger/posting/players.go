@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -102,7 +103,7 @@ func (p *players) refusal(campaign terms, w rain.Win) string {
 }
 
 // errTooMany means that a player of the batch has more wins than the campaign allows.
-var errTooMany = fmt.Errorf("a player has won more often than the campaign allows")
+var errTooMany = errors.New("a player has won more often than the campaign allows")
 
 // winners holds the total of each player's wins after a batch.
 type winners map[playerKey]rain.Money

@@ -32,7 +32,7 @@ func NewPoster(db *sqldb.DB, clock rain.Clock, campaigns CampaignReader, amounts
 		bans: standing.NewSanctions()}
 }
 
-// Errors of posting. Errors of the database are wrapped unchanged.
+// Errors of posting. Database errors stay in the chain: errors.Is finds them.
 var (
 	ErrUnknownCampaign    = errors.New("no such campaign")
 	ErrUnreadableCampaign = errors.New("the campaign's database row is invalid")
@@ -46,16 +46,16 @@ var (
 //
 // Post trusts no entry. It computes amounts from the campaign's seed. It accepts a win if a gateway sealed it while
 // its drop fell. The player must not have won with that drop, and must be allowed to win. It accepts a reclaim if a
-// node sealed it, its campaign is closed in the ledger, and its packets are unassigned.
+// node sealed it, its campaign is closed in the ledger, and its packets are not taken.
 //
 // Everything else becomes a dead letter until an operator retries it, and does not stop the rest. Examples are a
-// packet that is paid to another player, more than the escrow holds, and an invalid entry. A reclaim is posted
-// without its assigned packets.
+// packet that is paid to another player, more than the escrow holds, and an invalid entry. A reclaim is posted without
+// its taken packets.
 //
 // An entry of an earlier epoch is void if the ledger did not have it at the rebuild of its shard. A void entry is
 // kept, and never paid.
 //
-// It fills in the amounts of the entries.
+// Post changes its argument: it sets the amount of each win.
 //
 // After an error nothing is posted, or everything if only the commit's answer was lost. A second call is right in
 // both cases.
@@ -95,7 +95,7 @@ func (p *Poster) Post(ctx context.Context, entries []rain.Entry) (Posted, error)
 
 // classified reads the ledger's state for the entries and decides their outcome. If an entry becomes a dead letter,
 // it reads again which wins are paid: no dead letter may be about a paid win.
-func (p *Poster) classified(ctx context.Context, tx *sqldb.Tx, entries []rain.Entry, with care) (*batch, error) {
+func (p *Poster) classified(ctx context.Context, tx *sqldb.Tx, entries []rain.Entry, with readDepth) (*batch, error) {
 	for {
 		b, err := p.readBatch(ctx, tx, entries, with)
 		if err != nil {
@@ -125,32 +125,32 @@ func (p *Poster) readOutsiders(ctx context.Context, q sqldb.Querier, b *batch, e
 	return err
 }
 
-// after returns the care of the next try after an error, or the error if it allows none. Too little escrow or too many
-// wins means that an entry is invalid. A duplicate normally means that another worker was faster, and a new read shows
-// that. At the second duplicate, a player may have won with the same drop before.
-func (c care) after(err error) (care, error) {
+// after says how much the next try must read, or returns a final error. Too little escrow or too many wins means that
+// an entry is invalid. A duplicate normally means that another worker was faster, and a new read shows that. At the
+// second duplicate, a player may have won with the same drop before.
+func (d readDepth) after(err error) (readDepth, error) {
 	tooMuch := errors.Is(err, booking.ErrInsufficientFunds) || errors.Is(err, errTooMany)
 	switch {
-	case tooMuch && c < careful:
-		c = careful
+	case tooMuch && d < careful:
+		d = careful
 	case sqldb.IsDuplicate(err):
-		c = min(c+1, careful)
+		d = min(d+1, careful)
 	default:
-		return c, err
+		return d, err
 	}
-	return c, fmt.Errorf("%w: %w", sqldb.ErrAgain, err)
+	return d, fmt.Errorf("%w: %w", sqldb.ErrAgain, err)
 }
 
 // stillInBounds checks at the end of a posting that no fence or reclaim was committed since the batch was classified.
-// If one was, the posting starts again. A fence, a reclaim and a posting lock the escrow until their commit. So
-// either the fence came first and is seen here, or it waits, and the rebuild then reads this posting. Dead letters
-// move no money, so this locks their escrow.
+// If one was, the posting starts again. A fence, a reclaim and a posting lock the escrow until their commit. So either
+// the fence came first and is seen here, or it waits, and the rebuild then reads this posting. Book did not lock the
+// escrows of dead letters, so stillInBounds locks them.
 func (b *batch) stillInBounds(ctx context.Context, tx *sqldb.Tx) error {
 	locked := map[booking.Account]bool{}
 	for _, d := range b.letters {
 		locked[booking.EscrowAccount(d.Campaign)] = true
 	}
-	_, escrows := booking.InKeyOrder(locked)
+	_, escrows := booking.InLockOrder(locked)
 	if _, err := booking.LockBalances(ctx, tx, escrows); err != nil {
 		return err
 	}
@@ -197,13 +197,13 @@ type Settlement struct {
 
 // Posted is the result of [Poster.Post].
 type Posted struct {
-	Settled []Settlement // every claim of the entries that is in the ledger now
-	New     int          // how many of them are new
-	Dead    []DeadLetter // new dead letters of this call
-	Void    []DeadLetter // too late: of an earlier epoch of its shard; see Fence
-	Dropped int          // forged input that was not kept, because many like it are
-	Held    int          // wins that this call has held; they are in New and not in Settled
-	Cut     []ReclaimCut // reclaims that this call has posted with less than they asked for
+	Settled   []Settlement // every claim of the entries that is in the ledger now
+	New       int          // how many of them are new
+	Dead      []DeadLetter // new dead letters of this call
+	Void      []DeadLetter // too late: of an earlier epoch of its shard; see Fence
+	Discarded int          // forged or unpayable input that was not kept, because many like it are
+	Held      int          // wins that this call has held; they are in New and not in Settled
+	Cut       []ReclaimCut // reclaims that this call has posted with less than they asked for
 }
 
 // ReclaimCut is a reclaim that got less than it asked for.
@@ -213,7 +213,7 @@ type ReclaimCut struct {
 	Given  rain.Money
 	Reason string
 
-	numbers rain.Numbers // the returned packets
+	numbers rain.Numbers // the reclaimed packets
 }
 
 // entryLocks lets one worker of this process at a time post an outbox entry. If settlement is slow, the relay

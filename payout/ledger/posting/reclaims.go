@@ -10,18 +10,18 @@ import (
 	"redrain/rain"
 )
 
-// A shard's reclaim names the remaining packets in Redis. If Redis had lost a paid win (by a failover or a power
-// cut), the win's packet was in stock again. So a reclaim gets only its unassigned packets: not paid, not in an open
-// dead letter, not returned before.
+// A shard's reclaim names the remaining packets in Redis. If Redis had lost a paid win (by a failover or a power cut),
+// the win's packet was in stock again. A packet is taken if it is paid, in an open dead letter, or reclaimed before. A
+// reclaim gets only packets that are not taken.
 //
-// Conversely, a returned packet cannot be won any more: the rest of the escrow belongs to other packets.
+// A reclaimed packet is never paid, because its money has left the escrow.
 
 // reclaimed is the state that decides about the reclaims of a batch.
 type reclaimed struct {
-	entries  map[rain.EntryRef]bool  // posted reclaims
-	whole    map[string]bool         // campaigns whose whole budget was returned
-	given    map[string]rain.Numbers // by campaign, in order
-	assigned map[string]rain.Numbers // by campaign, of the packets that the batch asks for, in order
+	entries map[rain.EntryRef]bool  // posted reclaims
+	whole   map[string]bool         // campaigns whose whole budget was returned
+	given   map[string]rain.Numbers // by campaign, in order
+	taken   map[string]rain.Numbers // by campaign, of the packets that the batch asks for, in order
 }
 
 // readReclaimed reads the state for the reclaims among the entries. before counts the earlier reclaims of campaigns;
@@ -48,7 +48,7 @@ func readReclaimed(ctx context.Context, q sqldb.Querier, entries []rain.Entry,
 				return r, err
 			}
 		}
-		r.assigned[campaign] = rain.Remaining(taken, nil)
+		r.taken[campaign] = rain.Remaining(taken, nil)
 	}
 	return r, nil
 }
@@ -56,7 +56,7 @@ func readReclaimed(ctx context.Context, q sqldb.Querier, entries []rain.Entry,
 // rangesAtOnce is the number of ranges in one statement.
 const rangesAtOnce = 100
 
-// readGiven reads the packets that were returned before.
+// readGiven reads the packets that were reclaimed before.
 func (r *reclaimed) readGiven(ctx context.Context, q sqldb.Querier, campaign string) error {
 	var all rain.Numbers
 	err := q.Each(ctx, func(scan sqldb.Scan) error {
@@ -98,17 +98,17 @@ func readTaken(ctx context.Context, q sqldb.Querier, campaign string, ranges rai
 		LetterPay+"' AND NOT "+PaidLetter+"AND "+within, args...)
 }
 
-// unassigned returns the unassigned packets of the given ones, and marks them as assigned.
-func (r *reclaimed) unassigned(campaign string, asked rain.Numbers) (free rain.Numbers) {
-	free = without(asked, r.assigned[campaign])
-	r.assigned[campaign] = rain.Remaining(slices.Concat(r.assigned[campaign], free), nil)
+// takeFree returns those of the packets that are not taken, and marks them as taken.
+func (r *reclaimed) takeFree(campaign string, asked rain.Numbers) (free rain.Numbers) {
+	free = without(asked, r.taken[campaign])
+	r.taken[campaign] = rain.Remaining(slices.Concat(r.taken[campaign], free), nil)
 	return free
 }
 
-// take marks a packet as assigned to a player of the batch.
+// take marks a packet as taken by a player of the batch.
 func (r *reclaimed) take(campaign string, packet int) {
-	if taken, asked := r.assigned[campaign]; asked {
-		r.assigned[campaign] = rain.Remaining(taken.Add(packet), nil)
+	if taken, asked := r.taken[campaign]; asked {
+		r.taken[campaign] = rain.Remaining(taken.Add(packet), nil)
 	}
 }
 
@@ -134,9 +134,9 @@ const PaidLetter = "(dead_letter.kind = '" + LetterPay +
 // NoAmount selects dead letters without a known amount: the campaign's row was missing or invalid.
 const NoAmount = "(dead_letter.kind = '" + LetterPay + "' AND dead_letter.amount = 0)"
 
-// HeldLetters selects the dead letters of a campaign that keep money in its escrow. Wins that the campaign cannot
+// LettersInEscrow selects the dead letters of a campaign that keep money in its escrow. Wins that the campaign cannot
 // have had keep none.
-const HeldLetters = "FROM dead_letter JOIN campaign c ON c.id = dead_letter.campaign_id WHERE c.id = ? " +
+const LettersInEscrow = "FROM dead_letter JOIN campaign c ON c.id = dead_letter.campaign_id WHERE c.id = ? " +
 	"AND resolved_at = 0 " +
 	"AND amount > 0 AND amount <= c.budget AND NOT " + PaidLetter + "AND (kind = '" + LetterPay +
 	"' AND packet >= 0 AND packet < c.packets OR kind = '" + LetterReclaim + "') "

@@ -16,10 +16,10 @@ type terms struct {
 	*rain.Campaign
 	amounts *rain.Amounts
 	letters bool // the campaign has dead letters, open or resolved
-	dropped bool // its payouts were removed after an export
+	removed bool // its payouts were removed after an export
 }
 
-// CampaignReader reads a campaign in a transaction, or fails with ErrUnknownCampaign.
+// CampaignReader reads a campaign, or fails with ErrUnknownCampaign. ledger.campaignRows implements it.
 type CampaignReader interface {
 	Read(ctx context.Context, q sqldb.Querier, id string) (*rain.Campaign, error)
 }
@@ -48,13 +48,13 @@ func (t *termsReader) read(ctx context.Context, tx *sqldb.Tx, campaigns []string
 	unreadable map[string]bool, err error) {
 	type row struct {
 		revision         int64
-		letters, dropped bool
+		letters, removed bool
 	}
 	rows := make(map[string]row, len(campaigns))
 	err = sqldb.EachIn(ctx, tx, func(scan sqldb.Scan) error {
 		var id string
 		var r row
-		err := scan(&id, &r.revision, &r.letters, &r.dropped)
+		err := scan(&id, &r.revision, &r.letters, &r.removed)
 		rows[id] = r
 		return err
 	}, "SELECT id, revision, EXISTS (SELECT 1 FROM dead_letter d WHERE d.campaign_id = campaign.id), "+
@@ -75,7 +75,7 @@ func (t *termsReader) read(ctx context.Context, tx *sqldb.Tx, campaigns []string
 		case err != nil:
 			return nil, nil, err
 		default:
-			all[id] = terms{Campaign: c, amounts: amounts, letters: r.letters, dropped: r.dropped && c.Drained}
+			all[id] = terms{Campaign: c, amounts: amounts, letters: r.letters, removed: r.removed && c.Drained}
 		}
 	}
 	return all, unreadable, nil
@@ -104,8 +104,8 @@ type shardKey struct {
 	shard    int
 }
 
-// position is an entry's position in its outbox, and the key of its transaction.
-type position struct {
+// entryAt is an entry's position in its outbox, and the key of its transaction.
+type entryAt struct {
 	ref     rain.EntryRef
 	ms, seq int64
 	key     string

@@ -30,6 +30,9 @@ func (p *Poster) write(ctx context.Context, tx *sqldb.Tx, b *batch) (Posted, err
 	if err := p.limitLetters(ctx, tx, b); err != nil {
 		return Posted{}, err
 	}
+	slices.SortFunc(b.wins, func(x, y postedWin) int {
+		return cmp.Or(cmp.Compare(x.ref.Campaign, y.ref.Campaign), cmp.Compare(x.win.Packet, y.win.Packet))
+	})
 	b.sumPapers(now)
 	b.hold(now)
 	if err := b.leaveOutHeld(ctx, tx); err != nil {
@@ -66,14 +69,14 @@ func (p *Poster) write(ctx context.Context, tx *sqldb.Tx, b *batch) (Posted, err
 	if err := writeMarks(ctx, tx, b, now+farFutureMS); err != nil {
 		return Posted{}, err
 	}
-	// The campaign's row is last, as its escrow is in Book: all workers want it.
-	return Posted{Settled: b.settled, New: len(b.wins), Dead: b.letters, Dropped: b.dropped, Void: b.voids,
+	// The row of campaign_tally is last, as the escrow is in Book: all workers want it.
+	return Posted{Settled: b.settled, New: len(b.wins), Dead: b.letters, Discarded: b.discarded, Void: b.voids,
 			Cut: b.cuts, Held: len(b.held)},
 		Tally(ctx, tx, b.totals)
 }
 
 func (p *Poster) writePayouts(ctx context.Context, tx *sqldb.Tx, b *batch, ids map[string]int64, now int64) error {
-	// In key order, as all rows that several workers insert.
+	// Workers insert in key order, so they do not deadlock.
 	return tx.InsertEach(ctx, intoPayout, len(b.wins), func(i int, r *sqldb.Row) {
 		w := &b.wins[i]
 		r.Text(w.ref.Campaign)
@@ -136,12 +139,9 @@ func fillBalances(ctx context.Context, tx *sqldb.Tx, settled []Settlement, moves
 	return nil
 }
 
-// sumPapers hashes the source documents of the batch's transactions, the payouts and reclaims, in their database
-// form. It sorts the wins by their keys in the database.
+// sumPapers hashes the source documents of the batch's transactions, the payouts and reclaims, in their database form.
+// The wins are in the order of their keys.
 func (b *batch) sumPapers(now int64) {
-	slices.SortFunc(b.wins, func(x, y postedWin) int {
-		return cmp.Or(cmp.Compare(x.ref.Campaign, y.ref.Campaign), cmp.Compare(x.win.Packet, y.win.Packet))
-	})
 	papers := make(map[string]chain.Hash, len(b.txns))
 	var c chain.Content
 	for i := range b.wins { // the wins of a campaign have one transaction
@@ -189,11 +189,11 @@ func (b *batch) addReclaim(c *chain.Content, r postedReclaim, now int64) {
 }
 
 // writeMarks records the newest entry of each shard in the batch: a Redis with only older ones has gone back in time.
-// All workers want these rows, so it runs late. A time from limit on (Unix ms) is forged and ignored: no Redis would
-// ever reach it.
+// All workers want these rows, so it runs late. writeMarks ignores times from limit on (Unix ms), because only a
+// forger writes them.
 func writeMarks(ctx context.Context, tx *sqldb.Tx, b *batch, limit int64) error {
-	newest := map[shardKey]position{}
-	note := func(at position) {
+	newest := map[shardKey]entryAt{}
+	note := func(at entryAt) {
 		if at.ms >= limit {
 			return
 		}
@@ -203,10 +203,10 @@ func writeMarks(ctx context.Context, tx *sqldb.Tx, b *batch, limit int64) error 
 		}
 	}
 	for i := range b.wins {
-		note(b.wins[i].position)
+		note(b.wins[i].entryAt)
 	}
 	for i := range b.reclaims {
-		note(b.reclaims[i].position)
+		note(b.reclaims[i].entryAt)
 	}
 	keys := slices.SortedFunc(maps.Keys(newest), func(x, y shardKey) int {
 		return cmp.Or(cmp.Compare(x.campaign, y.campaign), cmp.Compare(x.shard, y.shard))

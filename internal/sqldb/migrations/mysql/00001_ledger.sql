@@ -149,7 +149,8 @@ CREATE TABLE IF NOT EXISTS winner (
     PRIMARY KEY (campaign_id, user_id)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 
--- What went back to the sponsor from the shards; shard -1 is the whole campaign, where its stocking was abandoned.
+-- What went back to the sponsor from the shards; shard -1 is the whole campaign, where its stocking was abandoned,
+-- and shard -2 the packets of a dismissed dead letter.
 CREATE TABLE IF NOT EXISTS reclaim (
     campaign_id  VARBINARY(64) NOT NULL,
     shard        INT           NOT NULL,
@@ -185,14 +186,14 @@ CREATE TABLE IF NOT EXISTS campaign_tally (
     amount_reclaimed BIGINT        NOT NULL
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 
--- What could not be posted and waits for a person. A claim may be here more than once: each player that it was promised
--- to has a promise of their own.
+-- What could not be posted and waits for a person. A claim may be here more than once: two players with a claim to one
+-- packet have a dead letter each.
 CREATE TABLE IF NOT EXISTS dead_letter (
     id          BIGINT         NOT NULL AUTO_INCREMENT PRIMARY KEY,
     fingerprint CHAR(64)       NOT NULL,             -- SHA-256 of all that it says: the same is kept once
     claim       VARBINARY(160) NOT NULL,
     source      VARBINARY(200) NOT NULL,             -- the outbox entry or the stream message that it came in
-    kind        VARCHAR(16)    NOT NULL,             -- pay, reclaim, message
+    kind        VARCHAR(16)    NOT NULL,             -- pay, reclaim, forged, message, withdrawal
     campaign_id VARBINARY(64)  NOT NULL,
     shard       INT            NOT NULL,
     packet      INT            NOT NULL,

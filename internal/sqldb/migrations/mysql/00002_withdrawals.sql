@@ -9,7 +9,7 @@ CREATE TABLE IF NOT EXISTS withdrawal (
     state       VARCHAR(16)    NOT NULL,               -- requested, held, sent, action_required, paid, refused, returned
     receiver    VARBINARY(400) NOT NULL DEFAULT '',    -- whom it was first sent to; nobody else is ever asked. '': not sent
     dead        TINYINT        NOT NULL DEFAULT 0,     -- 1: not ended, but tried no more until an operator says so
-    attempts    INT            NOT NULL DEFAULT 0,     -- tries begun, since the last redrive
+    attempts    INT            NOT NULL DEFAULT 0,     -- tries begun, since the last redrive or answer that it waits
     tries       BIGINT         NOT NULL DEFAULT 0,     -- tries begun, ever: an older one that wakes up writes nothing
     next_at     BIGINT         NOT NULL,               -- when it is due; during a try, when the lease on it ends
     try_ends    BIGINT         NOT NULL DEFAULT 0,     -- if tries at once are limited: the end of the lease on the one in flight; else 0
@@ -42,7 +42,7 @@ CREATE TABLE IF NOT EXISTS withdrawal_event (
     withdrawal_id VARBINARY(64)  NOT NULL,
     at            BIGINT         NOT NULL,
     state         VARCHAR(16)    NOT NULL,             -- from now on
-    actor         VARBINARY(200) NOT NULL,             -- player:<id>, operator:<name>, or redrain
+    actor         VARBINARY(200) NOT NULL,             -- player:<id>, operator:<name>, risk-url, or redrain
     reason        VARCHAR(500)   NOT NULL,
     receiver      VARBINARY(400) NOT NULL,             -- the withdrawal's from now on
     KEY withdrawal_event_of (withdrawal_id, id)

@@ -19,7 +19,7 @@ CREATE TABLE IF NOT EXISTS attempt (
     KEY attempt_last (last_at)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 
--- The promises in those entries.
+-- The claims in those entries.
 CREATE TABLE IF NOT EXISTS attempt_claim (
     entry       VARBINARY(200) NOT NULL,
     line_no     INT            NOT NULL,

@@ -10,9 +10,9 @@ import (
 	"redrain/payout/ledger"
 )
 
-// verdict is the result of a try that is to be recorded.
-type verdict struct {
-	outcome   string
+// outcome is the result of a try that is to be recorded.
+type outcome struct {
+	name      string
 	reason    string // "" for paid
 	reference string // the provider's, of a payment
 	write     func(ctx context.Context) error
@@ -20,8 +20,8 @@ type verdict struct {
 
 var errNoAnswer = errors.New("the provider gave no clear answer about the payment")
 
-// classify returns the verdict for the provider's answer.
-func (p *Payer) classify(ctx context.Context, w ledger.Withdrawal, a Answer, err error) verdict {
+// classify returns the outcome for the provider's answer.
+func (p *Payer) classify(ctx context.Context, w ledger.Withdrawal, a Answer, err error) outcome {
 	if err == nil && a.Status == ActionRequired {
 		err = CheckAction(a.Action)
 	}
@@ -30,7 +30,7 @@ func (p *Payer) classify(ctx context.Context, w ledger.Withdrawal, a Answer, err
 		return p.unclear(ctx, w, err)
 	case a.Status == Paid:
 		p.outside.Works()
-		return verdict{outcomePaid, "", a.Reference, func(ctx context.Context) error {
+		return outcome{outcomePaid, "", a.Reference, func(ctx context.Context) error {
 			return p.ledger.RecordPaid(ctx, w, a.Reference)
 		}}
 	case a.Status == Refused:
@@ -39,7 +39,7 @@ func (p *Payer) classify(ctx context.Context, w ledger.Withdrawal, a Answer, err
 		if a.Reason != "" {
 			reason = "refused by the provider: " + a.Reason
 		}
-		return verdict{outcomeRefused, reason, "", func(ctx context.Context) error {
+		return outcome{outcomeRefused, reason, "", func(ctx context.Context) error {
 			return p.ledger.RecordRefused(ctx, w, reason)
 		}}
 	case a.Status == Pending || a.Status == ActionRequired:
@@ -50,7 +50,7 @@ func (p *Payer) classify(ctx context.Context, w ledger.Withdrawal, a Answer, err
 }
 
 // unclear delays a withdrawal, or gives it up after the last try.
-func (p *Payer) unclear(ctx context.Context, w ledger.Withdrawal, err error) verdict {
+func (p *Payer) unclear(ctx context.Context, w ledger.Withdrawal, err error) outcome {
 	reason := err.Error()
 	if ctx.Err() == nil { // otherwise this process has aborted the try
 		p.outside.Failed(fmt.Errorf("withdrawal %s, try %d: %w", w.ID, w.Attempts, err))
@@ -62,20 +62,20 @@ func (p *Payer) unclear(ctx context.Context, w ledger.Withdrawal, err error) ver
 	if later, ok := errors.AsType[*LaterError](err); ok {
 		pause = max(pause, min(later.After, payPatience))
 	}
-	return verdict{outcomeAgain, reason, "", func(ctx context.Context) error {
+	return outcome{outcomeAgain, reason, "", func(ctx context.Context) error {
 		return p.ledger.RecordRetry(ctx, w, pause, reason)
 	}}
 }
 
-func (p *Payer) dead(w ledger.Withdrawal, reason string) verdict {
-	return verdict{outcomeDead, reason, "", func(ctx context.Context) error {
+func (p *Payer) dead(w ledger.Withdrawal, reason string) outcome {
+	return outcome{outcomeDead, reason, "", func(ctx context.Context) error {
 		return p.ledger.RecordDead(ctx, w, reason)
 	}}
 }
 
 // waiting delays the next try. The delay grows with the time that the receiver has had the payment, up to
 // waitLongest.
-func (p *Payer) waiting(w ledger.Withdrawal, a Answer) verdict {
+func (p *Payer) waiting(w ledger.Withdrawal, a Answer) outcome {
 	waited := time.Duration(0)
 	if w.WaitsSince > 0 {
 		waited = time.Duration(p.o.Clock()-w.WaitsSince) * time.Millisecond
@@ -85,11 +85,11 @@ func (p *Payer) waiting(w ledger.Withdrawal, a Answer) verdict {
 	}
 	is := ledger.Waiting{State: ledger.WithdrawalSent, Reference: a.Reference, Reason: a.Reason,
 		After: max(waitFirst, min(waited/4, waitMost), min(a.After, payPatience))}
-	outcome := outcomeWaiting
+	name := outcomeWaiting
 	if a.Status == ActionRequired {
-		outcome, is.State, is.Action = outcomeAction, ledger.WithdrawalAction, a.Action
+		name, is.State, is.Action = outcomeAction, ledger.WithdrawalAction, a.Action
 	}
-	return verdict{outcome, a.Reason, a.Reference, func(ctx context.Context) error {
+	return outcome{name, a.Reason, a.Reference, func(ctx context.Context) error {
 		return p.ledger.RecordWaiting(ctx, w, is)
 	}}
 }

@@ -50,8 +50,8 @@ func TestPayerRecordsEachAnswer(t *testing.T) {
 		})
 		w := ledger.Withdrawal{ID: "w1", Attempts: c.try}
 		v := p.classify(t.Context(), w, c.answer, c.err)
-		if err := v.write(t.Context()); v.outcome != c.outcome || !errors.Is(err, away) {
-			t.Errorf("try %d, %+v, %v: %s, %v; want %s and the database's error", c.try, c.answer, c.err, v.outcome,
+		if err := v.write(t.Context()); v.name != c.outcome || !errors.Is(err, away) {
+			t.Errorf("try %d, %+v, %v: %s, %v; want %s and the database's error", c.try, c.answer, c.err, v.name,
 				err, c.outcome)
 		}
 		cut, cancel := context.WithCancel(t.Context())
