@@ -79,7 +79,7 @@ func readAuditRoots(name string) (roots []openapi.AuditRoot, err error) {
 	defer func() { _ = file.Close() }() // it was only read
 	lines := json.NewDecoder(file)
 	lines.DisallowUnknownFields()
-	for n := 1; ; n++ { // More would take a stray bracket for the end
+	for n := 1; ; n++ { // More would take a lone bracket for the end
 		var root openapi.AuditRoot
 		err := lines.Decode(&root)
 		if errors.Is(err, io.EOF) {
