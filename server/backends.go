@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/redis/go-redis/v9"
 
 	"redrain/grab/store"
@@ -67,7 +69,7 @@ func connect(ctx context.Context, cfg *config.Config, log *slog.Logger) (_ *back
 	for _, step := range []struct {
 		name    string
 		connect func(context.Context, *config.Config, *slog.Logger) error
-	}{{"redis", b.connectRedis}, {"nats", b.connectNATS}, {"mysql", b.connectSQL}} {
+	}{{"redis", b.connectRedis}, {"nats", b.connectNATS}, {"--data-dir", b.checkDir}, {"mysql", b.connectSQL}} {
 		if err := step.connect(ctx, cfg, log); err != nil {
 			return nil, fmt.Errorf("%s: %w", step.name, err)
 		}
@@ -155,6 +157,38 @@ func (b *backends) connectNATS(ctx context.Context, cfg *config.Config, log *slo
 		b.onClose(b.nats.Close)
 	}
 	return err
+}
+
+// checkDir checks the data directory for lost parts, before the back ends create missing ones. The stream is created
+// after the ledger, so a directory with a stream has had a ledger.
+func (b *backends) checkDir(ctx context.Context, cfg *config.Config, log *slog.Logger) error {
+	if b.dir == nil || cfg.NATS != "" || cfg.MySQL != "" {
+		return nil
+	}
+	js, err := jetstream.New(b.nats)
+	if err != nil {
+		return err
+	}
+	names := js.StreamNames(ctx)
+	streams := 0
+	for range names.Name() {
+		streams++
+	}
+	if err := names.Err(); err != nil {
+		return fmt.Errorf("the streams in %s: %w", b.dir.NATS(), err)
+	}
+	_, err = os.Stat(b.dir.Ledger())
+	switch none := errors.Is(err, os.ErrNotExist); {
+	case none && streams > 0:
+		return fmt.Errorf("%s is gone, and with it all balances; restore it from a backup, or choose an empty directory",
+			b.dir.Ledger())
+	case err == nil && streams == 0:
+		log.Warn("the data directory has a ledger and no stream; reported wins that had not reached the ledger are lost",
+			"missing", b.dir.NATS())
+	case !none:
+		return err
+	}
+	return nil
 }
 
 func (b *backends) connectSQL(ctx context.Context, cfg *config.Config, log *slog.Logger) (err error) {

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"redrain/grab"
 	"redrain/grab/outcome"
 	"redrain/grab/store"
@@ -99,25 +101,54 @@ func TestADirectoryThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// TestALostLedgerIsNoticed: the stream remembers the rows that a data directory has lost, so withdrawals are held.
-func TestALostLedgerIsNoticed(t *testing.T) {
+// TestAPartOfTheDirectoryIsLost: a lost stream is logged. Without its ledger nothing starts, because all balances would
+// be gone.
+func TestAPartOfTheDirectoryIsLost(t *testing.T) {
 	cfg := ownConfig(t.TempDir())
 	cfg.Demo = false
-	held := func(s *Server) bool {
-		restore, err := s.ledger.Restores.Newest(t.Context())
+	start := func() (said string, err error) { // and ends when the stream is there
+		var log servertest.Log
+		s, err := New(t.Context(), cfg, slog.New(slog.NewTextHandler(&log, nil)), io.Discard)
+		if err != nil {
+			return log.String(), err
+		}
+		js, err := jetstream.New(s.back.nats)
 		testenv.Must(t, err)
-		return restore.Open
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan error, 1)
+		go func() { ended <- s.Run(ctx) }()
+		testenv.Eventually(t, 10*time.Second, "the stream", func() bool {
+			_, err := js.Stream(t.Context(), "RR_PAYOUT")
+			return err == nil
+		})
+		cancel()
+		return log.String(), <-ended
 	}
-	serveOn(t, cfg, func(s *Server) {
-		testenv.Must(t, testenv.Err(s.ledger.Sponsors.Deposit(t.Context(), "acme", "r", 1_000)))
-		testenv.Equal(t, held(s), false, "held with a new directory")
-	})
-	parts, err := filepath.Glob(filepath.Join(cfg.DataDir, "ledger.db*"))
-	testenv.Must(t, err)
-	for _, part := range parts {
-		testenv.Must(t, os.Remove(part))
+	lose := func(pattern string) {
+		parts, err := filepath.Glob(filepath.Join(cfg.DataDir, pattern))
+		if err != nil || len(parts) == 0 {
+			t.Fatalf("%s: %d files, %v", pattern, len(parts), err)
+		}
+		for _, part := range parts {
+			testenv.Must(t, os.RemoveAll(part))
+		}
 	}
-	serveOn(t, cfg, func(s *Server) { testenv.Equal(t, held(s), true, "held without the ledger") })
+	const lost = "a ledger and no stream"
+	for range 2 { // a new directory, and a whole one
+		if said, err := start(); err != nil || strings.Contains(said, lost) {
+			t.Errorf("%v, the log:\n%s", err, said)
+		}
+	}
+	lose("nats")
+	if said, err := start(); err != nil || !strings.Contains(said, lost) {
+		t.Errorf("without the stream: %v, the log:\n%s", err, said)
+	}
+	lose("ledger.db*")
+	for range 2 { // refusing makes nothing that would be taken for a ledger the next time
+		if _, err := start(); err == nil || !strings.Contains(err.Error(), "ledger.db is gone") {
+			t.Errorf("without the ledger: %v", err)
+		}
+	}
 }
 
 // TestAtStartOneBadCampaignHoldsUpNoOther: it is an error line and an alarm, and the others are restored.

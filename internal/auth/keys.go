@@ -157,14 +157,21 @@ func (s *keySource) get(ctx context.Context) (keySet, error) {
 	if err != nil {
 		return nil, err
 	}
-	var raw jwkset.JWKSMarshal
+	var raw struct {
+		Keys []json.RawMessage `json:"keys"`
+	}
 	if err := getJSON(ctx, s.client, address, &raw); err != nil {
 		return nil, fmt.Errorf("read the key set: %w", err)
 	}
 	set := keySet{}
-	for i, m := range raw.Keys {
-		// Only the public half is read, even if a provider publishes the private one by mistake.
-		key, err := jwkset.NewJWKFromMarshal(m, jwkset.JWKMarshalOptions{Private: false}, jwkset.JWKValidateOptions{})
+	for i, one := range raw.Keys {
+		var m jwkset.JWKMarshal
+		var key jwkset.JWK
+		err := json.Unmarshal(one, &m)
+		if err == nil {
+			// Only the public half is read, even if a provider publishes the private one by mistake.
+			key, err = jwkset.NewJWKFromMarshal(m, jwkset.JWKMarshalOptions{Private: false}, jwkset.JWKValidateOptions{})
+		}
 		if err == nil && m.USE == jwkset.UseEnc {
 			err = errors.New("it is for encryption")
 		}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
 	"time"
@@ -151,6 +152,7 @@ func (p *Players) Grant(ctx context.Context, token string) (Grant, error) {
 	}
 	claims := jwt.MapClaims{}
 	_, err := p.parser.ParseWithClaims(token, claims, func(t *jwt.Token) (any, error) {
+		maps.DeleteFunc(claims, func(_ string, value any) bool { return value == nil }) // null is absent
 		if t.Method == jwt.SigningMethodHS256 {
 			return []byte(p.o.Secret), checkCritical(t)
 		}

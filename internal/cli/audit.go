@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"time"
@@ -78,9 +79,13 @@ func readAuditRoots(name string) (roots []openapi.AuditRoot, err error) {
 	defer func() { _ = file.Close() }() // it was only read
 	lines := json.NewDecoder(file)
 	lines.DisallowUnknownFields()
-	for n := 1; lines.More(); n++ {
+	for n := 1; ; n++ { // More would take a stray bracket for the end
 		var root openapi.AuditRoot
-		if err := lines.Decode(&root); err != nil {
+		err := lines.Decode(&root)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
 			return nil, fmt.Errorf("--root: root %d in %s cannot be read: %w", n, name, err)
 		}
 		roots = append(roots, root)

@@ -51,6 +51,7 @@ func TestProofFaults(t *testing.T) {
 		"audit verify --root=" + filepath.Join(t.TempDir(), "none"):               "--root: open ",
 		"audit verify --root=" + writeFile(t, ""):                                 "--root: there is no root in ",
 		"audit verify --root=" + writeFile(t, `{"day":"2026-02-15"}`+"{"):         "--root: root 2 in ",
+		"audit verify --root=" + writeFile(t, `{"day":"2026-02-15"}`+"}"):         "--root: root 2 in ",
 		"audit verify --root=" + writeFile(t, `{"roots":31}`):                     "--root: root 1 in ",
 		"statement match --provider x --bank y --from 2026-11-22 --to 2026-11-22": "give one of them",
 		"statement match --from 2026-11-22 --to 2026-11-22":                       "give one of them",

@@ -159,7 +159,11 @@ func (t *Table[T]) cursor(columns []string, row *T) string {
 // cutCursor is the inverse of cursor.
 func (t *Table[T]) cutCursor(columns []string, cursor string) ([]any, error) {
 	types, key := t.Values(new(T)), make([]any, len(columns))
-	parts := strings.SplitN(cursor, "-", len(columns))
+	sign := strings.HasPrefix(cursor, "-") // of a negative first value
+	parts := strings.SplitN(strings.TrimPrefix(cursor, "-"), "-", len(columns))
+	if sign {
+		parts[0] = "-" + parts[0]
+	}
 	for i, column := range columns {
 		if i == len(parts) || parts[i] == "" {
 			return nil, ErrBadCursor

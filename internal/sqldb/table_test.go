@@ -43,7 +43,7 @@ func TestTable(t *testing.T) {
 		}
 		most := int64(7)
 		given := []coin{
-			{1, "a", nil, false, []byte("x"), "10"}, {2, "b", &most, true, []byte{0, 1}, "20"},
+			{1, "a", nil, false, []byte("x"), "-10"}, {2, "b", &most, true, []byte{0, 1}, "20"},
 			{3, "c", nil, true, []byte{}, "30"},
 		}
 		err = db.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {

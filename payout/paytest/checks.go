@@ -86,7 +86,7 @@ func (b *Books) CheckBooks(t testing.TB) {
 			"money that went out or back without a withdrawal": "SELECT t.idem_key FROM txn t LEFT JOIN withdrawal w " +
 				"ON t.idem_key IN (CONCAT('withdraw:', w.id), CONCAT('paid:', w.id), CONCAT('return:', w.id)) " +
 				"WHERE t.kind IN ('withdraw', 'paid', 'return') AND w.id IS NULL",
-			"withdrawals that are dead without a dead letter, or the other way round": "SELECT w.id FROM withdrawal w " +
+			"withdrawals that are dead without a dead letter, or the reverse": "SELECT w.id FROM withdrawal w " +
 				"WHERE w.dead <> " +
 				"(SELECT COUNT(*) FROM dead_letter d WHERE d.claim = w.id AND d.kind = 'withdrawal' " +
 				"AND d.resolved_at = 0)",

@@ -18,6 +18,7 @@ const maxFindings = 10
 // others. So the result stays readable even with a million wrong rows.
 type findings struct {
 	texts []string
+	marks []string // the texts, as they are compared with the ones of another round
 	count map[string]int
 	kinds []string // in the order found
 }
@@ -34,9 +35,14 @@ func (f *findings) add(kind, format string, args ...any) {
 	if f.count[kind]++; f.count[kind] == 1 {
 		f.kinds = append(f.kinds, kind)
 	}
-	if f.count[kind] <= maxFindings {
-		f.texts = append(f.texts, text)
+	if f.count[kind] > maxFindings {
+		return
 	}
+	f.texts = append(f.texts, text)
+	if slices.Contains(moving, kind) {
+		text = digits.ReplaceAllString(text, "#")
+	}
+	f.marks = append(f.marks, text)
 }
 
 // addFault adds a row or block that differs from its hash.
@@ -55,18 +61,17 @@ func (f *findings) all() []string {
 	return list
 }
 
+// moving are the kinds of findings whose numbers change while money moves.
+var moving = []string{"sums", "the tally", "a state that is not its wins", "a state that is not its stock",
+	"a mark that was set back", "an outbox that was changed", "a player whose wins are counted wrong"}
+
 // digits matches a number in a finding.
 var digits = regexp.MustCompile(`\d+`)
 
-// fingerprint is equal for equal findings, without their numbers, so that the next round recognises them while money
-// moves.
+// fingerprint is equal for equal findings. The numbers of moving kinds do not count, so that the next round recognises
+// them.
 func (f *findings) fingerprint(difference any) string {
-	var list []string
-	for _, text := range f.texts {
-		list = append(list, digits.ReplaceAllString(text, "#"))
-	}
-	slices.Sort(list)
-	return booking.Digest(fmt.Appendf(nil, "%v %q", difference, list))
+	return booking.Digest(fmt.Appendf(nil, "%v %q", difference, slices.Sorted(slices.Values(f.marks))))
 }
 
 func abs(amount rain.Money) rain.Money { return max(amount, -amount) }

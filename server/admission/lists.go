@@ -172,11 +172,7 @@ func (l *Lists) judge(known listsKnown, one Occupant, isOn func(list string) (bo
 		if one.User == "" {
 			break
 		}
-		on, err := isOn(list)
-		if err != nil {
-			break
-		}
-		if on {
+		if on, err := isOn(list); err == nil && on {
 			return standing.ErrDenied
 		}
 	}

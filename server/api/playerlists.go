@@ -154,31 +154,39 @@ func (a *API) importMembers(q *request, l standing.List, action string, replace 
 		return nil, ledger.ErrListBusy
 	}
 	defer a.importing.Unlock()
-	members, err := readCSV(http.MaxBytesReader(q.w, q.Body, maxImport), l.Kind)
+	chunks, given, err := readCSV(http.MaxBytesReader(q.w, q.Body, maxImport), l.Kind)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(q.audited(action, detail{"given": len(members)})),
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(q.audited(action, detail{"given": given})),
 		timeout.Rebuild)
 	defer cancel()
-	return a.changed(q)(a.o.Lists.Import(ctx, l.Name, replace, slices.Chunk(members, ledger.ImportChunk)))
+	return a.changed(q)(a.o.Lists.Import(ctx, l.Name, replace, func(yield func([]string) bool) {
+		for _, chunk := range chunks {
+			if !yield(strings.Split(chunk, "\n")) {
+				return
+			}
+		}
+	}))
 }
 
-// readCSV reads the members in the first column of a CSV, in the stored form.
-func readCSV(body io.Reader, kind standing.ListKind) (members []string, err error) {
+// readCSV reads the members in the first column of a CSV, in the stored form. A chunk has up to ledger.ImportChunk
+// members, one to a line: a string for each of ten million members would take a gigabyte.
+func readCSV(body io.Reader, kind standing.ListKind) (chunks []string, given int, err error) {
 	in := csv.NewReader(body)
 	in.FieldsPerRecord, in.ReuseRecord = -1, true
 	var wrong faults
+	var chunk strings.Builder
 	for first := true; len(wrong) < mostFaults; first = false {
 		record, err := in.Read()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if bad, ok := errors.AsType[*csv.ParseError](err); ok {
-			return nil, invalid("members", "line %d: %s", bad.Line, bad.Err)
+			return nil, 0, invalid("members", "line %d: %s", bad.Line, bad.Err)
 		}
 		if err != nil {
-			return nil, bodyFault(err, maxImport)
+			return nil, 0, bodyFault(err, maxImport)
 		}
 		cell := strings.TrimSpace(strings.TrimPrefix(record[0], "\ufeff")) // the byte order mark of spreadsheets
 		if first && isHeading(kind, cell) {
@@ -187,9 +195,18 @@ func readCSV(body io.Reader, kind standing.ListKind) (members []string, err erro
 		member, err := kind.Canonical(cell)
 		line, _ := in.FieldPos(0)
 		wrong.checkErr(err, "members", fmt.Sprintf("line %d: ", line))
-		members = append(members, member)
+		if given++; chunk.Len() > 0 {
+			chunk.WriteByte('\n')
+		}
+		if chunk.WriteString(member); given%ledger.ImportChunk == 0 {
+			chunks = append(chunks, chunk.String())
+			chunk.Reset()
+		}
 	}
-	return members, wrong.err()
+	if chunk.Len() > 0 {
+		chunks = append(chunks, chunk.String())
+	}
+	return chunks, given, wrong.err()
 }
 
 // isHeading reports whether the first cell is a heading.

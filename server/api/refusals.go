@@ -62,6 +62,7 @@ func (a *API) refuseRight(q *request, need right) error {
 		a.audit(q, "refused", q.Method+" "+q.URL.Path, detail{"right": need})
 	} else {
 		a.refused("unrecorded")
+		a.o.Log.Warn("a forbidden request is not in the audit", "name", q.name, "method", q.Method, "path", q.URL.Path)
 	}
 	return refuse(http.StatusForbidden, "forbidden", "this needs the right "+need+
 		", which the role "+q.role+" does not have")

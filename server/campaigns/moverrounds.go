@@ -150,7 +150,10 @@ func (m *Mover) bring(ctx context.Context, campaign string, from int, lent rain.
 	faults.Point("move.after_borrow")
 	m.o.Bus.Restocked(campaign, lent.To)
 	if err := ofLedger(m.o.Ledger.Done(ctx, lent.Move, number)); err != nil {
-		return err
+		if !errors.Is(err, posting.ErrMoveRefused) {
+			return err
+		}
+		m.alarm(campaign, lent.To, lent.Move, err) // about its number only: the move is done
 	}
 	faults.Point("move.after_done")
 	m.moved.Add(float64(lent.Numbers.Count()))

@@ -31,6 +31,7 @@ func TestAForgedLoan(t *testing.T) {
 		"of some of another shard's":  "2 1 0 5-12",
 		"to the shard itself":         "0 1 0 5-6",
 		"to a shard that is not":      "9 1 0 5-6",
+		"with a number far ahead":     "2 9000000000000000 0 5-6",
 		"of another epoch":            "2 1 77 5-6",
 		"that is no record":           "a pot of gold",
 		"with a backward range":       "2 1 0 6-5",
@@ -116,4 +117,21 @@ func TestAMoveIsNotDoneTwiceByHand(t *testing.T) {
 		l.alarm("move_refused", c.ID)
 		testenv.Equal(t, l.left(c), []int{6, 14, 10}, "%s", record)
 	}
+}
+
+// TestAnArrivalByHand: the number of an arrival is forged in Redis. The move is done, the number is not kept, and the
+// shard goes on.
+func TestAnArrivalByHand(t *testing.T) {
+	l := newLossy(t, forgetful["in-process"](t))
+	c := l.raining(servertest.EvenSpec(300, 30, 3))
+	lent, err := l.grabber.Lend(t.Context(), c.ID, 0, 1, "m", 4)
+	testenv.Must(t, err)
+	testenv.Must(t, l.rdb.HSet(t.Context(), l.grabber.Keys(c.ID, 1).Borrowed, "m", "9000000000000000").Err())
+	testenv.Must(t, l.mover(nil).end(t.Context(), c.ID, 0, *lent))
+	l.alarm("move_refused", c.ID)
+	known, err := l.ledger.Moves.Known(t.Context(), c)
+	if err != nil || known[1].Moves != 0 {
+		t.Errorf("%+v, %v", known, err)
+	}
+	testenv.Equal(t, len(l.levels(c)[0].Lent), 0, "moves")
 }

@@ -205,17 +205,14 @@ func (w *Watch) overNodes(ctx context.Context, round []looked) error {
 
 // ask requests a second opinion about new findings, once, even if the verdict cannot be written at once.
 func (w *Watch) ask(ctx context.Context, suspects []Suspect) {
-	var second map[string]standing.Verdict
-	if w.o.Second != nil && len(suspects) > 0 {
-		second = w.o.Second(ctx, suspects)
-	}
 	for _, s := range suspects {
-		f := finding{by: ledger.ByRules, given: standing.Verdict{User: s.User, Act: s.Act, Score: s.Score,
+		w.untold[s.User] = finding{by: ledger.ByRules, given: standing.Verdict{User: s.User, Act: s.Act, Score: s.Score,
 			Reasons: standing.EncodeReasons(s.Reasons)}}
-		if v, answered := second[s.User]; answered {
-			f = finding{by: ledger.ByService, given: v}
+	}
+	if w.o.Second != nil && len(suspects) > 0 {
+		for user, v := range w.o.Second(ctx, suspects) {
+			w.untold[user] = finding{by: ledger.ByService, given: v}
 		}
-		w.untold[s.User] = f
 	}
 }
 

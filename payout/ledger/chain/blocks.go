@@ -56,6 +56,16 @@ func (b *Block) next(ctx context.Context, q sqldb.Querier, until, limit int64) (
 	return is, err
 }
 
+// checkEnd fails if a block ends behind the newest row. No later row would be hashed.
+func (b *Block) checkEnd(ctx context.Context, q sqldb.Querier) error {
+	var id int64
+	if _, err := q.First(ctx, []any{&id}, "SELECT COALESCE(MAX(id), 0) FROM "+b.Book); err != nil || id >= b.Last {
+		return err
+	}
+	return fmt.Errorf("block %d ends with row %d, and the newest row is %d: the block was changed, or rows were removed; "+
+		"no row is hashed until then, see redrain audit verify", b.Number, b.Last, id)
+}
+
 // makeBlocks makes blocks of the rows of a book up to an id. Any number of processes may do so on one database: the
 // first insert of a block wins.
 func makeBlocks(ctx context.Context, db *sqldb.DB, book string, until int64) error {
@@ -64,6 +74,10 @@ func makeBlocks(ctx context.Context, db *sqldb.DB, book string, until int64) err
 			last, err := newest(ctx, tx, book)
 			if err != nil {
 				return err
+			}
+			if last.Last > until { // another node has seen more rows, or the block was changed
+				full = false
+				return last.checkEnd(ctx, tx)
 			}
 			b, err := last.next(ctx, tx, until, blockRows)
 			if full = b.Rows == blockRows; err != nil || b.Rows == 0 {

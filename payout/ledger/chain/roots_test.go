@@ -1,8 +1,10 @@
 package chain_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -185,20 +187,36 @@ func TestTheHasherWaits(t *testing.T) {
 }
 
 // TestARootHasAllRowsOfItsDay: a node that starts after midnight has not hashed them yet, and takes no root before.
+// Neither does a node whose hashing fails.
 func TestARootHasAllRowsOfItsDay(t *testing.T) {
 	t.Parallel()
-	b := paytest.OnSQLite(t)
-	deposit(t, b, "first")
-	paytest.HashAll(t, b.DB)
-	deposit(t, b, "second")
-	synctest.Test(t, func(t *testing.T) {
-		began := time.Now()
-		clock := func() int64 { return dawn.Add(time.Since(began)).UnixMilli() }
-		run(t, chain.NewRootRounds(chain.NewRoots(b.DB, clock), "", nil, paytest.Quiet), 3*time.Minute)
-	})
-	whole := b.Count(t, `SELECT COUNT(*) FROM root WHERE blocks LIKE '%"txn","number":2,"last":2,"rows":1%'`)
-	testenv.Equal(t, b.Count(t, "SELECT COUNT(*) FROM root"), 1, "roots")
-	testenv.Equal(t, whole, 1, "roots with the last row of the day")
+	for name, forged := range map[string]bool{"a start": false, "a block that ends behind all rows": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := paytest.OnSQLite(t)
+			deposit(t, b, "first")
+			paytest.HashAll(t, b.DB)
+			deposit(t, b, "second")
+			if forged {
+				b.Statement(t, "UPDATE block SET last_id = 9223372036854775807 WHERE book = 'txn'")
+			}
+			var log bytes.Buffer
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				clock := func() int64 { return dawn.Add(time.Since(began)).UnixMilli() }
+				run(t, chain.NewRootRounds(chain.NewRoots(b.DB, clock), "", nil,
+					slog.New(slog.NewTextHandler(&log, nil))), 3*time.Minute)
+			})
+			roots := b.Count(t, "SELECT COUNT(*) FROM root")
+			whole := b.Count(t, `SELECT COUNT(*) FROM root WHERE blocks LIKE '%"txn","number":2,"last":2,"rows":1%'`)
+			switch {
+			case forged && (roots != 0 || !strings.Contains(log.String(), "ends with row 9223372036854775807")):
+				t.Errorf("%d roots\n%s", roots, log.String())
+			case !forged && (roots != 1 || whole != 1):
+				t.Errorf("%d roots, %d with the last row of the day\n%s", roots, whole, log.String())
+			}
+		})
+	}
 }
 
 // TestWalkReadsInSteps: small blocks share a step.

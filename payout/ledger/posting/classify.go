@@ -86,10 +86,11 @@ func (b *batch) classifyWins(e rain.Entry, at position, campaign terms, fault, v
 		}
 		key := packetKey{e.Ref.Campaign, w.Packet}
 		_, before := b.paid[key]
-		reason := fault
+		reason, unpayable := fault, false
 		switch _, known := b.campaigns[e.Ref.Campaign]; {
 		case fault == "":
 			reason = b.refusal(e, w, campaign)
+			unpayable = reason != ""
 		case paid && !known: // it was allowed when it was paid
 			reason = ""
 		}
@@ -97,7 +98,9 @@ func (b *batch) classifyWins(e rain.Entry, at position, campaign terms, fault, v
 			reason = b.spend(campaign.ID, w, max(e.SealedAt, at.ms))
 		}
 		if reason != "" {
-			b.addDead(winLetter(e.Ref, e.SealedAt, w, at, reason))
+			d := winLetter(e.Ref, e.SealedAt, w, at, reason)
+			d.unpayable = unpayable
+			b.addDead(d)
 			continue
 		}
 		if !before {

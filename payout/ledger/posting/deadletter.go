@@ -40,10 +40,11 @@ type DeadLetter struct {
 	Reason    string
 	CreatedAt int64 // Unix ms
 
-	ID      int64
-	Seq     int64  // with WonAt: the position in the outbox
-	Payload []byte // as received
-	void    bool   // resolved when it is written
+	ID        int64
+	Seq       int64  // with WonAt: the position in the outbox
+	Payload   []byte // as received
+	void      bool   // resolved when it is written
+	unpayable bool   // no retry can ever pay it; not stored
 }
 
 // Entry decodes the payload. It fails for a message or a withdrawal.
@@ -195,8 +196,9 @@ func (l Letters) HasReclaim(e rain.Entry) bool {
 // attack and counts the rest, so that its disk does not fill.
 
 const (
-	mostUnsealed = 1000    // approximate number of open dead letters with an invalid seal
-	mostPayload  = 1 << 16 // bytes that are kept of a message
+	mostUnsealed  = 1000    // approximate number of open dead letters with an invalid seal
+	mostPayload   = 1 << 16 // bytes that are kept of a message
+	mostUnpayable = 20      // unpayable dead letters that are kept of one tap
 )
 
 // Message is a stream message that is no valid outbox entry.
@@ -242,8 +244,12 @@ func roomForUnsealed(ctx context.Context, q sqldb.Querier) (room int, err error)
 	return mostUnsealed - waiting, err
 }
 
-// limitLetters drops and counts the forged dead letters of a batch beyond the limit. It keeps those with a seal of an
-// old key, because an operator may pay them.
+// limitLetters drops and counts dead letters of a batch: forged ones beyond the limit, and unpayable ones beyond
+// mostUnpayable of one tap.
+//
+// It keeps every dead letter that may be payable. One sealed with an old key is kept, because an operator may pay it.
+// So are those of other taps, which may look unpayable only because a row was tampered with. An outsider can write
+// one sealed line to Redis any number of times, each time with another packet.
 func (p *Poster) limitLetters(ctx context.Context, tx *sqldb.Tx, b *batch) error {
 	if len(b.letters) == 0 {
 		return nil
@@ -256,17 +262,60 @@ func (p *Poster) limitLetters(ctx context.Context, tx *sqldb.Tx, b *batch) error
 	if err != nil {
 		return err
 	}
+	waiting, err := b.readUnpayable(ctx, tx)
+	if err != nil {
+		return err
+	}
 	all := len(b.letters)
 	b.letters = slices.DeleteFunc(b.letters, func(d DeadLetter) bool {
-		if d.Kind != LetterForged {
-			return false
+		switch {
+		case d.Kind == LetterForged:
+			if e, err := d.Entry(); err == nil && allSealed(ring, []rain.Entry{e}) {
+				return false
+			}
+			room--
+			return room < 0
+		case d.unpayable:
+			tap := d.tap()
+			waiting[tap]++
+			return waiting[tap] > mostUnpayable
 		}
-		if e, err := d.Entry(); err == nil && allSealed(ring, []rain.Entry{e}) {
-			return false
-		}
-		room--
-		return room < 0
+		return false
 	})
 	b.dropped = all - len(b.letters)
 	return nil
+}
+
+// readUnpayable counts the open dead letters, by tap, of the players with unpayable dead letters in a batch.
+func (b *batch) readUnpayable(ctx context.Context, tx *sqldb.Tx) (map[dropKey]int, error) {
+	users := map[string][]string{}
+	for i := range b.letters {
+		if d := &b.letters[i]; d.unpayable {
+			users[d.Campaign] = append(users[d.Campaign], d.User)
+		}
+	}
+	waiting := map[dropKey]int{}
+	for campaign, some := range users {
+		slices.Sort(some)
+		err := sqldb.EachIn(ctx, tx, func(scan sqldb.Scan) error {
+			d := DeadLetter{Campaign: campaign}
+			err := scan(&d.User, &d.Payload)
+			waiting[d.tap()]++
+			return err
+		}, "SELECT user_id, payload FROM dead_letter WHERE campaign_id = ? AND resolved_at = 0 AND kind = ? "+
+			"AND user_id IN", slices.Compact(some), campaign, LetterPay)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return waiting, nil
+}
+
+// tap returns the tap that the win of a dead letter was sealed for. All undecodable ones have the same tap.
+func (d *DeadLetter) tap() dropKey {
+	key := dropKey{campaign: d.Campaign, user: d.User}
+	if e, err := d.Entry(); err == nil && len(e.Wins) == 1 {
+		key.drop = e.Wins[0].Drop
+	}
+	return key
 }

@@ -13,6 +13,7 @@ const (
 	BarrierMarginMS = barrierMarginMS
 	FarFutureMS     = farFutureMS
 	AssignedPage    = assignedPage
+	MostUnpayable   = mostUnpayable
 )
 
 // Batch is a posting before its writes.

@@ -55,3 +55,46 @@ func TestAFloodOfForgeriesIsBounded(t *testing.T) {
 		}
 	})
 }
+
+// TestAnUnpayableLookIsKept: by a tampered row, a player has all the allowed wins. Each later win is kept, and paid
+// after the row is corrected.
+func TestAnUnpayableLookIsKept(t *testing.T) {
+	paytest.OnEachChecked(t, func(t *testing.T, b *paytest.Books) {
+		const wins = 2 * posting.MostUnpayable
+		b.OpenCampaign(t, "c1", rain.Spec{Budget: 10 * (wins + 1), Packets: wins + 1})
+		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u1", wins, 10)))
+		b.Statement(t, fmt.Sprintf("UPDATE winner SET wins = %d WHERE user_id = 'u1'", wins+1))
+		for n := range wins {
+			posted := b.MustPost(t, paytest.Entry("c1", n+2, paytest.Win("u1", n, 10)))
+			testenv.Equal(t, len(posted.Dead), 1, "dead letters of win %d", n)
+		}
+		b.Statement(t, "UPDATE winner SET wins = 1 WHERE user_id = 'u1'")
+		retried := testenv.Got(b.RetryAll(t.Context(), "", func([]posting.Settlement) {})).Must(t)
+		testenv.Equal(t, retried.Settled, wins, "settled")
+		b.WantBalance(t, booking.EscrowAccount("c1"), 0)
+	})
+}
+
+// TestAFloodOfOneLineIsBounded: an outsider writes a sealed line again and again, each time with another packet.
+// Payable dead letters are kept all the same.
+func TestAFloodOfOneLineIsBounded(t *testing.T) {
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+		const packets = 2 * posting.MostUnpayable
+		b.OpenCampaign(t, "c1", rain.Spec{Budget: 10 * packets, Packets: packets})
+		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u1", 0, 10)))
+		kept, dropped := 0, 0
+		for n := range packets - 1 {
+			posted := b.MustPost(t, paytest.Entry("c1", n+2,
+				rain.Win{User: "u1", Packet: n + 1, Drop: paytest.DropOf(0)}))
+			kept, dropped = kept+len(posted.Dead), dropped+posted.Dropped
+		}
+		if n := b.CountDead(t); n != posting.MostUnpayable || kept != n || dropped != packets-1-n {
+			t.Errorf("%d are kept, %d said to be, %d dropped", n, kept, dropped)
+		}
+		giveUp(b, paytest.Entry("c1", 1000, paytest.Win("u1", 1, 10)))
+		testenv.Got(b.Retry(t.Context(), "c1-1")).Len(t, 1, "settled claims")
+		b.GiveEscrow(t, "c1", -(10*packets - 20))
+		testenv.Equal(t, len(b.MustPost(t, paytest.Entry("c1", 1001, paytest.Win("u1", 2, 10))).Dead), 1,
+			"dead letters of an escrow that holds less")
+	})
+}

@@ -2,6 +2,7 @@ package posting_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -117,6 +118,29 @@ func TestTwoNodesClaimAPacket(t *testing.T) {
 				rain.Range{First: 1, Last: 3}))
 		})
 		testenv.Equal(t, b.Count(t, "SELECT COUNT(*) FROM move"), 1, "rows")
+	})
+}
+
+// TestAnArrivalWithAMadeUpNumber: the move is done, and its number is not stored. A wrong number would make the shard
+// look as if it had gone back in time forever.
+func TestAnArrivalWithAMadeUpNumber(t *testing.T) {
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 120, Packets: 12, Shards: 3})
+		for i, number := range []int64{1 << 60, -1} {
+			m := lent(string(rune('a'+i)), 1, int64(i+1), one(i))
+			testenv.Must(t, b.Moves.Write(t.Context(), "c1", 0, m))
+			testenv.WantErr(t, b.Moves.Done(t.Context(), m.Move, number), posting.ErrMoveRefused,
+				fmt.Sprintf("number %d", number))
+			testenv.Must(t, b.Moves.Done(t.Context(), m.Move, number)) // it is done
+		}
+		known, err := b.Moves.Known(t.Context(), c)
+		if err != nil || known[1].Moves != 0 {
+			t.Errorf("%+v, %v", known, err)
+		}
+		testenv.Got(b.Moves.Open(t.Context(), "c1")).Len(t, 0, "open moves")
+		b.MustFence(t, 1) // a number of an earlier epoch is not forged
+		testenv.Must(t, b.Moves.Write(t.Context(), "c1", 0, lent("z", 1, 3, one(3))))
+		testenv.Must(t, b.Moves.Done(t.Context(), "z", 3))
 	})
 }
 

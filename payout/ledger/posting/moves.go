@@ -55,6 +55,9 @@ func (m *Moves) Write(ctx context.Context, campaign string, from int, lent rain.
 		if epoch != lent.Epoch {
 			return ErrCutOff
 		}
+		if lent.Number > m.highest() {
+			return refused("no shard has made %d moves", lent.Number)
+		}
 		if err := checkLoan(ctx, tx, campaign, from, lent); err != nil {
 			return err
 		}
@@ -64,12 +67,24 @@ func (m *Moves) Write(ctx context.Context, campaign string, from int, lent rain.
 	return sqldb.Wrap(err, "write move %s of campaign %s", lent.Move, campaign)
 }
 
-// Done marks a move as done. number is its number among the receiving shard's moves, 0 = not known.
+// Done marks a move as done. number is its number among the receiving shard's moves, 0 = not known. If the number is
+// impossible, the move is done, the number is not stored, and the error is ErrMoveRefused. A wrong number would make
+// the shard look as if it had gone back in time.
 func (m *Moves) Done(ctx context.Context, move string, number int64) error {
-	_, err := m.db.Exec(ctx, "UPDATE move SET to_number = ?, done_at = ? WHERE id = ? AND done_at = 0", max(number, 0),
+	stored := number
+	if number < 0 || number > m.highest() {
+		stored = 0
+	}
+	n, err := m.db.Exec(ctx, "UPDATE move SET to_number = ?, done_at = ? WHERE id = ? AND done_at = 0", stored,
 		m.clock(), move)
+	if err == nil && n > 0 && stored != number {
+		err = refused("no shard has made %d moves", number)
+	}
 	return sqldb.Wrap(err, "end move %s", move)
 }
+
+// highest is the largest number that a move can have. An epoch counts its moves from its begin, Unix ms.
+func (m *Moves) highest() int64 { return m.clock() + farFutureMS }
 
 // Move is a row.
 type Move struct {
