@@ -76,7 +76,7 @@ func TestAFailureIsLoggedOnce(t *testing.T) {
 		script, confirmer error
 		all, immediate    bool
 		told              string
-		lasts             int   // calls of Lasts, by which the script detects a rolled-back Redis
+		lasts             int   // calls of Confirmed, by which the script detects a rolled-back Redis
 		fails             error // with those that wait
 		logged            string
 	}{

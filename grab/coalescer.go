@@ -19,8 +19,8 @@ const (
 // simulates it).
 type coalescer[E any] struct {
 	workers *workers
-	decide  func(batch []E) error // answers the batch, also if it fails
-	giveUp  func(rest []E)        // answers taps that are not decided at all
+	decide  func(batch []E) error // shard.decide: answers the batch, also if it fails
+	giveUp  func(rest []E)        // shard.unavailable: answers taps that are not decided at all
 	run     func()                // flush; kept, because making it is an allocation
 
 	mu      sync.Mutex

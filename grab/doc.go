@@ -1,7 +1,7 @@
 // Package grab decides which player gets which packet. A node's taps come in at a Gate, one for each campaign:
 //
-//	Gate.Tap ── known already? in the air? a decoy? too fast? sold out? ──▶ answered here, at no cost to Redis
-//	   │
+//	Gate.Tap ── known already? in flight? not in the air? too fast? a decoy? ──▶ answered here, at no cost to Redis
+//	   │        all wins allowed? sold out? no luck? quota used up? ───────────┘
 //	   └─▶ coalescer ── all that came while the last batch was away ──▶  shard  ──▶ store.Batch (grab.lua) ──▶ outbox
 //	                                                                       ├─▶ losers: Answer
 //	                                                                       └─▶ confirm.Confirmer ──▶ winners: Answer

@@ -13,7 +13,7 @@ func (g *Gate[T]) WaitForStock(atMost time.Duration) {
 func (g *Gate[T]) UnderWay() (n int) {
 	for i := range g.stripes {
 		for _, p := range g.stripes[i].players {
-			n += len(p.flying)
+			n += len(p.undecidedTaps)
 		}
 	}
 	return n

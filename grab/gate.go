@@ -61,8 +61,8 @@ func newGate[T any](c *rain.Campaign, o Options) *Gate[T] {
 }
 
 // Update gives the gate a version of its campaign. A version that is not newer changes nothing. A new rain clears the
-// cached results of the last one, except the wins, which count for the campaign. It also clears the sold-out marks:
-// the first tap in the new rain finds out anew.
+// sold-out marks: the first tap in it finds out anew. A player's cached results, except wins, are cleared at the
+// player's next tap.
 func (g *Gate[T]) Update(c *rain.Campaign) {
 	if g.view.Load().campaign.Revision >= c.Revision {
 		return
@@ -108,7 +108,7 @@ func (g *Gate[T]) SoldOut(lane rain.Lane) {
 func (g *Gate[T]) Restocked(shard int) {
 	if shard >= 0 && shard < len(g.shards) {
 		g.soldOut[g.layout.LaneOfShard(shard)].Store(false)
-		g.shards[shard].shortage.end()
+		g.shards[shard].shortage.signal()
 	}
 }
 
@@ -121,7 +121,7 @@ func (g *Gate[T]) Restored() {
 }
 
 // InStock notifies the gate that a lane of its campaign had stock. If the gate found it sold out, this node has
-// missed a message. After an old figure the next tap finds the lane sold out again.
+// missed a message. If the figure was out of date, the next tap asks the script, and the gate marks the lane again.
 func (g *Gate[T]) InStock(lane rain.Lane) {
 	if g.has(lane) && g.soldOut[lane].Swap(false) {
 		g.endShortages(lane)
@@ -131,11 +131,11 @@ func (g *Gate[T]) InStock(lane rain.Lane) {
 // has reports whether the campaign has a lane. Messages of other nodes may be wrong.
 func (g *Gate[T]) has(lane rain.Lane) bool { return lane >= 0 && int(lane) < g.layout.Lanes() }
 
-// endShortages notifies the waiting taps of a lane of news.
+// endShortages lets the waiting taps of a lane try again.
 func (g *Gate[T]) endShortages(lane rain.Lane) {
 	shards, _ := g.layout.Part(lane)
 	for _, s := range g.shards[shards.First : shards.Last+1] {
-		s.shortage.end()
+		s.shortage.signal()
 	}
 }
 
@@ -150,10 +150,10 @@ func (g *Gate[T]) Tap(t *Tap[T]) (r outcome.Result, known bool) {
 	p := s.players[t.User]
 	t.ticket = v.rain.TicketOf(t.Drop)
 	if p != nil {
-		p.gone = nil
-		p.enter(rainID(v.rain))
+		p.onIdle = nil
+		p.startRain(rainID(v.rain))
 		if r, known = p.recall(t.Drop, t.ticket); known {
-			p.mayTap(now, g.o.TapRate, t.Nodes) // a copy costs as much as any tap, and its answer does not change
+			p.mayTap(now, g.o.TapRate, t.Nodes) // it uses up the rate, and gets its known result even above the rate
 			return r, true
 		}
 		if flying := p.inFlight(t.Drop); flying != nil { // it answers this one too
@@ -170,7 +170,7 @@ func (g *Gate[T]) Tap(t *Tap[T]) (r outcome.Result, known bool) {
 	}
 	if p == nil {
 		p = s.add(t.User)
-		p.enter(rainID(v.rain))
+		p.startRain(rainID(v.rain))
 	}
 	switch {
 	case !p.mayTap(now, g.o.TapRate, t.Nodes):
@@ -179,7 +179,7 @@ func (g *Gate[T]) Tap(t *Tap[T]) (r outcome.Result, known bool) {
 		return outcome.Result{Outcome: outcome.Empty}, true
 	}
 	if t.ticket.IsBeat() && !p.draws.tookAnother(t.ticket, t.Drop) {
-		if r, known = p.recallWin(t.ticket); known { // with any drop, on any node
+		if r, known = p.recallWin(t.ticket); known { // with another drop, or on another node
 			return r, true
 		}
 	}
@@ -204,14 +204,14 @@ func (g *Gate[T]) Tap(t *Tap[T]) (r outcome.Result, known bool) {
 
 // send sends a tap to the script. If another tap of the player is in flight, it queues this one behind that.
 func (g *Gate[T]) send(p *cachedPlayer[T], t *Tap[T]) (r outcome.Result, known bool) {
-	if len(p.flying) > 0 {
-		t.waits = time.Now() // so taps of one player do not wait for stock one after the other
+	if len(p.undecidedTaps) > 0 {
+		t.waits = time.Now() // the wait for stock counts from now: queued taps of a player share one wait
 	} else if !g.shards[g.layout.Home(t.User)].push(t) {
 		p.draws.release(t.ticket)
 		t.settle(outcome.Result{})
 		return outcome.Result{Outcome: outcome.Unavailable}, true
 	}
-	p.flying = append(p.flying, t) // before its result arrives, which takes the lock too
+	p.undecidedTaps = append(p.undecidedTaps, t) // before its result arrives, which takes the lock too
 	return outcome.Result{}, false
 }
 

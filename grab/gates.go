@@ -86,8 +86,8 @@ func (gs *Gates[T]) Close() { gs.work.close() }
 
 // Options set Gates up. The zero value works.
 type Options struct {
-	// TapRate is the number of taps per second that a player may make on one node, and in one burst. Defaults to 0,
-	// no limit.
+	// TapRate is the number of taps per second that a player may make over all nodes, and in one burst. The player's
+	// nodes share it (Tap.Nodes). Defaults to 0, no limit.
 	TapRate int
 	// Clock is the cluster's time (see store.Clock). Defaults to the machine's clock, which is right only if Redis
 	// runs on the same machine.
@@ -96,8 +96,8 @@ type Options struct {
 	Log *slog.Logger
 	// Registerer takes the metrics. Defaults to none: they stay unregistered.
 	Registerer prometheus.Registerer
-	// OnWin is called with the outbox entry of a batch's wins when it may leave Redis. So entries are published in the
-	// order of the decisions. It must not block. May be nil.
+	// OnWin is called with the outbox entry of a batch's wins when it may leave Redis, for each shard in the order of
+	// its decisions. It must not block. May be nil. It is pipeline.Deciders.Publish; nil with --confirm stream.
 	OnWin func(*rain.Entry)
 	// OnEmpty is called when a shard has no stock left for taps of this node. Its argument taps counts those that
 	// wait for stock from elsewhere. It must not block. May be nil.

@@ -24,22 +24,22 @@ type player struct {
 	lost   byDrop[outcome.Outcome] // results of losing taps
 	won    []wonDrop               // in the order of the tickets
 	draws  draws
-	newest dropKey // the key of the last win; nearly every tap is compared with it only
+	newest ticketKey // the key of the last win; nearly every tap is compared with it only
 
 	// tickets that the script may have decided, or has decided without confirmation, and whose result the player does
 	// not have
 	undecided []rain.Ticket
 }
 
-// dropKey is a ticket in the order of the cache: the wave, and in its last byte the drop's position in it, or
+// ticketKey is a ticket in the order of the cache: the wave, and in its last byte the drop's position in it, or
 // beatKey. A player's taps follow the waves, so they come nearly in order.
-type dropKey uint64
+type ticketKey uint64
 
 // beatKey is the last byte of a beat's key. A wave has at most MaxDropsPerSecond/4 drops.
 const beatKey = 0xff
 
 // keyOf returns a ticket's key. It returns false for a drop that no rain has; the results of such drops are not kept.
-func keyOf(id rain.Ticket) (dropKey, bool) {
+func keyOf(id rain.Ticket) (ticketKey, bool) {
 	if id.IsBeat() {
 		id.K = beatKey
 	} else if id.K >= beatKey {
@@ -48,12 +48,12 @@ func keyOf(id rain.Ticket) (dropKey, bool) {
 	if id.K < 0 || id.N>>55 != 0 {
 		return 0, false
 	}
-	return dropKey(id.N)<<8 | dropKey(id.K), true //nolint:gosec // both are checked
+	return ticketKey(id.N)<<8 | ticketKey(id.K), true //nolint:gosec // both are checked
 }
 
 // wonDrop is a drop, or a beat, that the player has won with.
 type wonDrop struct {
-	drop    dropKey // of the ticket
+	drop    ticketKey // of the ticket
 	amount  rain.Money
 	packet  int32
 	settled bool // the player was notified that it is in the ledger
@@ -61,11 +61,11 @@ type wonDrop struct {
 
 // byDrop holds a value for each of some drops or beats, in their order.
 type byDrop[V any] struct {
-	drops  []dropKey
+	drops  []ticketKey
 	values []V // values[i] is that of drops[i]
 }
 
-func (l *byDrop[V]) get(drop dropKey) (v V, ok bool) {
+func (l *byDrop[V]) get(drop ticketKey) (v V, ok bool) {
 	if i, known := slices.BinarySearch(l.drops, drop); known {
 		return l.values[i], true
 	}
@@ -73,7 +73,7 @@ func (l *byDrop[V]) get(drop dropKey) (v V, ok bool) {
 }
 
 // add adds a value, unless the drop has one. If there are too many, the lowest drops, which landed long ago, go first.
-func (l *byDrop[V]) add(drop dropKey, v V) {
+func (l *byDrop[V]) add(drop ticketKey, v V) {
 	if len(l.drops) == keptResults+keptSlack {
 		l.drops = slices.Delete(l.drops, 0, keptSlack)
 		l.values = slices.Delete(l.values, 0, keptSlack)
@@ -84,15 +84,15 @@ func (l *byDrop[V]) add(drop dropKey, v V) {
 	}
 }
 
-func (l *byDrop[V]) forget(drop dropKey) {
+func (l *byDrop[V]) forget(drop ticketKey) {
 	if i, known := slices.BinarySearch(l.drops, drop); known {
 		l.drops = slices.Delete(l.drops, i, i+1)
 		l.values = slices.Delete(l.values, i, i+1)
 	}
 }
 
-// enter moves the player to a rain. Of another rain only the wins are kept.
-func (p *player) enter(rain string) {
+// startRain clears the player's state of an older rain, except wins and bucket.
+func (p *player) startRain(rain string) {
 	if p.rain != rain {
 		*p = player{rain: rain, won: p.won, newest: p.newest, bucket: p.bucket}
 	}
@@ -120,7 +120,8 @@ func (p *player) mayTap(now int64, rate, nodes int) bool {
 
 // recall finds the result of the player's tap on a drop with a ticket.
 func (p *player) recall(id rain.DropID, ticket rain.Ticket) (outcome.Result, bool) {
-	if !ticket.IsBeat() || p.draws.tookWith(ticket, id) { // else another drop has won, or this one may be a decoy
+	if !ticket.IsBeat() || p.draws.tookWith(ticket, id) {
+		// A win of the beat answers only the drop that took the draw. Another drop may be a decoy.
 		if r, won := p.recallWin(ticket); won {
 			return r, true
 		}
@@ -142,11 +143,11 @@ func (p *player) recallWin(ticket rain.Ticket) (outcome.Result, bool) {
 	return outcome.Result{}, false
 }
 
-func (p *player) findWin(drop dropKey) (int, bool) {
+func (p *player) findWin(drop ticketKey) (int, bool) {
 	if n := len(p.won); n == 0 || p.newest < drop { // nearly always
 		return n, false
 	}
-	return slices.BinarySearchFunc(p.won, drop, func(w wonDrop, drop dropKey) int { return cmp.Compare(w.drop, drop) })
+	return slices.BinarySearchFunc(p.won, drop, func(w wonDrop, k ticketKey) int { return cmp.Compare(w.drop, k) })
 }
 
 // remember keeps a result: a win by its ticket, any other by its drop. The first result of a drop stays, except that
@@ -170,7 +171,7 @@ func (p *player) remember(id rain.Ticket, r outcome.Result) {
 }
 
 // decided records the result of the player's tap on a drop with a ticket. sent says whether the script may have seen
-// the tap. An unsent tap leaves an earlier one of the same ticket undecided.
+// the tap. If the tap was not sent, an earlier tap with the same ticket stays undecided.
 func (p *player) decided(drop rain.DropID, ticket rain.Ticket, r outcome.Result, sent bool) {
 	if r.Outcome == outcome.Unavailable {
 		p.draws.release(ticket)
@@ -216,7 +217,7 @@ func (b *bucket) take(now int64, rate, nodes int) bool {
 	full := max(perSecond, 1)
 	if b.at == 0 {
 		b.tokens = full
-	} else { // a clock that was set back costs the time it was set back by, and no more
+	} else { // if the clock goes back, the bucket only stops filling until the clock has caught up
 		b.tokens = min(full, b.tokens+float64(max(now-b.at, 0))*perSecond/1000)
 	}
 	b.at = now
@@ -229,7 +230,7 @@ func (b *bucket) take(now int64, rate, nodes int) bool {
 
 // draws holds the lucky draws of a player in a rain: the beat, and the drop that took the draw. An unlucky draw is not
 // stored, because it can be computed again.
-type draws struct{ byDrop[dropKey] }
+type draws struct{ byDrop[ticketKey] }
 
 // take records that a drop takes a draw. Any other ticket changes nothing.
 func (d *draws) take(ticket rain.Ticket, with rain.DropID) {
@@ -260,7 +261,7 @@ func (d *draws) tookAnother(ticket rain.Ticket, with rain.DropID) bool {
 	return taken && !d.tookWith(ticket, with)
 }
 
-func (d *draws) of(ticket rain.Ticket) (with dropKey, taken bool) {
+func (d *draws) of(ticket rain.Ticket) (with ticketKey, taken bool) {
 	beat, ok := keyOf(ticket)
 	with, taken = d.get(beat)
 	return with, taken && ok

@@ -85,7 +85,7 @@ func (c *playerCache[T]) addUnsure(user, ofRain string, wins []rain.Win) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.find(user)
-	p.enter(ofRain)
+	p.startRain(ofRain)
 	for _, w := range wins {
 		if ticket, ok := rain.ParseTicket(w.Drop); ok {
 			p.unsure(ticket)
@@ -101,8 +101,8 @@ func (c *playerCache[T]) Forget(user string) {
 	defer s.mu.Unlock()
 	switch p := s.players[user]; {
 	case p == nil:
-	case len(p.flying) > 0:
-		p.gone = func() { s.remove(user, p) }
+	case len(p.undecidedTaps) > 0:
+		p.onIdle = func() { s.remove(user, p) }
 	default:
 		s.remove(user, p)
 	}
@@ -124,7 +124,7 @@ func (s *stripe[T]) find(user string) *cachedPlayer[T] {
 	if p == nil {
 		return s.add(user)
 	}
-	p.gone = nil
+	p.onIdle = nil
 	return p
 }
 

@@ -103,15 +103,15 @@ func TestWinsOutliveTheirRain(t *testing.T) {
 	m := newPlayerCache[int]()
 	m.Remember("u", []rain.Win{{User: "u", Packet: 3, Amount: 5, Drop: "7.3"}, {User: "u", Drop: "no drop"}})
 	p := m.stripe("u").players["u"]
-	p.enter("r1")
+	p.startRain("r1")
 	p.remember(drop(1), outcome.Result{Outcome: outcome.Empty})
 	decided(&p.player, drop(2), outcome.Result{}, true)
 	p.bucket.take(1, 1, 1)
-	p.enter("r1")
+	p.startRain("r1")
 	if _, ok := recall(&p.player, drop(1)); !ok || len(p.undecided) != 1 {
 		t.Errorf("forgotten in its own rain: %+v", p.player)
 	}
-	p.enter("r2")
+	p.startRain("r2")
 	r, ok := recall(&p.player, rain.Ticket{N: 7, K: 3})
 	if !ok || r != (outcome.Result{Outcome: outcome.Won, Packet: 3, Amount: 5}) || len(p.won) != 1 {
 		t.Errorf("the win: %v", r)
@@ -138,7 +138,7 @@ func TestWhoHasLeftIsForgotten(t *testing.T) {
 	first, second := &Tap[int]{User: "u"}, &Tap[int]{User: "u"}
 	for _, back := range []bool{false, true} {
 		p := s.add("u")
-		p.flying = []*Tap[int]{first, second}
+		p.undecidedTaps = []*Tap[int]{first, second}
 		c.Forget("u")
 		if !here() {
 			t.Fatal("forgotten with a tap in flight")
@@ -146,10 +146,10 @@ func TestWhoHasLeftIsForgotten(t *testing.T) {
 		if back {
 			c.Remember("u", []rain.Win{{User: "u", Packet: 3, Amount: 5, Drop: "7.3"}})
 		}
-		if next := p.land(first); next != second || !here() {
+		if next := p.finish(first); next != second || !here() {
 			t.Errorf("next is %v, here %t", next, here())
 		}
-		if next := p.land(second); next != nil || here() != back {
+		if next := p.finish(second); next != nil || here() != back {
 			t.Errorf("next is %v, here %t, back %t", next, here(), back)
 		}
 	}

@@ -21,7 +21,7 @@ const decideTimeout = 2 * time.Second
 type script interface {
 	Add(user *string, ticket rain.Ticket)
 	Decide(ctx context.Context, of *rain.Rain, amounts *rain.Amounts, at int64) (*store.Answer, error)
-	Lasts() // the wins of the last answer have what --confirm asks for
+	Confirmed() // records that the wins of the last answer are confirmed
 }
 
 // confirmer confirms wins before their players are notified; confirm.Confirmer is one.
@@ -46,8 +46,8 @@ type shard[T any] struct {
 	answers   answers[T]
 	shortage  *shortage[T]
 
-	empty   []*Tap[T] // of the current batch
-	failing bool      // the last batch failed, and was logged
+	foundEmpty []*Tap[T] // of the current batch
+	failing    bool      // the last batch failed, and was logged
 }
 
 // shard makes the shard of a gate with a number.
@@ -88,13 +88,13 @@ func (s *shard[T]) decide(taps []*Tap[T]) error {
 	}
 	faults.Point("grab.after_script")
 	if s.confirmer.Immediate() {
-		s.script.Lasts()
+		s.script.Confirmed()
 	}
 	immediate := s.confirmer.Immediate() || !has(answer, outcome.Won)
 	for i, t := range taps {
 		switch r := answer.Results[i]; {
 		case r.Outcome == outcome.SoldOut && !s.alone:
-			s.empty = append(s.empty, t)
+			s.foundEmpty = append(s.foundEmpty, t)
 		case r.Outcome != outcome.Won || immediate:
 			s.answers.add(t, r, true)
 		}
@@ -103,21 +103,21 @@ func (s *shard[T]) decide(taps []*Tap[T]) error {
 		s.gate.SoldOut(s.lane)
 	}
 	s.answers.send()
-	s.wait()
+	s.queueForStock()
 	if immediate {
 		s.logFailure(nil)
 		s.publish(answer)
 		return nil
 	}
 	confirmed, err := s.confirm(ctx, taps, answer)
-	if confirmed(answer.Entry) {
-		s.script.Lasts()
+	if confirmed(answer.EntryID) {
+		s.script.Confirmed()
 		defer s.publish(answer)
 	}
 	for i, t := range taps {
 		switch r := answer.Results[i]; {
 		case r.Outcome != outcome.Won: // notified already
-		case confirmed(answer.Entries[i]):
+		case confirmed(answer.EntryIDs[i]):
 			s.answers.add(t, r, true)
 		default:
 			s.answers.add(t, outcome.Result{}, true)
@@ -127,15 +127,15 @@ func (s *shard[T]) decide(taps []*Tap[T]) error {
 	return err
 }
 
-// publish passes the batch's outbox entry on to the ledger. The players are notified first.
+// publish passes the batch's outbox entry to OnWin. The players are notified first.
 func (s *shard[T]) publish(a *store.Answer) {
-	if a.Entry != "" {
-		s.gate.o.OnWin(&a.Written)
+	if a.EntryID != "" {
+		s.gate.o.OnWin(&a.Entry)
 	}
 }
 
-// inTime returns the taps that the script may still decide, and answers the others. Those arrived too long before at,
-// the time of the seals, or their rain was replaced.
+// inTime keeps the taps of the current rain that arrived at most SealWithinMS before at, the time of the seals. It
+// answers the others.
 func (s *shard[T]) inTime(taps []*Tap[T], r *rain.Rain, at int64) []*Tap[T] {
 	good := func(t *Tap[T]) bool { return r != nil && r.Has(t.Drop.N) && at-t.came <= rain.SealWithinMS }
 	if !slices.ContainsFunc(taps, func(t *Tap[T]) bool { return !good(t) }) {
@@ -155,23 +155,23 @@ func (s *shard[T]) inTime(taps []*Tap[T], r *rain.Rain, at int64) []*Tap[T] {
 	return rest
 }
 
-// wait queues the taps that found the shard empty.
-func (s *shard[T]) wait() {
-	if len(s.empty) == 0 {
+// queueForStock queues the taps that found the shard empty.
+func (s *shard[T]) queueForStock() {
+	if len(s.foundEmpty) == 0 {
 		return
 	}
 	last := outcome.Result{Outcome: outcome.Empty}
 	if s.soldOut() {
 		last.Outcome = outcome.SoldOut
 	}
-	if last.Outcome == outcome.SoldOut || !s.shortage.add(s.empty) {
-		for _, t := range s.empty {
+	if last.Outcome == outcome.SoldOut || !s.shortage.add(s.foundEmpty) {
+		for _, t := range s.foundEmpty {
 			s.answers.add(t, last, true)
 		}
 		s.answers.send()
 	}
-	clear(s.empty)
-	s.empty = s.empty[:0]
+	clear(s.foundEmpty)
+	s.foundEmpty = s.foundEmpty[:0]
 }
 
 // unavailable answers all taps of a batch. sent says whether the script may have seen them.
@@ -203,11 +203,11 @@ func has(a *store.Answer, o outcome.Outcome) bool {
 // notified.
 func (s *shard[T]) confirm(ctx context.Context, taps []*Tap[T], a *store.Answer) (func(entry string) bool, error) {
 	var wins confirm.Pending
-	if a.Entry != "" {
-		wins.Add(a.Entry, a.Written.Wins[0], &a.Written)
+	if a.EntryID != "" {
+		wins.Add(a.EntryID, a.Entry.Wins[0], &a.Entry)
 	}
 	for i, t := range taps {
-		if r, id := a.Results[i], a.Entries[i]; r.Outcome == outcome.Won && id != a.Entry {
+		if r, id := a.Results[i], a.EntryIDs[i]; r.Outcome == outcome.Won && id != a.EntryID {
 			wins.Add(id, rain.Win{User: t.User, Packet: r.Packet, Amount: r.Amount, Drop: t.ticket.String()}, nil)
 		}
 	}

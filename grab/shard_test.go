@@ -26,7 +26,7 @@ type fakeScript struct {
 	sent    []string // "user drop" of each tap that it was asked
 	hold    chan struct{}
 	pending []string
-	lasted  int           // calls of Lasts
+	lasted  int           // calls of Confirmed
 	within  time.Duration // that it was given, the last time
 }
 
@@ -34,7 +34,7 @@ func (s *fakeScript) Add(user *string, ticket rain.Ticket) {
 	s.pending = append(s.pending, *user+" "+ticket.String())
 }
 
-func (s *fakeScript) Lasts() { s.lasted++ }
+func (s *fakeScript) Confirmed() { s.lasted++ }
 
 func (s *fakeScript) Decide(ctx context.Context, _ *rain.Rain, _ *rain.Amounts, _ int64) (*store.Answer, error) {
 	s.within = timeLeft(ctx)
@@ -49,7 +49,8 @@ func (s *fakeScript) Decide(ctx context.Context, _ *rain.Rain, _ *rain.Amounts, 
 	if s.err != nil {
 		return nil, s.err
 	}
-	a := &store.Answer{Entry: "7-0", Results: make([]outcome.Result, len(asked)), Entries: make([]string, len(asked))}
+	a := &store.Answer{EntryID: "7-0", Results: make([]outcome.Result, len(asked)),
+		EntryIDs: make([]string, len(asked))}
 	for i := range asked {
 		if s.always != outcome.Unavailable {
 			a.Results[i].Outcome = s.always
@@ -60,12 +61,12 @@ func (s *fakeScript) Decide(ctx context.Context, _ *rain.Rain, _ *rain.Amounts, 
 			continue
 		}
 		s.stock--
-		a.Results[i], a.Entries[i] = outcome.Result{Outcome: outcome.Won, Packet: s.stock, Amount: 1}, a.Entry
+		a.Results[i], a.EntryIDs[i] = outcome.Result{Outcome: outcome.Won, Packet: s.stock, Amount: 1}, a.EntryID
 	}
 	a.Left = int64(s.stock)
-	a.Written = rain.Entry{Ref: rain.EntryRef{Campaign: "c", ID: a.Entry}, Wins: []rain.Win{{User: "p"}}}
+	a.Entry = rain.Entry{Ref: rain.EntryRef{Campaign: "c", ID: a.EntryID}, Wins: []rain.Win{{User: "p"}}}
 	if !slices.ContainsFunc(a.Results, func(r outcome.Result) bool { return r.Outcome == outcome.Won }) {
-		a.Entry = ""
+		a.EntryID = ""
 	}
 	return a, nil
 }

@@ -13,7 +13,7 @@ const shortageTime = 300 * time.Millisecond
 // shortage holds the taps of an empty shard while its campaign may have stock elsewhere. They are sent again when
 // stock has come. A tap that has waited for atMost is answered with its losing result.
 type shortage[T any] struct {
-	of     *shard[T]
+	shard  *shard[T]
 	atMost time.Duration // longest wait of a tap
 
 	mu      sync.Mutex
@@ -21,65 +21,66 @@ type shortage[T any] struct {
 	running bool
 	timer   *time.Timer   // fires when the first of them has waited for atMost
 	due     time.Time     // when it fires; zero if it is not set
-	news    chan struct{} // stock has come, or the campaign is sold out
+	changed chan struct{} // stock has come, or the campaign is sold out
 	answers answers[T]    // the waiting goroutine's
 }
 
 func newShortage[T any](of *shard[T]) *shortage[T] {
 	timer := time.NewTimer(shortageTime)
 	timer.Stop()
-	return &shortage[T]{of: of, answers: of.answers, atMost: shortageTime, timer: timer, news: make(chan struct{}, 1)}
+	return &shortage[T]{shard: of, answers: of.answers, atMost: shortageTime, timer: timer,
+		changed: make(chan struct{}, 1)}
 }
 
 // add lets taps wait. If the node is stopping, it returns false and does not take them.
-func (d *shortage[T]) add(taps []*Tap[T]) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if !d.running && !d.of.workers.start(d.wait) {
+func (s *shortage[T]) add(taps []*Tap[T]) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.running && !s.shard.workers.start(s.wait) {
 		return false
 	}
-	d.running = true
+	s.running = true
 	now := time.Now()
 	for _, t := range taps {
 		if t.waits.IsZero() {
 			t.waits = now
 		}
-		d.wake(t) // a tap that was sent again in vain has waited longer than those that are here
+		s.setTimer(t) // a tap that was sent again in vain has waited longer than those that are here
 	}
-	d.taps = append(d.taps, taps...)
-	d.of.gate.o.OnEmpty(d.of.gate.campaign, d.of.number, len(d.taps))
+	s.taps = append(s.taps, taps...)
+	s.shard.gate.o.OnEmpty(s.shard.gate.campaign, s.shard.number, len(s.taps))
 	return true
 }
 
-// wake sets the timer so that it fires when t has waited for atMost, if not before. The caller holds mu.
-func (d *shortage[T]) wake(t *Tap[T]) {
-	at := t.waits.Add(d.atMost)
-	if d.due.IsZero() || at.Before(d.due) {
-		d.due = at
-		d.timer.Reset(time.Until(at))
+// setTimer makes the timer fire when t has waited for atMost, if not before. The caller holds mu.
+func (s *shortage[T]) setTimer(t *Tap[T]) {
+	at := t.waits.Add(s.atMost)
+	if s.due.IsZero() || at.Before(s.due) {
+		s.due = at
+		s.timer.Reset(time.Until(at))
 	}
 }
 
-// end notifies the waiting taps of news. If none waits, the next ones receive it: the news may have come while they
-// were in flight.
-func (d *shortage[T]) end() {
+// signal lets the waiting taps try again. The signal stays for taps that are with the script now, and find the shard
+// empty later.
+func (s *shortage[T]) signal() {
 	select {
-	case d.news <- struct{}{}:
+	case s.changed <- struct{}{}:
 	default:
 	}
 }
 
 // wait serves the taps until there is none.
-func (d *shortage[T]) wait() {
+func (s *shortage[T]) wait() {
 	for {
 		again := false
 		select {
-		case <-d.news:
+		case <-s.changed:
 			again = true
-		case <-d.timer.C:
-		case <-d.of.workers.ending:
+		case <-s.timer.C:
+		case <-s.shard.workers.ending:
 		}
-		if more := d.round(again); !more {
+		if more := s.round(again); !more {
 			return
 		}
 	}
@@ -87,32 +88,32 @@ func (d *shortage[T]) wait() {
 
 // round answers the taps that have waited for atMost; if again is true, it sends the others again. If more is false
 // none is left, and the calling goroutine is no longer the waiting one.
-func (d *shortage[T]) round(again bool) (more bool) {
-	d.mu.Lock()
-	taps := d.taps
-	d.taps = nil
-	d.mu.Unlock()
+func (s *shortage[T]) round(again bool) (more bool) {
+	s.mu.Lock()
+	taps := s.taps
+	s.taps = nil
+	s.mu.Unlock()
 	var waiting []*Tap[T]
 	for _, t := range taps {
 		switch {
-		case d.of.soldOut():
-			d.answers.add(t, outcome.Result{Outcome: outcome.SoldOut}, true)
-		case again && d.of.push(t):
-		case time.Since(t.waits) >= d.atMost || d.of.workers.closed.Load():
-			d.answers.add(t, outcome.Result{Outcome: outcome.Empty}, true)
+		case s.shard.soldOut():
+			s.answers.add(t, outcome.Result{Outcome: outcome.SoldOut}, true)
+		case again && s.shard.push(t):
+		case time.Since(t.waits) >= s.atMost || s.shard.workers.closed.Load():
+			s.answers.add(t, outcome.Result{Outcome: outcome.Empty}, true)
 		default:
 			waiting = append(waiting, t)
 		}
 	}
-	d.answers.send()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.taps = append(waiting, d.taps...)
-	d.running = len(d.taps) > 0
-	d.timer.Stop()
-	d.due = time.Time{}
-	for _, t := range d.taps {
-		d.wake(t)
+	s.answers.send()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.taps = append(waiting, s.taps...)
+	s.running = len(s.taps) > 0
+	s.timer.Stop()
+	s.due = time.Time{}
+	for _, t := range s.taps {
+		s.setTimer(t)
 	}
-	return d.running
+	return s.running
 }

@@ -19,7 +19,7 @@ type Tap[T any] struct {
 	// limits the player together with others; nil: only the campaign limits the player
 	Quota Quota
 
-	taken  bool             // the quota has counted it
+	taken  bool             // Quota.Take counted this tap, and Quota.Settle was not called yet
 	ticket rain.Ticket      // the drop's ticket
 	player *cachedPlayer[T] // set before the tap goes to the script
 	came   int64            // time of arrival, Unix ms on the gate's clock
@@ -39,15 +39,14 @@ type cachedPlayer[T any] struct {
 	player
 
 	mu *sync.Mutex // guards all of it; shared with other players
-	// undecided taps. The first is with the script, and the others wait for it: the script takes one tap of a player
-	// at a time.
-	flying []*Tap[T]
-	gone   func() // drops the player, who has left; called when no tap is in flight any more; nil: the player is here
+	// The first is with the script, and the others wait for it: the script takes one tap of a player at a time.
+	undecidedTaps []*Tap[T]
+	onIdle        func() // drops the player, who has left, when no tap is in flight any more; nil: the player is here
 }
 
 // inFlight finds the player's undecided tap on a drop.
 func (p *cachedPlayer[T]) inFlight(id rain.DropID) *Tap[T] {
-	for _, t := range p.flying {
+	for _, t := range p.undecidedTaps {
 		if t.Drop == id {
 			return t
 		}
@@ -55,42 +54,42 @@ func (p *cachedPlayer[T]) inFlight(id rain.DropID) *Tap[T] {
 	return nil
 }
 
-// land removes a decided tap, and returns the one to be sent next; nil if none waits. With the last tap of a player
+// finish removes a decided tap, and returns the one to be sent next; nil if none waits. With the last tap of a player
 // who has left it drops the player.
-func (p *cachedPlayer[T]) land(t *Tap[T]) (next *Tap[T]) {
-	if i := slices.Index(p.flying, t); i >= 0 {
-		p.flying = slices.Delete(p.flying, i, i+1)
-		if i == 0 && len(p.flying) > 0 {
-			return p.flying[0]
+func (p *cachedPlayer[T]) finish(t *Tap[T]) (next *Tap[T]) {
+	if i := slices.Index(p.undecidedTaps, t); i >= 0 {
+		p.undecidedTaps = slices.Delete(p.undecidedTaps, i, i+1)
+		if i == 0 && len(p.undecidedTaps) > 0 {
+			return p.undecidedTaps[0]
 		}
 	}
-	if len(p.flying) == 0 && p.gone != nil {
-		p.gone()
+	if len(p.undecidedTaps) == 0 && p.onIdle != nil {
+		p.onIdle()
 	}
 	return nil
 }
 
 // Answer is called with taps that have their results, in the order in which they were decided. It is called exactly
-// once for each tap whose result Gate.Tap did not know. The goroutine that decides a shard's taps calls it without a
-// lock: it must not block, or all others on the shard wait. The slice is only lent.
+// once for each tap whose result Gate.Tap did not know. The goroutine that decides a shard's taps calls it, or the one
+// of its shortage, without a lock: it must not block. The slice is only lent. It is gateway.Results.Answer.
 type Answer[T any] func(taps []*Tap[T])
 
 // answers gives taps their results and reports them to the callers, many at once. No other type does either.
 type answers[T any] struct {
-	report Answer[T]
+	report Answer[T]          // set in server.go
 	next   func(*Tap[T]) bool // sends the player's next tap to the script; false if it cannot
 	taps   []*Tap[T]
 	nexts  []*Tap[T] // sent when those before them are answered
 }
 
-// add gives a tap in flight its result, together with the copies that wait for it. sent says whether the script may
-// have seen it.
+// add records a result for a tap and its copies. If the result is unavailable, the player's waiting taps get it too.
+// sent says whether the script may have seen the tap.
 func (a *answers[T]) add(t *Tap[T], r outcome.Result, sent bool) {
 	p := t.player
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for {
-		next := p.land(t)
+		next := p.finish(t)
 		p.decided(t.Drop, t.ticket, r, sent)
 		t.result = r
 		t.settle(r)
@@ -106,7 +105,8 @@ func (a *answers[T]) add(t *Tap[T], r outcome.Result, sent bool) {
 			a.nexts = append(a.nexts, next)
 			return
 		}
-		// Taps behind an undecided one are abandoned with it: Redis is away, and each would wait for it anew.
+		// If a tap stays undecided, the player's queued taps are unavailable too. Otherwise each would wait for its own
+		// time-out.
 		t, r, sent = next, outcome.Result{}, false
 	}
 }
@@ -137,8 +137,7 @@ type Quota interface {
 	Settle(taken, won bool)
 }
 
-// mayWin takes a tap from its player's quota. A tap that the script may have let win already is sent again in any
-// case.
+// mayWin takes a tap from its player's quota. The quota does not block a tap whose ticket may have won already.
 func (t *Tap[T]) mayWin() (why outcome.Outcome, ok bool) {
 	if t.Quota == nil || slices.Contains(t.player.undecided, t.ticket) {
 		return 0, true

@@ -2,7 +2,7 @@
 --
 -- KEYS
 --   1  rr:{<campaign>.<shard>}:state   hash: the shard's settings and counts, see grab/store/keys.go
---   2  rr:{<campaign>.<shard>}:stock   list of the packets left: ranges "<first>-<last>" of packets, and a '.' at its end
+--   2  rr:{<campaign>.<shard>}:stock   list of the packets left: ranges "<first>-<last>" of packets, a '.', then see close.lua
 --   3  rr:{<campaign>.<shard>}:wins    hash: the players' wins, see below
 --   4  rr:{<campaign>.<shard>}:taps    hash: "<user>" -> taps counted; "<user>\n<ticket>" -> '' for each of them
 --   5  rr:{<campaign>.<shard>}:outbox  stream: entries to be paid
@@ -24,10 +24,10 @@
 --          w  won now
 --          b  won before, and asked for again
 --          a  the player has all the wins allowed
---          d  empty: this shard has no packets left
+--          d  sold_out: this shard has no packets left
 --          n  not open: no rain, another rain, before or after it, paused, closed
 --          l  the player's taps are used up
---          e  nothing in this one: the pacing has released no more by now
+--          e  empty: held back by the pacing
 --    4     the ranges of packets won now, in the order of the taps that won, separated by a space
 --    5 ... for each b in turn its record in the wins hash
 --   error NOSTATE  Redis has no state of this shard: it is lost, or being restored
@@ -39,7 +39,7 @@
 --   count a tap twice.
 
 local state, stock, wins, taps, outbox, argv = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV
-local EARLY_MS = 250 -- how much before its start a rain is taken as begun: the nodes' clocks differ that much at most
+local EARLY_MS = 250 -- taps count this long before the rain's start: nodes' clocks may differ that much
 local BEATS_AHEAD, PART_AHEAD = 4, 10 -- with draws the pacing is 4 beats plus 1/10 of the rain ahead
 local DIGIT = { [0] = '0', '1', '2', '3', '4', '5', '6', '7', '8', '9' }
 local USER, TICKET, n = 5, (#argv + 5) / 2, (#argv - 5) / 2 -- five arguments come before those of the n taps
@@ -71,7 +71,7 @@ local open = status == 'open' and s[8] == argv[1] and now >= opens - EARLY_MS an
 local records, field, known = redis.call('HMGET', wins, unpack(argv, USER + 1, TICKET)), {}, {}
 for i = 1, n do
   field[i] = argv[USER + i] .. '\n' .. argv[TICKET + i]
-  if records[i] then known[#known + 1] = field[i] end -- only players with a win can have won with this ticket
+  if records[i] then known[#known + 1] = field[i] end -- a player without any win cannot have won with it
 end
 local before = #known > 0 and redis.call('HMGET', wins, unpack(known))
 local limited = open and taps_per_user > 0
@@ -80,9 +80,9 @@ local tapped_before = limited and redis.call('HMGET', taps, unpack(field))
 
 -- Decide ---------------------------------------------------------------------------------------------------------------
 
--- The number of packets that may go now. The pacing counts from the stock at the rain's first batch. With draws it
--- releases the packets of a complete beat at once, ahead of the time. Early draws in a beat must not have better
--- chances than late ones. It only holds back packets that a sudden crowd would take beyond its odds.
+-- The number of packets that may go now. The pacing counts from the stock at the rain's first batch; lend.lua and
+-- borrow.lua adjust that. With draws it releases the packets of a complete beat at once, so that early draws in a beat have
+-- no better chances than late ones. It must not slow normal winners, and only stops a crowd larger than the odds expected.
 local released, base = left, nil
 if open and s[11] == '1' then
   base = s[13] == argv[1] and tonumber(s[14]) or left
@@ -92,12 +92,12 @@ if open and s[11] == '1' then
   released = math.max(0, math.floor(base * elapsed / duration) - (base - left))
 end
 
-local codes, again, new_wins, new_taps, winners, asked = {}, {}, {}, {}, 0, 0
-local more, newest = {}, {} -- by a player's record: number of wins with one more, false if that is too many; newest ticket
+local codes, again, new_wins, new_taps, winners, next_before = {}, {}, {}, {}, 0, 0
+local more, newest = {}, {} -- by record: the player's next number of wins, false above the limit; the ticket won last
 for i = 1, n do
   local record, win, code = records[i] or '0 ', nil, nil
-  if records[i] then asked = asked + 1; win = before[asked] end
-  if not newest[record] then -- many have the same: players see the same drops
+  if records[i] then next_before = next_before + 1; win = before[next_before] end
+  if not newest[record] then -- each distinct record is parsed once: many players have the same one
     local count, ticket = match(record, '^(%d+) (.*)$')
     if more[count] == nil then more[count] = tonumber(count) < wins_per_user and count + 1 .. '' end
     more[record], newest[record] = more[count], ticket
@@ -124,7 +124,7 @@ for i = 1, n do
       local at = 4 * winners
       code, winners = 'w', winners + 1
       new_wins[at + 1], new_wins[at + 2] = argv[USER + i], more[record] .. ' ' .. argv[TICKET + i]
-      new_wins[at + 3], new_wins[at + 4] = field[i], newest[record] -- what comes before it is known below
+      new_wins[at + 3], new_wins[at + 4] = field[i], newest[record] -- the Write part puts packet and entry id in front of it
     end
   end
   codes[i] = code

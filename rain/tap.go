@@ -88,9 +88,9 @@ func (c *Campaign) CheckTicket(user, ticket string, at int64) error {
 	return nil
 }
 
-// CheckLuck returns an error if a player was paid for a losing ticket. Losing are a beat without luck, and
-// a drop of a rain with draws. It accepts any other ticket. While the campaign is not closed, it also accepts a beat
-// whose odds may have been set since the campaign was read.
+// CheckLuck returns an error if a player was paid for a losing ticket. A beat without luck loses. So does a single drop
+// in a rain with draws. It accepts any other ticket. While the campaign is not closed, it also accepts a beat whose
+// odds may have been set since the campaign was read.
 func (c *Campaign) CheckLuck(user, ticket string) error {
 	t, ok := ParseTicket(ticket)
 	switch r := c.rainOf(t.N); {

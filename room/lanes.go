@@ -14,8 +14,6 @@ const (
 // lanes holds a member's queued messages.
 type lanes [laneCount]queue
 
-func (l *lanes) empty() bool { return l[Results].n == 0 && l[Rain].n == 0 }
-
 // take moves the frames of the next write to the end of batch: results first, then rain. It takes as many as make a
 // frame of at most joinMax bytes, and at least one if there is one.
 func (l *lanes) take(batch []frame) []frame {
@@ -36,9 +34,8 @@ func (l *lanes) take(batch []frame) []frame {
 
 // queue is a ring of frames. The zero value is empty and needs no other memory. It must not be copied.
 type queue struct {
-	// the first ring of a queue: it needs no allocation, and is in the same cache line as the member
-	one  [1]frame
-	ring []frame // its length is a power of two
+	one  [1]frame // the first ring of a queue: it needs no allocation
+	ring []frame  // its length is a power of two
 	head int
 	n    int
 }

@@ -13,6 +13,8 @@ import (
 	"redrain/internal/testenv"
 )
 
+func (l *lanes) empty() bool { return l[Results].n == 0 && l[Rain].n == 0 }
+
 // laneModel is a model of lanes, in the plainest way.
 type laneModel struct {
 	lanes

@@ -23,10 +23,9 @@ type Lobby struct {
 
 	seating sync.Mutex // one Join or Leave at a time, with its callbacks
 
-	mu     sync.RWMutex // guards the maps, and the seat of each member
-	rooms  map[string]*Room
-	users  map[string]*Member // the first of each user's connections in any room; seat.sibling leads to the others
-	seated int
+	mu    sync.RWMutex // guards the maps, and the seat of each member
+	rooms map[string]*Room
+	users map[string]*Member // the first of each user's connections in any room; seat.sibling leads to the others
 }
 
 // NewLobby returns a lobby without members. Its Run must be started.
@@ -45,7 +44,7 @@ func NewLobby(o Options) *Lobby {
 func (l *Lobby) Run(ctx context.Context) error {
 	<-ctx.Done()
 	for _, m := range l.over() {
-		l.o.Recoverer.Do("room", m.expired) // no timer runs again, so this closes members that wait for theirs
+		l.o.Recoverer.Do("room", m.expired) // the timers are stopped: this closes each member
 	}
 	l.workers.wait()
 	return nil
@@ -76,16 +75,15 @@ func (l *Lobby) drop(m *Member) {
 // NewMember takes charge of writing to a connection, and of closing it. The caller must not close it any more. The
 // frames that the WebSocket library writes go through the member. Reading stays with the caller, who reports signs of
 // life with Pong, reads until that fails (also after Close), and then calls Gone.
-//
-// onClose, if not nil, is called exactly once, when the member has left its room and the close frame has been written
-// or abandoned. Its code is that of Close, or ws.CloseAbnormal if the connection was lost. After Run has ended it may
-// be called before NewMember returns.
-func (l *Lobby) NewMember(s *Socket, onClose func(code int)) *Member {
-	m := l.newMember(s, onClose)
+func (l *Lobby) NewMember(s *Socket) *Member {
+	m := l.newMember(s, nil)
 	s.member.Store(m)
 	return m
 }
 
+// newMember makes a member. onClose, if not nil, is called exactly once, when the member has left its room and the
+// close frame has been written or abandoned. Its code is that of Close, or ws.CloseAbnormal if the connection was lost.
+// After Run has ended it may be called before newMember returns.
 func (l *Lobby) newMember(c conn, onClose func(code int)) *Member {
 	m := &Member{lobby: l, conn: c, onClose: onClose, state: open}
 	m.Pong()
@@ -116,7 +114,7 @@ func (l *Lobby) Watch(campaign, user string, m *Member) {
 func (l *Lobby) enter(m *Member, to seat) {
 	l.seating.Lock()
 	defer l.seating.Unlock()
-	if m.isOpen() { // otherwise the goroutine that closes the member has taken it out already, or waits for us to do it
+	if m.isOpen() { // the closer of a closing member has called Leave, or waits for seating to call it
 		l.move(m, to)
 	}
 }
@@ -162,7 +160,6 @@ func (l *Lobby) reseat(m *Member, to seat) (emptied, opened *Room) {
 	r.next = (r.next + 1) % len(r.segments)
 	r.members.Add(1)
 	l.count(r, to, 1)
-	l.seated++
 
 	if first := l.users[to.user]; first != nil {
 		m.seat.sibling[after] = first
@@ -179,7 +176,6 @@ func (l *Lobby) unseat(m *Member) (emptied *Room) {
 		return nil
 	}
 	r.segments[m.seat.segment].remove(m)
-	l.seated--
 
 	prev, next := m.seat.sibling[before], m.seat.sibling[after]
 	if next != nil {
@@ -228,33 +224,19 @@ func (l *Lobby) Rooms() []*Room {
 	return slices.Collect(maps.Values(l.rooms))
 }
 
-// Members returns the number of connections in all rooms, including those that only watch.
-func (l *Lobby) Members() int {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	return l.seated
-}
-
-// Has reports whether a user has a connection in any room.
-func (l *Lobby) Has(user string) bool {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	return l.users[user] != nil
-}
-
-// ToUser sends a message to all of a user's connections in all rooms, in the results lane, and returns their number.
-// The function encode makes the message, which must not be changed afterwards. It is called once, without a lock; if
-// the user has no connection, it is not called.
-func (l *Lobby) ToUser(user string, encode func() []byte) int {
-	return l.toUser(user, encode, func(m *Member, f frame) { m.queue(Results, f) })
+// ToUser sends a message to all of a user's connections in all rooms, in the results lane. The function encode makes
+// the message, which must not be changed afterwards. It is called once, without a lock; if the user has no connection,
+// it is not called.
+func (l *Lobby) ToUser(user string, encode func() []byte) {
+	l.toUser(user, encode, func(m *Member, f frame) { m.queue(Results, f) })
 }
 
 // toUser hands a message to all of a user's connections.
-func (l *Lobby) toUser(user string, encode func() []byte, hand func(*Member, frame)) int {
+func (l *Lobby) toUser(user string, encode func() []byte, hand func(*Member, frame)) {
 	var few [4]*Member // avoids an allocation in nearly all calls
 	members := l.connections(user, few[:0])
 	if len(members) == 0 {
-		return 0
+		return
 	}
 	f := frame{bytes: encode()}
 	if len(members) > 1 {
@@ -263,7 +245,6 @@ func (l *Lobby) toUser(user string, encode func() []byte, hand func(*Member, fra
 	for _, m := range members {
 		hand(m, f)
 	}
-	return len(members)
 }
 
 func (l *Lobby) connections(user string, to []*Member) []*Member {

@@ -32,7 +32,7 @@ func listen(t *testing.T, l *Lobby, seat func(*Member), onClose func(int)) strin
 		if tcp, ok := socket.Conn.(*net.TCPConn); !ok || tcp.SetWriteBuffer(4096) != nil {
 			t.Error("the write buffer cannot be made small")
 		}
-		m := l.NewMember(socket, onClose)
+		m := newMember(l, socket, onClose)
 		seat(m)
 		readers.Go(func() { readUntilGone(conn, m) })
 	}))

@@ -14,16 +14,16 @@ type Member struct {
 	timer    *time.Timer  // the next ping, or the end of a wait for a pong; lingering: its end
 	lastPong atomic.Int64 // the peer's last sign of life, in nanoseconds since Lobby.started
 
-	seat  seat               // guarded by Lobby.mu
-	place int                // in the segment; guarded by segment.mu
-	next  [laneCount]*Member // the next in the lane's ready queue; owned by the owner of the queue
+	seat  seat // guarded by Lobby.mu
+	place int  // in the segment; guarded by segment.mu
+	// the next in the lane's ready queue; guarded by workers.mu, or owned by the handover that collects the member
+	next [laneCount]*Member
 
 	mu    sync.Mutex
 	state state // changed by Member.on alone
 	lanes lanes
 	ping  bool // a ping is due
-	// control is a pong that is due while the member is open or draining; later it is the close frame of the
-	// WebSocket library.
+	// control is an unwritten frame of gorilla: while open or draining a pong, later the close frame.
 	control   []byte
 	queued    [laneCount]bool // the member stands in the lane's ready queue
 	held      bool            // the results lane has news that waits for another frame (news.go)

@@ -28,7 +28,8 @@ type news struct {
 	latest  time.Duration // when the newest news came, also for members that waited already; from started
 }
 
-// waiter is a member whose news has waited since then. The list may still hold news that was sent meanwhile.
+// waiter is a member whose news has waited since then. The list may still have members whose messages went with
+// another frame.
 type waiter struct {
 	member *Member
 	since  time.Duration // from news.started
@@ -37,8 +38,8 @@ type waiter struct {
 // ToUserLater is ToUser for a message that is not urgent: it goes with the next other message to the member. It goes
 // alone after 0.2 s without news for any member, and after 1.6 s at the latest. Messages to a member keep their order,
 // whichever method sends them.
-func (l *Lobby) ToUserLater(user string, encode func() []byte) int {
-	return l.toUser(user, encode, l.news.hold)
+func (l *Lobby) ToUserLater(user string, encode func() []byte) {
+	l.toUser(user, encode, l.news.hold)
 }
 
 // hold queues a frame for a member, to go with the next one.
@@ -64,7 +65,7 @@ func (n *news) add(w waiter, held bool) (first bool) {
 	return held && len(n.waiting) == 1
 }
 
-// flushIn releases news that has waited for long enough, after a while, and again while any waits.
+// flushIn waits for d, releases due news, and repeats each newsStep while news waits.
 func (n *news) flushIn(d time.Duration) {
 	time.AfterFunc(d, func() {
 		n.workers.recoverer.Do("room", func() {

@@ -20,7 +20,8 @@ type Options struct {
 	PongWait     time.Duration // silence after which a member is closed with CodeNoPong. Defaults to 60 s
 
 	// OnOpen is called when a room gets its first member, OnEmpty when the last one has left. The calls come one at a
-	// time, in the order of the events. They must be quick, and must not call Join or Leave.
+	// time, in the order of the events. They must be quick, and must not call Join or Leave. They are Open and Empty of
+	// live.Schedule.
 	OnOpen, OnEmpty func(*Room)
 
 	// Guest reports whether Room.Guests counts a user. Nil: it counts none.

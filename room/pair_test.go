@@ -94,11 +94,26 @@ type peer struct {
 	err    error
 }
 
+// Members returns the number of connections in all rooms.
+func (l *Lobby) Members() (n int) {
+	for _, r := range l.Rooms() {
+		n += r.Members()
+	}
+	return n
+}
+
+// newMember is NewMember with a callback for the end.
+func newMember(l *Lobby, s *Socket, onClose func(int)) *Member {
+	m := l.newMember(s, onClose)
+	s.member.Store(m)
+	return m
+}
+
 // seatPeer makes a member with a peer that does not read yet.
 func seatPeer(t *testing.T, l *Lobby, onClose func(int)) (*Member, *peer) {
 	t.Helper()
 	server, client := pair(t)
-	m := l.NewMember(socketOf(t, server), onClose)
+	m := newMember(l, socketOf(t, server), onClose)
 	server.SetPongHandler(func(string) error { m.Pong(); return nil })
 	go readUntilGone(server, m)
 	return m, &peer{conn: client, done: make(chan struct{})}

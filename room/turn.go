@@ -54,27 +54,27 @@ func (m *Member) begin(lane Lane, b *batch) task {
 
 // write writes the frames that begin has taken.
 func (m *Member) write(b *batch) (next Lane, again bool) {
-	wire, frames := b.assemble(), min(1, len(b.frames))
-	clear(b.frames) // keeps no message alive
+	wire, textFrames := b.assemble(), min(1, len(b.frames)) // the queued messages become at most one text frame
+	clear(b.frames)                                         // keeps no message alive
 	if len(wire) == 0 {
 		return m.wrote(0, nil)
 	}
 	n, err := m.conn.tryWrite(wire)
 	if err == nil && n < len(wire) {
 		m.writeLater(bytes.Clone(wire[n:]), func(err error) {
-			if lane, again := m.wrote(frames, err); again {
+			if lane, again := m.wrote(textFrames, err); again {
 				m.lobby.workers.ready(lane, listOf(lane, m))
 			}
 		})
 		return 0, false
 	}
-	return m.wrote(frames, err)
+	return m.wrote(textFrames, err)
 }
 
 // wrote ends a time slice: all is written, or the connection is broken.
-func (m *Member) wrote(frames int, err error) (next Lane, again bool) {
+func (m *Member) wrote(textFrames int, err error) (next Lane, again bool) {
 	if err == nil {
-		m.lobby.metrics.frames.Add(float64(frames))
+		m.lobby.metrics.frames.Add(float64(textFrames))
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

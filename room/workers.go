@@ -22,13 +22,13 @@ const (
 // not read gets a separate goroutine (Member.writeLater), so it costs the others the time of one refused write.
 //
 // A goroutine for each member of a wave cost half as much CPU again when measured, and as much memory as the
-// connection itself. Also, results would queue behind the wave.
+// connection itself. It would also delay results: each would wait until the wave's frame is written.
 type workers struct {
 	limit     int // workers at once
 	recoverer *loop.Recoverer
 
 	mu      sync.Mutex
-	idle    sync.Cond       // signals: no worker runs, so no member is ready, and no goroutine waits for a peer
+	idle    sync.Cond       // signalled when no worker runs and no goroutine waits for a peer
 	queues  [laneCount]list // members that are ready
 	running int             // workers at work
 	waiting int             // goroutines that wait for a peer

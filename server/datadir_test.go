@@ -249,7 +249,7 @@ func TestTheRebuildOverHTTP(t *testing.T) {
 		s.gates.Close() // it answers taps "unavailable" instead of asking Redis
 		testenv.Eventually(t, 10*time.Second, "the gate would ask Redis again", func() bool {
 			drop := rain.DropID{N: c.Current().FirstWave}
-			r, known := gate.Tap(&grab.Tap[gateway.Asked]{User: testenv.Namespace(t), Drop: drop})
+			r, known := gate.Tap(&grab.Tap[gateway.TapOrigin]{User: testenv.Namespace(t), Drop: drop})
 			return known && r.Outcome == outcome.Unavailable
 		})
 	})

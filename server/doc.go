@@ -19,11 +19,12 @@
 //
 // Package grab decides the wins, and payout makes money of them.
 //
-// The actors, each with a Run that ends with its context, in the order in which run.go stops them. A process has all
-// of them unless its roles say otherwise:
+// The actors, each with a Run that ends with its context, in the order in which run.go stops their groups: front,
+// upkeep, money, base. A process has all of them unless its roles say otherwise:
 //
 //	http            the HTTP server with the API, the sockets and the pages
-//	admin           the HTTP server of --admin-listen: metrics, health, profiles
+//	sockets         sockets.Table: closes connections that have waited for too long
+//
 //	campaigns       cluster.Registry: reads changed campaigns from the database
 //	sanctions       cluster.Mirror: reads new bans from the database; so do lists and verdicts
 //	keys            auth.Players: follows the public keys of the identity provider (--jwks-url only)
@@ -34,6 +35,9 @@
 //	admission       admission.Door: keeps the slots of this node's players
 //	addresses       admission.Caps: limits the slots and wins of one address's guests
 //	connections     presence.Connections: ends the oldest if a player has too many, over all nodes
+//	names           names.Book: publishes and reads display profiles
+//	risk            risk.Watch: judges the players of this node who have tapped
+//	rollback        rollback.Detector: detects a ledger that has gone back in time
 //	reconcile loop  campaigns.ReconcileLoop: completes interrupted commands (role operator)
 //	reclaimer       campaigns.Reclaimer: closes expired campaigns, and drains closed ones (role operator)
 //	mover           campaigns.Mover: moves stock to empty shards; at its end it completes the move (role operator)
@@ -43,12 +47,16 @@
 //	reconciliation  campaigns.Proofs: reconciles the books every --reconcile-every, and all each night (role operator)
 //	audit roots     chain.RootRounds: hashes new rows, takes the root of each day (role operator)
 //	demo            campaigns.Demo: creates the demo campaign (in-process default only)
+//
 //	deciders        pipeline.Deciders: this node's decisions → JetStream (role gateway)
 //	relay           pipeline.Relay: entries that stay in an outbox → JetStream (role relay)
+//
 //	settlement      pipeline.Settler: JetStream → ledger (role settle)
 //	forgeries       campaigns.Forgeries: alarms about invalid seals and dead letters, many in one
 //	bus             cluster.Bus: rejects notices without a valid seal; one with a newer key waits for the key
 //	withdrawals     withdraw.Payer: ledger → payment provider (role settle)
+//	provider        asks for the confirmation of another receiver of withdrawals (role settle)
+//	admin           the HTTP server of --admin-listen: metrics, health, profiles
 //	clock           store.Clock: follows the cluster's time
 //	seals           posting.Seals: follows the keys of the seals, which another node may rotate
 //

@@ -63,7 +63,7 @@ type Server struct {
 	redis     *store.Store
 	confirmer *confirm.Confirmer
 	outbox    *confirm.Outbox
-	gates     *grab.Gates[gateway.Asked]
+	gates     *grab.Gates[gateway.TapOrigin]
 	ledger    *ledger.Ledger
 	books     *reconcile.Reconciler
 	deciders  *pipeline.Deciders

@@ -13,7 +13,7 @@ import (
 // Run serves until ctx ends or an actor fails, and then shuts down in order: producers of work stop before its
 // consumers. It returns nil after an orderly end.
 //
-//	not ready any more, no new sockets → stop the rains → let taps in flight be answered → goodbye and close the
+//	not ready any more → stop the rains → let taps in flight be answered → no new sockets, goodbye and close the
 //	sockets → finish the HTTP requests → stop the upkeep, and finish the moves of stock in hand → publish what
 //	was won, and stop the relay → finish the settlement batch in hand → close the clients
 //

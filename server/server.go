@@ -164,7 +164,7 @@ func (s *Server) build(ctx context.Context) (err error) {
 }
 
 // gate takes the taps on a campaign on this node.
-type gate = grab.Gate[gateway.Asked]
+type gate = grab.Gate[gateway.TapOrigin]
 
 // atGate runs a function on a campaign's gate, if this node has the campaign.
 func (s *Server) atGate(do func(*gate)) func(campaign string) {
@@ -303,5 +303,5 @@ func (s *Server) campaignChanged(c *rain.Campaign) {
 		s.gates.Drop(c.ID)
 		return
 	}
-	s.gates.Gate(c).Update(c)
+	s.gates.Gate(c)
 }

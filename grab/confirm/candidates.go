@@ -28,10 +28,10 @@ type candidates struct {
 
 // has reports whether all candidates have the writes up to a moment. before is the master's ROLE at that moment,
 // after is its ROLE later. Each replica that is online now and not barred must have them, also one that has joined.
-func (h *candidates) has(before, after role) bool {
+func (c *candidates) has(before, after role) bool {
 	have := 0
 	for _, r := range after.replicas {
-		if slices.Contains(h.barred, r.name) {
+		if slices.Contains(c.barred, r.name) {
 			continue
 		}
 		if r.offset < before.offset {
@@ -39,12 +39,12 @@ func (h *candidates) has(before, after role) bool {
 		}
 		have++
 	}
-	return have >= h.count && h.online(after)
+	return have >= c.count && c.online(after)
 }
 
 // online reports whether all candidates with known addresses are connected to their master.
-func (h *candidates) online(now role) bool {
-	return !slices.ContainsFunc(h.names, func(name string) bool {
+func (c *candidates) online(now role) bool {
+	return !slices.ContainsFunc(c.names, func(name string) bool {
 		return !slices.ContainsFunc(now.replicas, func(r replica) bool { return r.name == name })
 	})
 }
@@ -52,22 +52,22 @@ func (h *candidates) online(now role) bool {
 // errNoMaster means that a server that was asked as a master is not a master.
 var errNoMaster = errors.New("redis is not a master any more")
 
-// copier is a replica that copies a master.
-type copier struct {
+// infoReplica is a replica in INFO replication.
+type infoReplica struct {
 	name string        // its address, "ip:port"
-	lag  time.Duration // since its last message
+	lag  time.Duration // how long it was silent
 }
 
 // The lines of INFO replication that name the number of a master's replicas, and each of them. The addresses have the
 // form of ROLE and CLUSTER NODES.
 var (
 	connectedLine = regexp.MustCompile(`(?m)^connected_slaves:(\d+)`)
-	copierLine    = regexp.MustCompile(`(?m)^slave\d+:ip=([^,\s]+),port=([^,\s]+)(?:,\S*\blag=(\d+))?`)
+	replicaLine   = regexp.MustCompile(`(?m)^slave\d+:ip=([^,\s]+),port=([^,\s]+)(?:,\S*\blag=(\d+))?`)
 )
 
 // connected parses a master's INFO replication for the replicas that copy it. A replica that is still making its copy
 // is among them: it may be elected with its old data. The result more counts replicas whose addresses are missing.
-func connected(info string) (copying []copier, more int, err error) {
+func connected(info string) (copying []infoReplica, more int, err error) {
 	if !slices.Contains(strings.Fields(info), "role:master") {
 		return nil, 0, errNoMaster
 	}
@@ -75,9 +75,9 @@ func connected(info string) (copying []copier, more int, err error) {
 	if line == nil {
 		return nil, 0, fmt.Errorf("parse INFO replication of redis: no connected_slaves: %q", info)
 	}
-	for _, f := range copierLine.FindAllStringSubmatch(info, -1) {
+	for _, f := range replicaLine.FindAllStringSubmatch(info, -1) {
 		lag, _ := strconv.Atoi(f[3]) // none: 0
-		copying = append(copying, copier{f[1] + ":" + f[2], time.Duration(lag) * time.Second})
+		copying = append(copying, infoReplica{f[1] + ":" + f[2], time.Duration(lag) * time.Second})
 	}
 	total, _ := strconv.Atoi(line[1])
 	return copying, max(0, total-len(copying)), nil
@@ -98,7 +98,7 @@ type silent struct {
 
 // parseReplicaSet parses CLUSTER NODES of a master, at a time of its clock. A replica whose connection is broken is
 // included: it may take over all the same, with its old data.
-func parseReplicaSet(nodes string, now time.Time) (k replicaSet, err error) {
+func parseReplicaSet(nodes string, now time.Time) (s replicaSet, err error) {
 	// <id> <address> <flags> <master's id or -> <ping sent> <pong received> <epoch> <link> <slots…>
 	const id, address, flags, master, pong, fields = 0, 1, 2, 3, 5, 8
 	var lines [][]string
@@ -106,18 +106,18 @@ func parseReplicaSet(nodes string, now time.Time) (k replicaSet, err error) {
 	for line := range strings.Lines(nodes) {
 		f := strings.Fields(line)
 		if len(f) < fields {
-			return k, fmt.Errorf("parse CLUSTER NODES of redis: invalid line %q", line)
+			return s, fmt.Errorf("parse CLUSTER NODES of redis: invalid line %q", line)
 		}
 		lines = append(lines, f)
 		if has := strings.Split(f[flags], ","); slices.Contains(has, "myself") {
 			if !slices.Contains(has, "master") {
-				return k, errNoMaster
+				return s, errNoMaster
 			}
 			myself = f[id]
 		}
 	}
 	if myself == "" {
-		return k, fmt.Errorf("parse CLUSTER NODES of redis: no line of the node that was asked: %q", nodes)
+		return s, fmt.Errorf("parse CLUSTER NODES of redis: no line of the node that was asked: %q", nodes)
 	}
 	for _, f := range lines {
 		if f[master] != myself {
@@ -125,26 +125,26 @@ func parseReplicaSet(nodes string, now time.Time) (k replicaSet, err error) {
 		}
 		heard, err := strconv.ParseInt(f[pong], 10, 64)
 		if err != nil {
-			return k, fmt.Errorf("parse CLUSTER NODES of redis: line %q: %w", strings.Join(f, " "), err)
+			return s, fmt.Errorf("parse CLUSTER NODES of redis: line %q: %w", strings.Join(f, " "), err)
 		}
 		name, _, _ := strings.Cut(f[address], "@")
 		switch has := strings.Split(f[flags], ","); {
 		case slices.Contains(has, "nofailover"):
-			k.barred = append(k.barred, name)
+			s.barred = append(s.barred, name)
 		case slices.Contains(has, "fail") && heard != 0:
-			k.dead = append(k.dead, silent{name, now.Sub(time.UnixMilli(heard))})
+			s.dead = append(s.dead, silent{name, now.Sub(time.UnixMilli(heard))})
 		default:
-			k.names = append(k.names, name)
+			s.names = append(s.names, name)
 		}
 	}
-	return k, nil
+	return s, nil
 }
 
 // newCandidates returns the failover candidates of a master of a Cluster. The argument copying is from INFO. With
-// sameNames the Cluster writes the same addresses as the master does.
-func newCandidates(k replicaSet, copying []copier, more int, sameNames bool) (h *candidates, sure bool) {
-	known := slices.Concat(k.names, k.barred)
-	isKnown := func(c copier) bool { return slices.Contains(known, c.name) }
+// sameNames, CLUSTER NODES and INFO write a replica's address alike, so both lists can be compared.
+func newCandidates(s replicaSet, copying []infoReplica, more int, sameNames bool) (found *candidates, sure bool) {
+	known := slices.Concat(s.names, s.barred)
+	isKnown := func(c infoReplica) bool { return slices.Contains(known, c.name) }
 	sameNames = sameNames || slices.ContainsFunc(copying, isKnown)
 	if !sameNames && len(copying)+more > 0 && len(known) > 0 {
 		// The barred ones are unknown too, so they must have all as well.
@@ -156,8 +156,8 @@ func newCandidates(k replicaSet, copying []copier, more int, sameNames bool) (h 
 			names = append(names, c.name)
 		}
 	}
-	names = append(names, k.names...)
-	return &candidates{count: len(names) + more, names: names, barred: k.barred}, sameNames
+	names = append(names, s.names...)
+	return &candidates{count: len(names) + more, names: names, barred: s.barred}, sameNames
 }
 
 // role is a master's answer to ROLE: its own offset, and that of each replica.

@@ -15,18 +15,19 @@ import (
 func TestWhatAMasterSaysOfItsReplicas(t *testing.T) {
 	for _, c := range []struct {
 		name, info string
-		copying    []copier
+		copying    []infoReplica
 		more       int
 		err        string
 	}{
 		{"none", "# Replication\r\nrole:master\r\nconnected_slaves:0\r\nmaster_failover_state:no-failover\r\n", nil, 0,
 			""},
 		{"one that copies", "role:master\r\nconnected_slaves:1\r\n" +
-			"slave0:ip=127.0.0.1,port=1,state=wait_bgsave,offset=0,lag=0\r\n", []copier{{"127.0.0.1:1", 0}}, 0, ""},
+			"slave0:ip=127.0.0.1,port=1,state=wait_bgsave,offset=0,lag=0\r\n",
+			[]infoReplica{{"127.0.0.1:1", 0}}, 0, ""},
 		{"IPv6", "role:master\r\nconnected_slaves:1\r\nslave0:ip=::1,port=6379,state=online,offset=0,lag=7\r\n",
-			[]copier{{"::1:6379", 7 * time.Second}}, 0, ""},
+			[]infoReplica{{"::1:6379", 7 * time.Second}}, 0, ""},
 		{"ten", "role:master\r\nconnected_slaves:10\r\nslave0:ip=a,port=1\r\nslave3:ip=b,port=\r\n",
-			[]copier{{"a:1", 0}}, 9,
+			[]infoReplica{{"a:1", 0}}, 9,
 			""},
 		{"a replica itself", "role:slave\r\nconnected_slaves:0\r\n", nil, 0, errNoMaster.Error()},
 		{"no number", "role:master\r\n", nil, 0, "INFO replication"},
@@ -127,9 +128,9 @@ func TestHeirsByNameAndByNumber(t *testing.T) {
 		{"a stranger, and the heir cut off", replicaSet{names: names("a:1")}, names("x:1"), 0, true,
 			candidates{count: 2, names: names("x:1", "a:1")}, true},
 	} {
-		var copying []copier
+		var copying []infoReplica
 		for _, name := range c.copying {
-			copying = append(copying, copier{name: name})
+			copying = append(copying, infoReplica{name: name})
 		}
 		got, sure := newCandidates(c.replicaSet, copying, c.more, c.same)
 		if got.count != c.want.count || !slices.Equal(got.names, c.want.names) ||

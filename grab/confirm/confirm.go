@@ -1,6 +1,6 @@
-// Package confirm confirms wins before their players are notified: the replicas of Redis have them, or JetStream, as
-// the operator has chosen (see Mode). With replica and stream, Outbox also keeps entries from the outbox sweeper until
-// the loss of the master cannot take them back.
+// Package confirm confirms wins before their players are notified. With the mode replica, every failover candidate of
+// Redis has them. Stream needs JetStream, and the candidates if there are any. In both modes Outbox also keeps entries
+// from the outbox sweeper until the loss of the master cannot take them back.
 package confirm
 
 import (
@@ -43,10 +43,10 @@ func New(s *store.Store, mode Mode, publisher Publisher, log *slog.Logger) *Conf
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	wins, lasting := store.NewWins(s), newReplicas(s, mode == Replica)
+	wins, replicas := store.NewWins(s), newReplicas(s, mode == Replica)
 	return &Confirmer{
-		mode: mode, store: s, wins: wins, replicas: lasting, log: log,
-		stream: &stream{replicas: lasting, wins: wins, outbox: store.NewOutbox(s), publisher: publisher},
+		mode: mode, store: s, wins: wins, replicas: replicas, log: log,
+		stream: &stream{replicas: replicas, wins: wins, outbox: store.NewOutbox(s), publisher: publisher},
 	}
 }
 
@@ -62,7 +62,7 @@ func (c *Confirmer) Confirm(ctx context.Context, campaign string, shard int, p *
 	var err error
 	switch c.mode {
 	case Replica:
-		err = c.replicas.outlive(ctx, campaign, shard, p.entries)
+		err = c.replicas.confirmReplicated(ctx, campaign, shard, p.entries)
 	case Stream:
 		err = c.stream.confirm(ctx, campaign, shard, p.entries)
 	default:
@@ -124,7 +124,7 @@ type Mode int
 
 // The modes, from the fastest to the safest.
 const (
-	// Redis alone: a win is never paid if Redis loses it after the player was notified.
+	// Redis alone: if Redis loses a win whose player was notified, it is never paid.
 	Redis Mode = iota
 	// Replica waits for all failover candidates too: the loss of a master loses no win of a notified player.
 	Replica

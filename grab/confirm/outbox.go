@@ -13,9 +13,9 @@ import (
 	"redrain/rain"
 )
 
-// Outbox lets entries leave Redis only when they outlive their master, unless the mode is Redis. A win that is lost
-// with its master was never reported, and its packet is in the stock of the new master again. If the entry had left,
-// the next winner would find the packet paid to another player.
+// Outbox lets an entry leave Redis only after every failover candidate has it, unless the mode is Redis. A win that is
+// lost with its master was never reported, and its packet is in the stock of the new master again. If the entry had
+// left, the next winner would find the packet paid to another player.
 type Outbox struct {
 	*store.Outbox
 
@@ -33,22 +33,22 @@ func (o *Outbox) MayLeave(ctx context.Context, entries []rain.Entry) error {
 		return nil
 	}
 	newest := entries[len(entries)-1]
-	if err := o.c.store.Checked(o.newestLasts(ctx, newest)); err != nil {
+	if err := o.c.store.Checked(o.checkNewestReplicated(ctx, newest)); err != nil {
 		return fmt.Errorf("confirm entries of the outbox of %s.%d: %w", newest.Ref.Campaign, newest.Ref.Shard, err)
 	}
 	return nil
 }
 
-func (o *Outbox) newestLasts(ctx context.Context, newest rain.Entry) error {
+func (o *Outbox) checkNewestReplicated(ctx context.Context, newest rain.Entry) error {
 	ref := newest.Ref
 	k := o.c.store.Keys(ref.Campaign, ref.Shard)
-	sample := rain.WinRecord{Entry: ref.ID} // stays without a user for a reclaim, which no record is
+	sample := rain.WinRecord{Entry: ref.ID} // a reclaim has no win: without a user it matches no record
 	if len(newest.Wins) > 0 {
 		sample.Win = newest.Wins[0]
 	}
 	var found *redis.XMessageSliceCmd
 	var record *redis.SliceCmd
-	err := o.c.replicas.outlasting(ctx, k, func(p redis.Pipeliner) {
+	err := o.c.replicas.readReplicated(ctx, k, func(p redis.Pipeliner) {
 		found = p.XRange(ctx, k.Outbox, ref.ID, ref.ID)
 		record = p.HMGet(ctx, k.Wins, store.WinField(sample.Win))
 	})
@@ -86,7 +86,7 @@ func (m *Moves) Lend(ctx context.Context, campaign string, from, to int, move st
 		return lent, err
 	}
 	k := m.c.store.Keys(campaign, from)
-	if err := m.lasts(ctx, k, k.Lent, move); err != nil {
+	if err := m.checkMoveReplicated(ctx, k, k.Lent, move); err != nil {
 		return nil, fmt.Errorf("confirm stock lent by %s.%d: %w", campaign, from, err)
 	}
 	return lent, nil
@@ -100,16 +100,16 @@ func (m *Moves) Borrow(ctx context.Context, campaign string, lent rain.Lent) (in
 		return number, err
 	}
 	k := m.c.store.Keys(campaign, lent.To)
-	if err := m.lasts(ctx, k, k.Borrowed, lent.Move); err != nil {
+	if err := m.checkMoveReplicated(ctx, k, k.Borrowed, lent.Move); err != nil {
 		return 0, fmt.Errorf("confirm stock borrowed by %s.%d: %w", campaign, lent.To, err)
 	}
 	return number, nil
 }
 
-// lasts returns nil if a move's field of a hash outlives its master.
-func (m *Moves) lasts(ctx context.Context, k store.Keys, key, move string) error {
+// checkMoveReplicated returns nil if a move's field of a hash outlives its master.
+func (m *Moves) checkMoveReplicated(ctx context.Context, k store.Keys, key, move string) error {
 	var there *redis.BoolCmd
-	err := m.c.replicas.outlasting(ctx, k, func(p redis.Pipeliner) { there = p.HExists(ctx, key, move) })
+	err := m.c.replicas.readReplicated(ctx, k, func(p redis.Pipeliner) { there = p.HExists(ctx, key, move) })
 	if err == nil && !there.Val() {
 		err = errStepLost
 	}

@@ -162,7 +162,8 @@ func TestTheHeirsAreAskedForAsOftenAsNeeded(t *testing.T) {
 		outlasts := func(info, online string, acks int64, want error, asked ...string) {
 			t.Helper()
 			m.info, m.online, m.acks, m.asked = info, online, acks, nil
-			err := r.outlasting(t.Context(), s.Keys("c", 0), func(p redis.Pipeliner) { p.HMGet(t.Context(), "x", "y") })
+			err := r.readReplicated(t.Context(), s.Keys("c", 0),
+				func(p redis.Pipeliner) { p.HMGet(t.Context(), "x", "y") })
 			if !errors.Is(err, want) || !slices.Equal(m.asked, asked) {
 				t.Errorf("%v, asked %q; want %v, %q", err, m.asked, want, asked)
 			}

@@ -39,45 +39,45 @@ type replicas struct {
 
 	mu        sync.Mutex
 	known     map[string]*candidates // by master
-	sameNames map[string]bool        // by master: the Cluster writes its replicas' addresses as it does
+	sameNames map[string]bool        // by master: CLUSTER NODES and INFO write a replica's address alike
 }
 
 func newReplicas(s *store.Store, always bool) *replicas {
 	return &replicas{store: s, always: always, known: map[string]*candidates{}, sameNames: map[string]bool{}}
 }
 
-// outlive confirms the entries that the loss of the shard's master does not take back, as outlasting defines it.
-func (r *replicas) outlive(ctx context.Context, campaign string, shard int, of []*entry) error {
+// confirmReplicated confirms the entries that each failover candidate has, as readReplicated defines it.
+func (r *replicas) confirmReplicated(ctx context.Context, campaign string, shard int, of []*entry) error {
 	k := r.store.Keys(campaign, shard)
 	var found *redis.SliceCmd
-	err := r.outlasting(ctx, k, func(p redis.Pipeliner) { found = p.HMGet(ctx, k.Wins, fieldsOf(of)...) })
+	err := r.readReplicated(ctx, k, func(p redis.Pipeliner) { found = p.HMGet(ctx, k.Wins, fieldsOf(of)...) })
 	if err == nil {
 		confirmRecorded(of, found.Val())
 	}
 	return err
 }
 
-// outlasting runs the reads of look on the shard's master. It returns nil if the values that were read outlive that
-// master: all candidates have acknowledged them, or, with mode Stream, there is none.
+// readReplicated runs the reads of look on the shard's master. It returns nil if every failover candidate has the
+// values that look read. With mode Stream there may be no candidate.
 //
 // It sends a write, the look, and WAIT over one connection, and reads the offset of each replica before and after
-// WAIT (ROLE). WAIT is about the writes of its own connection, and returns at once if there are none: so there is a
-// write to wait for. WAIT counts the acknowledging replicas and does not name them: ROLE does. A master's writes
-// reach its replicas in order, so a replica that has this one has all earlier ones, also those of other connections.
+// WAIT (ROLE). WAIT only waits for writes of its own connection, so the pipeline makes one first. WAIT counts the
+// acknowledging replicas and does not name them: ROLE does. A master's writes reach its replicas in order. So a replica
+// that has this one has all earlier ones, also those of other connections.
 //
-// The look makes it a proof: the values were on this very master when it took the write, or reported that it has no
-// replica. A master that has just taken over without the wins would acknowledge as well.
-func (r *replicas) outlasting(ctx context.Context, k store.Keys, look func(redis.Pipeliner)) error {
+// look runs on the same master between the write and WAIT, so the replicas have the values that it read. A master that
+// has just taken over without the wins would acknowledge the write as well.
+func (r *replicas) readReplicated(ctx context.Context, k store.Keys, look func(redis.Pipeliner)) error {
 	for {
-		master, h, err := r.candidates(ctx, k, look)
-		if err != nil || h == nil {
+		master, found, err := r.candidates(ctx, k, look)
+		if err != nil || found == nil {
 			return err
 		}
-		err = r.acknowledged(ctx, k, master, h, look, func(p redis.Pipeliner) {
+		err = r.acknowledged(ctx, k, master, found, look, func(p redis.Pipeliner) {
 			p.Set(ctx, k.Confirmed, "", markerTTL)
 		})
 		if redis.HasErrorPrefix(err, "OOM") { // paying frees a full Redis, so entries must get out of one
-			err = r.acknowledged(ctx, k, master, h, look, func(p redis.Pipeliner) {
+			err = r.acknowledged(ctx, k, master, found, look, func(p redis.Pipeliner) {
 				r.store.MarkFull(ctx, p, k, markerTTL)
 			})
 		}
@@ -91,11 +91,11 @@ func (r *replicas) outlasting(ctx context.Context, k store.Keys, look func(redis
 }
 
 // acknowledged returns nil if all candidates of a master have the write of mark, and so the values that look has
-// read. If WAIT has counted other replicas in their place, it is sent again for more.
-func (r *replicas) acknowledged(ctx context.Context, k store.Keys, master string, h *candidates,
+// read. WAIT may count replicas that are no candidates. Then it is sent again for one more.
+func (r *replicas) acknowledged(ctx context.Context, k store.Keys, master string, c *candidates,
 	look, mark func(redis.Pipeliner)) error {
 	deadline := time.Now().Add(replicaTimeout)
-	want, left := h.count, replicaTimeout
+	want, left := c.count, replicaTimeout
 	for tries := 0; tries < waitsAtMost && left >= time.Millisecond; tries++ {
 		var before, after *redis.Cmd
 		var acknowledged *redis.IntCmd
@@ -123,10 +123,10 @@ func (r *replicas) acknowledged(ctx context.Context, k store.Keys, master string
 		if err := errors.Join(err1, err2); err != nil {
 			return err
 		}
-		if h.has(written, now) {
+		if c.has(written, now) {
 			return nil
 		}
-		if int(acknowledged.Val()) < want || !h.online(now) {
+		if int(acknowledged.Val()) < want || !c.online(now) {
 			return errNoReplica
 		}
 		want = max(want, min(int(acknowledged.Val())+1, len(now.replicas)))
@@ -139,13 +139,13 @@ func (r *replicas) acknowledged(ctx context.Context, k store.Keys, master string
 // Their absence is not cached. The values of look are read together with it, from the same server, so a replica that
 // joins later copies them.
 func (r *replicas) candidates(ctx context.Context, k store.Keys, look func(redis.Pipeliner)) (master string,
-	h *candidates, err error) {
+	c *candidates, err error) {
 	cluster := r.store.IsCluster()
 	var info, nodes *redis.StringCmd
 	var now *redis.TimeCmd
 	err = r.store.OnMaster(ctx, k.State, func(addr string, p redis.Pipeliner) error {
 		master = addr
-		if h = r.cached(addr); h != nil {
+		if c = r.cached(addr); c != nil {
 			return nil
 		}
 		look(p)
@@ -155,21 +155,21 @@ func (r *replicas) candidates(ctx context.Context, k store.Keys, look func(redis
 		}
 		return nil
 	})
-	if err != nil || h != nil {
-		return master, h, err
+	if err != nil || c != nil {
+		return master, c, err
 	}
 	if cluster {
-		h, err = r.inCluster(ctx, k, master, info.Val(), nodes.Val(), now.Val())
+		c, err = r.inCluster(ctx, k, master, info.Val(), nodes.Val(), now.Val())
 	} else {
-		h, err = r.outsideCluster(ctx, info.Val())
+		c, err = r.outsideCluster(ctx, info.Val())
 	}
 	if err != nil {
 		return master, nil, err
 	}
 	switch {
-	case h.count > 0:
-		r.remember(master, h)
-		return master, h, nil
+	case c.count > 0:
+		r.remember(master, c)
+		return master, c, nil
 	case r.always:
 		return master, nil, errNoCandidate
 	default:

@@ -23,38 +23,37 @@ type stream struct {
 	publisher Publisher
 }
 
-// Publisher stores outbox entries in JetStream.
+// Publisher stores outbox entries in JetStream. pipeline.Publisher implements it.
 type Publisher interface {
 	// Publish returns nil if JetStream has acknowledged the entry. An entry may be published any number of times.
 	Publish(ctx context.Context, e rain.Entry) error
 }
 
-// confirm publishes the entries that outlive their master. A replica that takes over without an entry gives its packet
-// again; then the winner who is published first is paid. When the entries are acknowledged, confirm checks whether
-// Redis still has their wins.
+// confirm publishes the entries that outlive their master. A new master without the entry offers the packet again. Then
+// the ledger pays the winner whose entry came first. When the entries are acknowledged, confirm checks whether Redis
+// still has their wins.
 //
-// The check comes last because Redis may be rebuilt from the ledger and the stream while this node hangs (ADR 17). A
-// rebuild reads the stream after Redis has accepted the rebuild, which it does only after a loss. So a rebuild reads
-// each message that was acknowledged before this check found the win. If a message is acknowledged later, the check
-// finds nothing, and the player is never notified.
+// The check comes last because Redis may be rebuilt from the ledger and the stream while this node hangs (ADR 17).
+// Rebuilds begin only after a loss, then read the stream. If Redis still has the win, any later rebuild finds the
+// message. If it has not, the player is never notified.
 //
 // An older entry that is not in the outbox any more is in the ledger, or Redis has lost it, which the check shows.
 func (s *stream) confirm(ctx context.Context, campaign string, shard int, of []*entry) error {
-	if err := s.replicas.outlive(ctx, campaign, shard, of); err != nil {
+	if err := s.replicas.confirmReplicated(ctx, campaign, shard, of); err != nil {
 		return err
 	}
-	var lasting []*entry
+	var replicated []*entry
 	for _, e := range of {
 		if e.confirmed {
-			lasting = append(lasting, e)
+			replicated = append(replicated, e)
 		}
 		e.confirmed = false // not yet
 	}
-	lasting, err := s.lookUp(ctx, campaign, shard, lasting)
+	replicated, err := s.lookUp(ctx, campaign, shard, replicated)
 	if err != nil {
 		return err
 	}
-	acknowledged, failure := s.publish(ctx, lasting)
+	acknowledged, failure := s.publish(ctx, replicated)
 	if len(acknowledged) == 0 {
 		return failure
 	}

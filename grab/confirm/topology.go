@@ -32,18 +32,18 @@ const (
 func (r *replicas) cached(master string) *candidates {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if h := r.known[master]; h != nil && time.Now().Before(h.until) {
-		return h
+	if c := r.known[master]; c != nil && time.Now().Before(c.until) {
+		return c
 	}
 	return nil
 }
 
 // remember caches a master's failover candidates; nil removes them.
-func (r *replicas) remember(master string, h *candidates) {
+func (r *replicas) remember(master string, c *candidates) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.known[master] = h; h != nil {
-		h.until = time.Now().Add(candidatesFor)
+	if r.known[master] = c; c != nil {
+		c.until = time.Now().Add(candidatesFor)
 	}
 }
 
@@ -78,9 +78,9 @@ func (r *replicas) inCluster(ctx context.Context, k store.Keys, master, info, no
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	h, sure := newCandidates(found, copying, more, r.sameNames[master])
+	c, sure := newCandidates(found, copying, more, r.sameNames[master])
 	r.sameNames[master] = sure
-	return h, nil
+	return c, nil
 }
 
 // electable returns the time for which Redis lets a replica be elected that is cut off from its master. If there is
@@ -118,16 +118,16 @@ func (r *replicas) outsideCluster(ctx context.Context, info string) (*candidates
 		asked.Go(func() { leads[i] = r.mayLead(ctx, c.name) })
 	}
 	asked.Wait()
-	h := &candidates{}
+	found := &candidates{}
 	for i, c := range copying {
 		if leads[i] {
-			h.names = append(h.names, c.name)
+			found.names = append(found.names, c.name)
 		} else {
-			h.barred = append(h.barred, c.name)
+			found.barred = append(found.barred, c.name)
 		}
 	}
-	h.count = len(h.names) + more
-	return h, nil
+	found.count = len(found.names) + more
+	return found, nil
 }
 
 // mayLead asks a replica whether it may become master.

@@ -63,9 +63,9 @@ func (s *Script) Call(ctx context.Context, taps []*Tap) (err error) {
 	if err != nil {
 		return err
 	}
-	s.batch.Lasts()
-	if s.Answer.Entry != "" {
-		s.Heard = s.Answer.Entry
+	s.batch.Confirmed()
+	if s.Answer.EntryID != "" {
+		s.Heard = s.Answer.EntryID
 	}
 	return nil
 }
@@ -80,14 +80,14 @@ func (gm *Game) BatchOf(taps ...[2]string) []outcome.Result {
 	}
 	script := gm.Script()
 	testenv.Must(gm.T, script.Call(gm.T.Context(), batch))
-	results, entries := script.Answer.Results, script.Answer.Entries
+	results, entries := script.Answer.Results, script.Answer.EntryIDs
 	var wins confirm.Pending
-	if script.Answer.Entry != "" {
-		wins.Add(script.Answer.Entry, script.Answer.Written.Wins[0], &script.Answer.Written)
+	if script.Answer.EntryID != "" {
+		wins.Add(script.Answer.EntryID, script.Answer.Entry.Wins[0], &script.Answer.Entry)
 	}
 	for i, t := range batch {
 		win := rain.Win{User: t.User, Packet: results[i].Packet, Amount: results[i].Amount, Drop: t.Drop.String()}
-		if results[i].Outcome == outcome.Won && entries[i] != script.Answer.Entry {
+		if results[i].Outcome == outcome.Won && entries[i] != script.Answer.EntryID {
 			wins.Add(entries[i], win, nil)
 		}
 	}

@@ -28,7 +28,7 @@ func TestTheScriptsAnswerIsReadWholeOrNotAtAll(t *testing.T) {
 	err := a.parse("7 3 1763712000 000123\n", 0, amounts)
 	testenv.WantErr(t, err, errReply, "half an answer")
 	err = a.parse("7 3 1763712000 123\n"+now+"\nweadnlbww\n12-13 40-40\n5 "+before+" 7.3", 9, amounts)
-	if err != nil || a.Left != 7 || a.Entry != now || a.moves != 3 || a.Time != 1763712000_000123 {
+	if err != nil || a.Left != 7 || a.EntryID != now || a.moves != 3 || a.Time != 1763712000_000123 {
 		t.Errorf("%+v, %v", a, err)
 	}
 	want := []outcome.Result{
@@ -38,9 +38,9 @@ func TestTheScriptsAnswerIsReadWholeOrNotAtAll(t *testing.T) {
 		{Outcome: outcome.Won, Packet: 13, Amount: 3}, {Outcome: outcome.Won, Packet: 40, Amount: 3},
 	}
 	testenv.Equal(t, a.Results, want, "results")
-	testenv.Equal(t, a.Entries, []string{now, "", "", "", "", "", before, now, now}, "entries")
-	if err := a.parse("0 0 1 2\n\nd\n\n", 1, amounts); err != nil || len(a.Results) != 1 || len(a.Entries) != 1 ||
-		a.Entry != "" {
+	testenv.Equal(t, a.EntryIDs, []string{now, "", "", "", "", "", before, now, now}, "entries")
+	if err := a.parse("0 0 1 2\n\nd\n\n", 1, amounts); err != nil || len(a.Results) != 1 || len(a.EntryIDs) != 1 ||
+		a.EntryID != "" {
 		t.Errorf("after another: %+v, %v", a, err)
 	}
 	const head = "7 3 1 2\n"
@@ -95,13 +95,13 @@ func FuzzAnswer(f *testing.F) {
 		if a.parse(reply, n, amounts) != nil {
 			return
 		}
-		if len(a.Results) != n || len(a.Entries) != n || len(a.fresh) != n || a.Left < 0 {
+		if len(a.Results) != n || len(a.EntryIDs) != n || len(a.isNew) != n || a.Left < 0 {
 			t.Fatalf("%q: %+v", reply, a)
 		}
 		for i, r := range a.Results {
-			if won := r.Outcome == outcome.Won; won != (r.Amount > 0) || won != isEntryID(a.Entries[i]) ||
+			if won := r.Outcome == outcome.Won; won != (r.Amount > 0) || won != isEntryID(a.EntryIDs[i]) ||
 				r.Packet < 0 {
-				t.Errorf("%q: %v from %q", reply, r, a.Entries[i])
+				t.Errorf("%q: %v from %q", reply, r, a.EntryIDs[i])
 			}
 		}
 	})

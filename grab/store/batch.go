@@ -15,24 +15,24 @@ import (
 type Batch struct {
 	*client
 
-	campaign string
-	shard    int
-	keys     []string
-	users    []any
-	asked    []rain.Ticket
-	text     []byte // tickets and lines of the taps, one after the other
-	ends     []int  // the end of each of them in it
-	tickets  []string
-	seals    []string
-	lines    string
-	args     []any
-	seen     witnessed
-	answer   Answer
+	campaign    string
+	shard       int
+	keys        []string
+	users       []any
+	tickets     []rain.Ticket
+	text        []byte // the text of all tickets, then all lines
+	offsets     []int  // in text: the end of each ticket, then the beginning of each line
+	ticketTexts []string
+	seals       []string
+	lines       string
+	args        []any
+	seen        witnessed
+	answer      Answer
 }
 
-// witnessed is the state of a shard that this node has seen in Redis. A Redis with less has been rolled back.
+// witnessed holds the newest confirmed entry and move that this node saw. A Redis with less was rolled back.
 type witnessed struct {
-	entry string // the newest
+	entry string
 	moves int64
 }
 
@@ -42,11 +42,11 @@ func NewBatch(s *Store, campaign string, shard int) *Batch {
 		seen: witnessed{entry: nothingYet}}
 }
 
-// Add adds a player's tap with a ticket to the batch. A player may be in it once. The user is a pointer, because a
-// string in an interface is an allocation; it is read until Decide returns.
+// Add adds a player's tap with a ticket to the batch. A player may be in it once. Batch keeps the pointer, because a
+// string in an interface is an allocation: the string must not change until Decide returns.
 func (b *Batch) Add(user *string, ticket rain.Ticket) {
 	b.users = append(b.users, user)
-	b.asked = append(b.asked, ticket)
+	b.tickets = append(b.tickets, ticket)
 }
 
 // Decide sends the added taps in a rain to the script, in their order, sealed with the time at, and empties the
@@ -57,8 +57,8 @@ func (b *Batch) Decide(ctx context.Context, of *rain.Rain, amounts *rain.Amounts
 	b.write(at)
 	b.args = append(b.args, of.FirstWave, b.seen.entry, b.seen.moves, at, &b.lines)
 	b.args = append(b.args, b.users...)
-	for i := range b.tickets {
-		b.args = append(b.args, &b.tickets[i])
+	for i := range b.ticketTexts {
+		b.args = append(b.args, &b.ticketTexts[i])
 	}
 	reply, err := b.run(ctx, "grab", b.keys, b.args...).Text()
 	defer b.reset()
@@ -66,25 +66,25 @@ func (b *Batch) Decide(ctx context.Context, of *rain.Rain, amounts *rain.Amounts
 		err = b.answer.parse(reply, n, amounts)
 	}
 	if errors.Is(err, ErrBehind) {
-		// Until it is restored no other node may use it either, also one without knowledge of the loss.
-		if _, losing := (&Moves{b.client}).Lose(ctx, b.campaign, b.shard, b.seen.entry, b.seen.moves); losing != nil {
+		// Close the shard for all nodes until it is restored. Other nodes may not know of the loss.
+		if _, losing := b.lose(ctx, b.campaign, b.shard, b.seen.entry, b.seen.moves, "", 0); losing != nil {
 			err = errors.Join(err, losing)
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	if b.answer.Entry != "" {
-		b.answer.Written = b.written(at)
+	if b.answer.EntryID != "" {
+		b.answer.Entry = b.written(at)
 	}
 	return &b.answer, nil
 }
 
-// Lasts records that the wins of the last answer are confirmed. If Redis lacks them later, it was rolled back, and
+// Confirmed records that the wins of the last answer are confirmed. If Redis lacks them later, it was rolled back, and
 // every later Decide fails. Redis may lose unconfirmed wins: no player was notified of them.
-func (b *Batch) Lasts() {
-	if b.answer.Entry != "" {
-		b.seen.entry = b.answer.Entry
+func (b *Batch) Confirmed() {
+	if b.answer.EntryID != "" {
+		b.seen.entry = b.answer.EntryID
 	}
 	b.seen.moves = max(b.seen.moves, b.answer.moves)
 }
@@ -93,21 +93,21 @@ func (b *Batch) Lasts() {
 func (b *Batch) reset() {
 	clear(b.args)
 	clear(b.users)
-	clear(b.tickets)
+	clear(b.ticketTexts)
 	clear(b.seals)
-	b.args, b.users, b.asked, b.tickets, b.seals = b.args[:0], b.users[:0], b.asked[:0], b.tickets[:0], b.seals[:0]
-	b.lines = ""
+	b.args, b.users, b.tickets = b.args[:0], b.users[:0], b.tickets[:0]
+	b.ticketTexts, b.seals, b.lines = b.ticketTexts[:0], b.seals[:0], ""
 }
 
 // written returns the outbox entry of the new wins.
 func (b *Batch) written(at int64) rain.Entry {
-	e := rain.Entry{Ref: rain.EntryRef{Campaign: b.campaign, Shard: b.shard, ID: b.answer.Entry}, SealedAt: at}
+	e := rain.Entry{Ref: rain.EntryRef{Campaign: b.campaign, Shard: b.shard, ID: b.answer.EntryID}, SealedAt: at}
 	e.Wins = make([]rain.Win, 0, b.answer.won)
 	for i, r := range b.answer.Results {
-		if b.answer.fresh[i] {
+		if b.answer.isNew[i] {
 			user := *b.users[i].(*string) //nolint:forcetypeassert // Add's
 			e.Wins = append(e.Wins, rain.Win{User: user, Packet: r.Packet, Amount: r.Amount, Seal: b.seals[i],
-				Drop: b.tickets[i]})
+				Drop: b.ticketTexts[i]})
 		}
 	}
 	return e
@@ -115,22 +115,23 @@ func (b *Batch) written(at int64) rain.Entry {
 
 // write makes the texts of the taps: all tickets, then all lines.
 func (b *Batch) write(at int64) {
-	b.text, b.ends = b.text[:0], b.ends[:0]
-	for _, ticket := range b.asked {
+	b.text, b.offsets = b.text[:0], b.offsets[:0]
+	for _, ticket := range b.tickets {
 		b.text = ticket.Append(b.text)
-		b.ends = append(b.ends, len(b.text))
+		b.offsets = append(b.offsets, len(b.text))
 	}
 	lines := len(b.text)
-	for i, ticket := range b.asked {
-		b.ends = append(b.ends, len(b.text)) // where the line begins
-		user := *b.users[i].(*string)        //nolint:forcetypeassert // Add's
+	for i, ticket := range b.tickets {
+		b.offsets = append(b.offsets, len(b.text))
+		user := *b.users[i].(*string) //nolint:forcetypeassert // Add's
 		b.text = append(appendLine(b.text, b.ring, b.campaign, user, ticket, at), '\n')
 	}
 	all, from := string(b.text), 0
-	for i := range b.asked {
-		line := b.ends[len(b.asked)+i]
-		b.tickets, b.seals = append(b.tickets, all[from:b.ends[i]]), append(b.seals, all[line:line+seal.Size])
-		from = b.ends[i]
+	for i := range b.tickets {
+		line := b.offsets[len(b.tickets)+i]
+		b.ticketTexts = append(b.ticketTexts, all[from:b.offsets[i]])
+		b.seals = append(b.seals, all[line:line+seal.Size])
+		from = b.offsets[i]
 	}
 	b.lines = strings.TrimSuffix(all[lines:], "\n")
 }
@@ -140,15 +141,15 @@ var errReply = errors.New("parse the answer of a script")
 
 // Answer is the script's answer to a batch. Its texts are parts of the script's reply.
 type Answer struct {
-	Left    int64            // packets that the shard has left
-	Time    int64            // Redis's, when it decided, in Unix microseconds
-	Entry   string           // id of the outbox entry with all new wins; "" if there were none
-	Written rain.Entry       // that entry; valid for longer than the answer
-	Results []outcome.Result // of each tap, in the order in which they were added
-	Entries []string         // of each tap that won, the id of the outbox entry of its win; else ""
+	Left     int64            // packets that the shard has left
+	Time     int64            // Redis's, when it decided, in Unix microseconds
+	EntryID  string           // id of the outbox entry with all new wins; "" if there were none
+	Entry    rain.Entry       // that entry; valid for longer than the answer
+	Results  []outcome.Result // of each tap, in the order in which they were added
+	EntryIDs []string         // of each tap that won, the id of the outbox entry of its win; else ""
 
 	moves int64  // of stock from and to the shard, so far
-	fresh []bool // of each tap, whether it has won now
+	isNew []bool // of each tap, whether it has won now
 	won   int    // the number of those
 }
 
@@ -160,7 +161,7 @@ func (a *Answer) parse(reply string, n int, amounts *rain.Amounts) error {
 	if len(line) != lines {
 		return errReply
 	}
-	*a = Answer{Results: a.Results[:0], Entries: a.Entries[:0], fresh: a.fresh[:0]}
+	*a = Answer{Results: a.Results[:0], EntryIDs: a.EntryIDs[:0], isNew: a.isNew[:0]}
 	if !a.head(line[0]) || len(line[2]) != n {
 		return errReply
 	}
@@ -170,7 +171,7 @@ func (a *Answer) parse(reply string, n int, amounts *rain.Amounts) error {
 	if err != nil || numbers.Count() != won || won > 0 && !isEntryID(entry) || won == 0 && entry != "" {
 		return errReply
 	}
-	a.Entry, a.won = entry, won
+	a.EntryID, a.won = entry, won
 	for i := range n {
 		var r outcome.Result
 		var known bool
@@ -195,8 +196,8 @@ func (a *Answer) parse(reply string, n int, amounts *rain.Amounts) error {
 		if !known {
 			return errReply
 		}
-		a.Results, a.Entries = append(a.Results, r), append(a.Entries, from)
-		a.fresh = append(a.fresh, letters[i] == 'w')
+		a.Results, a.EntryIDs = append(a.Results, r), append(a.EntryIDs, from)
+		a.isNew = append(a.isNew, letters[i] == 'w')
 	}
 	if again != "" {
 		return errReply

@@ -11,7 +11,7 @@ import (
 // a Redis Cluster. The namespace ("rr" unless set) separates several installations on one Redis.
 //
 //	rr:{<campaign>.<shard>}:state      hash; its fields are below
-//	rr:{<campaign>.<shard>}:stock      list of the packets left: ranges "<first>-<last>", and a "." at its end
+//	rr:{<campaign>.<shard>}:stock      list of the packets left: ranges "<first>-<last>", and a "."; see close.lua
 //	rr:{<campaign>.<shard>}:wins       hash: the players' wins; see grab.lua
 //	rr:{<campaign>.<shard>}:taps       hash: the players' taps; only with taps_per_user
 //	rr:{<campaign>.<shard>}:outbox     stream of unpaid entries

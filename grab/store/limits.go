@@ -53,7 +53,7 @@ func NewLogins(s *Store) *Logins { return &Logins{s.client} }
 
 // Keep stores a value under a name for a time.
 func (l *Logins) Keep(ctx context.Context, name string, value []byte, life time.Duration) error {
-	return wrap(l.checked(l.rdb.Set(ctx, l.keys.login(name), value, life).Err()), "store a login")
+	return wrap(l.Checked(l.rdb.Set(ctx, l.keys.login(name), value, life).Err()), "store a login")
 }
 
 // Take returns the value and removes it in one step, so that only one caller gets it. Nil: there is none, or it has
@@ -63,5 +63,5 @@ func (l *Logins) Take(ctx context.Context, name string) ([]byte, error) {
 	if errors.Is(err, redis.Nil) {
 		return nil, nil
 	}
-	return value, wrap(l.checked(err), "take a login")
+	return value, wrap(l.Checked(err), "take a login")
 }

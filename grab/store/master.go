@@ -20,9 +20,6 @@ const masterEvery = 50 * time.Millisecond
 // Keys returns the keys of a shard.
 func (s *Store) Keys(campaign string, shard int) Keys { return s.keys.shard(campaign, shard) }
 
-// Checked returns the error unchanged. If a node of a Cluster did not answer, it reloads the cluster's map.
-func (s *Store) Checked(err error) error { return s.checked(err) }
-
 // IsCluster reports whether Redis is a Cluster.
 func (s *Store) IsCluster() bool {
 	_, cluster := s.rdb.(*redis.ClusterClient)
@@ -96,7 +93,7 @@ func (s *Store) EachMaster(ctx context.Context, do func(ctx context.Context, add
 		do(ctx, "", s.rdb)
 		return nil
 	}
-	return s.checked(cluster.ForEachMaster(ctx, func(ctx context.Context, node *redis.Client) error {
+	return s.Checked(cluster.ForEachMaster(ctx, func(ctx context.Context, node *redis.Client) error {
 		do(ctx, node.Options().Addr, node)
 		return nil
 	}))
@@ -158,7 +155,7 @@ func (c *client) readShards(ctx context.Context, of *rain.Campaign, put func(p r
 // pipelined sends the commands that put adds to a pipeline.
 func (c *client) pipelined(ctx context.Context, put func(p redis.Pipeliner)) error {
 	_, err := c.rdb.Pipelined(ctx, func(p redis.Pipeliner) error { put(p); return nil })
-	return c.checked(err)
+	return c.Checked(err)
 }
 
 // ofShards sends one command for each shard of a campaign in one pipeline.

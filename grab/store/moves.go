@@ -54,7 +54,7 @@ func (m *Moves) Borrow(ctx context.Context, campaign string, lent rain.Lent) (nu
 // Done removes the move from the shard that has lent.
 func (m *Moves) Done(ctx context.Context, campaign string, from int, move string) error {
 	err := m.rdb.HDel(ctx, m.keys.shard(campaign, from).Lent, move).Err()
-	return wrap(m.checked(err), "end a move of stock from %s.%d", campaign, from)
+	return wrap(m.Checked(err), "end a move of stock from %s.%d", campaign, from)
 }
 
 // Lose closes a shard for taps if Redis does not have a known outbox entry of it, or a known move. It reports whether
@@ -67,7 +67,7 @@ func (m *Moves) Lose(ctx context.Context, campaign string, shard int, entry stri
 // Lent reports whether a shard still has a move from there. It does until the move is done, or the shard is rebuilt.
 func (m *Moves) Lent(ctx context.Context, campaign string, from int, move string) (bool, error) {
 	known, err := m.rdb.HExists(ctx, m.keys.shard(campaign, from).Lent, move).Result()
-	return known, wrap(m.checked(err), "find a move of stock from %s.%d", campaign, from)
+	return known, wrap(m.Checked(err), "find a move of stock from %s.%d", campaign, from)
 }
 
 // Forgot closes a shard for taps if it lacks a move in flight from there, though it was not rebuilt since it lent. It
@@ -76,10 +76,10 @@ func (m *Moves) Forgot(ctx context.Context, campaign string, from int, lent rain
 	return m.lose(ctx, campaign, from, "0-0", 0, lent.Move, lent.Epoch)
 }
 
-func (m *Moves) lose(ctx context.Context, campaign string, shard int, entry string, moves int64, move string,
+func (c *client) lose(ctx context.Context, campaign string, shard int, entry string, moves int64, move string,
 	epoch int64) (lost bool, err error) {
-	k := m.keys.shard(campaign, shard)
-	lost, err = m.run(ctx, "lose", []string{k.State, k.Lent}, entry, moves, move, epoch).Bool()
+	k := c.keys.shard(campaign, shard)
+	lost, err = c.run(ctx, "lose", []string{k.State, k.Lent}, entry, moves, move, epoch).Bool()
 	return lost, wrap(err, "check the state of %s.%d", campaign, shard)
 }
 

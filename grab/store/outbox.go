@@ -88,7 +88,7 @@ func (c *client) page(ctx context.Context, campaign string, shard int, after, up
 		from = "(" + after
 	}
 	found, err = c.rdb.XRangeN(ctx, c.keys.shard(campaign, shard).Outbox, from, upTo, int64(limit)).Result()
-	if c.checked(err) != nil {
+	if c.Checked(err) != nil {
 		return nil, "", fmt.Errorf("read the outbox of %s.%d: %w", campaign, shard, unreadable(err))
 	}
 	if len(found) == limit {

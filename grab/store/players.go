@@ -82,7 +82,7 @@ func (c *Connections) Of(ctx context.Context, user string) ([]Connection, error)
 		return nil, err
 	}
 	fields, err := c.rdb.HGetAll(ctx, c.keys.player(user, "connections")).Result()
-	if c.checked(err) != nil {
+	if c.Checked(err) != nil {
 		return nil, fmt.Errorf("read a player's connections: %w", err)
 	}
 	list := slices.DeleteFunc(connectionsOf(user, fields),
@@ -119,19 +119,19 @@ func (c *Connections) Here(ctx context.Context, node string) error {
 		p.PExpire(ctx, key, presentFor)
 		return nil
 	})
-	return wrap(c.checked(err), "record this node as alive")
+	return wrap(c.Checked(err), "record this node as alive")
 }
 
 // Gone reports that a node has no connections any more.
 func (c *Connections) Gone(ctx context.Context, node string) error {
-	return wrap(c.checked(c.rdb.ZRem(ctx, c.keys.upNodes(), node).Err()), "remove this node's connections")
+	return wrap(c.Checked(c.rdb.ZRem(ctx, c.keys.upNodes(), node).Err()), "remove this node's connections")
 }
 
 // Nodes returns the nodes with players that are alive.
 func (c *Connections) Nodes(ctx context.Context) ([]string, error) {
 	since := "(" + strconv.FormatInt(c.clock()-presentFor.Milliseconds(), 10)
 	nodes, err := c.rdb.ZRangeByScore(ctx, c.keys.upNodes(), &redis.ZRangeBy{Min: since, Max: "+inf"}).Result()
-	return nodes, wrap(c.checked(err), "read the nodes")
+	return nodes, wrap(c.Checked(err), "read the nodes")
 }
 
 // namedFor is the time for which a player's display profile is kept after its last report. A board is read for an

@@ -49,7 +49,7 @@ func (n *Nodes) Report(ctx context.Context, campaign, node string, rev int64, re
 // Reports returns the newest report of each node.
 func (n *Nodes) Reports(ctx context.Context, campaign string) (map[string]NodeReport, error) {
 	fields, err := n.rdb.HGetAll(ctx, n.keys.nodes(campaign)).Result()
-	if n.checked(err) != nil {
+	if n.Checked(err) != nil {
 		return nil, fmt.Errorf("read the reports of campaign %s: %w", campaign, err)
 	}
 	reports := make(map[string]NodeReport, len(fields)/2)
@@ -79,5 +79,5 @@ func (n *Nodes) TakeTelling(ctx context.Context, campaign, node string, ttl time
 			err = nil // it has just ended; the next round takes it
 		}
 	}
-	return taken, wrap(n.checked(err), "take the lease for the figures of campaign %s", campaign)
+	return taken, wrap(n.Checked(err), "take the lease for the figures of campaign %s", campaign)
 }

@@ -84,7 +84,7 @@ func (r *Restorer) RestoreAs(ctx context.Context, c *rain.Campaign, shard int,
 		return r.run(ctx, "restore", k.opening(), append([]any{token, step}, args...)...).Err()
 	}
 	run.rank = func(top []Ranked) error {
-		if err := r.checked(r.rdb.Unlink(ctx, k.Top).Err()); err != nil {
+		if err := r.Checked(r.rdb.Unlink(ctx, k.Top).Err()); err != nil {
 			return err
 		}
 		return (&Ranking{r.client}).Rank(ctx, []Winners{{Campaign: c.ID, Shard: shard, Totals: top}})

@@ -98,7 +98,7 @@ func (c *client) eachPage(ctx context.Context, key string, count int64, what str
 	fn func(page []string) error) error {
 	for cursor := uint64(0); ; {
 		page, next, err := c.rdb.HScan(ctx, key, cursor, "", count).Result()
-		if c.checked(err) != nil {
+		if c.Checked(err) != nil {
 			return fmt.Errorf("read %s: %w", what, unreadable(err))
 		}
 		if err := fn(page); err != nil {

@@ -168,7 +168,7 @@ func (s *Sums) EachEntry(ctx context.Context, c *rain.Campaign, shard int, upTo 
 func (s *Sums) Newest(ctx context.Context, c *rain.Campaign, shard int) (entry string, epoch int64, found bool,
 	err error) {
 	fields, err := s.rdb.HMGet(ctx, s.keys.shard(c.ID, shard).State, fieldLast, fieldEpoch, fieldRevision).Result()
-	if s.checked(err) != nil {
+	if s.Checked(err) != nil {
 		return "", 0, false, fmt.Errorf("read the state of %s.%d: %w", c.ID, shard, unreadable(err))
 	}
 	entry, _ = fields[0].(string)

@@ -94,11 +94,11 @@ func (s *Stock) Expire(ctx context.Context, c *rain.Campaign, ttl time.Duration)
 		k := s.keys.shard(c.ID, shard)
 		status, err := s.rdb.HGet(ctx, k.State, fieldStatus).Result()
 		if err != nil && !errors.Is(err, redis.Nil) {
-			return s.checked(err)
+			return s.Checked(err)
 		}
 		waiting, err := s.rdb.XLen(ctx, k.Outbox).Result()
 		if err != nil {
-			return s.checked(err)
+			return s.Checked(err)
 		}
 		if waiting > 0 || status != "" && status != string(rain.Closed) {
 			return fmt.Errorf("shard %d: %w", shard, ErrNotClosed)

@@ -34,7 +34,7 @@ type Options struct {
 }
 
 // Store is the connection to Redis that all types of this package share. Its methods, and theirs, are safe for
-// concurrent use.
+// concurrent use; only those of Batch are not.
 type Store struct{ *client }
 
 // client holds the dependencies of every type of this package.
@@ -73,9 +73,9 @@ func New(rdb redis.UniversalClient, o Options) *Store {
 		clock: o.Clock, log: o.Log}}
 }
 
-// checked returns the error unchanged. If a node of a Cluster did not answer, it reloads the cluster's map. The
+// Checked returns the error unchanged. If a node of a Cluster did not answer, it reloads the cluster's map. The
 // node's replica may have taken over, and go-redis does not find out by itself.
-func (c *client) checked(err error) error {
+func (c *client) Checked(err error) error {
 	if err == nil || errors.Is(err, redis.Nil) {
 		return err
 	}
@@ -91,7 +91,7 @@ func (c *client) checked(err error) error {
 func (s *Store) Load(ctx context.Context) error {
 	for _, script := range s.scripts {
 		// On a Cluster go-redis sends this to each master and each replica.
-		if err := s.checked(script.Load(ctx, s.rdb).Err()); err != nil {
+		if err := s.Checked(script.Load(ctx, s.rdb).Err()); err != nil {
 			return fmt.Errorf("load scripts into redis: %w", err)
 		}
 	}
@@ -110,7 +110,7 @@ func (c *client) run(ctx context.Context, script string, keys []string, args ...
 	for isMoving(cmd.Err()) && loop.Sleep(ctx, movingEvery) {
 		cmd = s.Run(ctx, c.rdb, keys, args...)
 	}
-	if err := c.checked(cmd.Err()); err != nil {
+	if err := c.Checked(cmd.Err()); err != nil {
 		cmd.SetErr(named(err))
 	}
 	return cmd

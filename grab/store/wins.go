@@ -129,7 +129,7 @@ func (w *Wins) WinsOf(ctx context.Context, c *rain.Campaign, shard int, of []rai
 // ReadWins reads fields of a shard's wins hash, as WinField names them.
 func (w *Wins) ReadWins(ctx context.Context, campaign string, shard int, fields []string) ([]any, error) {
 	found, err := w.rdb.HMGet(ctx, w.keys.shard(campaign, shard).Wins, fields...).Result()
-	return found, w.checked(err)
+	return found, w.Checked(err)
 }
 
 // winMark separates user and ticket in the field names of wins. No user has it.

@@ -69,7 +69,7 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		panic(err)
 	}
-	one := &session{conn: conn, plain: by.plain, member: s.lobby.NewMember(by.socket, nil), over: make(chan struct{})}
+	one := &session{conn: conn, plain: by.plain, member: s.lobby.NewMember(by.socket), over: make(chan struct{})}
 	conn.SetReadLimit(wstest.Limit)
 	conn.SetPongHandler(func(m string) error { one.Pong([]byte(m)); return nil })
 	answer := conn.PingHandler()

@@ -18,8 +18,8 @@ type Conn struct {
 	// received counts the bytes that Read has returned; beyond most it returns ErrTooMuch. Only the reading goroutine
 	// uses it.
 	received, most int
-	// until is the deadline for reading, in Unix nanoseconds; 0: none. The system checks a deadline only while a
-	// goroutine waits, so ReadPlain checks it by itself.
+	// until is the deadline for reading, in Unix nanoseconds; 0: none. Go enforces a deadline only while a
+	// read waits. drain never waits, so it checks the deadline.
 	until atomic.Int64
 
 	mu      sync.Mutex

@@ -1,5 +1,5 @@
-// Package ws is the server's part of the WebSocket codec of RFC 6455. The WebSocket library performs the upgrade and
-// reads unusual frames; this package makes and reads all others.
+// Package ws is the server's part of the WebSocket codec of RFC 6455. The WebSocket library performs the upgrade,
+// reads unusual frames, and makes the pongs. This package makes and reads all others.
 //
 //	frame.go  frames of a server, written
 //	plain.go  plain frames of a client, parsed

@@ -37,14 +37,14 @@ func FuzzServerReadsLikeTheLibrary(f *testing.F) {
 		got.upgrade(below)
 		for at := int(cut % uint(len(rest)+1)); ; at = len(rest) {
 			r.consume(append(bytes.Clone(r.unused), rest[:at]...))
-			if rest = rest[at:]; r.left || len(rest) == 0 {
+			if rest = rest[at:]; r.notPlain || len(rest) == 0 {
 				break
 			}
 		}
-		if r.left && bytes.HasPrefix(r.unused, []byte{finalBit | reservedBits | OpClose, maskBit | 1}) {
+		if r.notPlain && bytes.HasPrefix(r.unused, []byte{finalBit | reservedBits | OpClose, maskBit | 1}) {
 			return // the library, which has seen half a code in it, reads it otherwise
 		}
-		if below.rest = slices.Concat(r.unused, rest); r.left {
+		if below.rest = slices.Concat(r.unused, rest); r.notPlain {
 			got.readOn()
 		} else if _, found := parsePlain(below.rest, r.limit); len(below.rest) > 0 && found != partial {
 			t.Fatalf("%x is left, and is not a part of a plain frame", below.rest)

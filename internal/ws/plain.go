@@ -55,9 +55,9 @@ func parsePlain(b []byte, limit int) (plainFrame, class) {
 	return plainFrame{opcode: opcode, payload: payload, size: size}, plain
 }
 
-// refuseHalfCode changes a close frame with half a code at the beginning of b. The library answers the new frame with
-// 1002 (RFC 6455, section 7.1.5). The library would take it for a frame without a code. Such a frame behind one that
-// is not plain is left to the library.
+// refuseHalfCode changes a close frame with one byte at the beginning of b. Such a frame is invalid, but gorilla
+// accepts it. Reserved bits are set, so that gorilla answers 1002 (RFC 6455, section 7.1.5). Such a frame behind one
+// that is not plain is left to gorilla.
 func refuseHalfCode(b []byte) {
 	if b[0] == finalBit|OpClose && b[1] == maskBit|1 {
 		b[0] |= reservedBits

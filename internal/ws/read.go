@@ -10,7 +10,8 @@ import (
 	"redrain/internal/rawio"
 )
 
-// Handler takes the payloads of plain frames. The bytes are only lent for the call.
+// Handler takes the payloads of plain frames. The gateway's session implements it. The bytes are only lent for the
+// call.
 type Handler interface {
 	// Text takes a message. The handler has to answer it eventually: otherwise the end of the connection may be
 	// noticed only by the next ping.
@@ -60,11 +61,11 @@ var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
 
 // reader is the state of one connection between two reads.
 type reader struct {
-	conn    *Conn
-	limit   int
-	handler Handler
-	unused  []byte // received, and not used yet
-	left    bool   // the library has to read on
+	conn     *Conn
+	limit    int
+	handler  Handler
+	unused   []byte // received, and not used yet
+	notPlain bool   // the library has to read on
 }
 
 func newReader(c *Conn, limit int, h Handler) reader {
@@ -92,13 +93,11 @@ func (r *reader) drain(fd int) (done bool, err error) {
 			return true, io.EOF
 		}
 		answered := r.consume(buffer[:kept+n])
-		if r.left {
+		if r.notPlain {
 			return true, nil
 		}
-		// A short read has drained the socket. It may hide one thing: the peer's end of the stream came together with
-		// the data. A peer that has sent a message is written to, and a lost connection answers that with an error. A
-		// connection that is closed in one direction only does not answer the next ping. After anything but a message
-		// the next read looks for the end.
+		// A short read drained the socket. It may hide the peer's end. After a message our answer finds that, or the
+		// next ping if the peer has closed one direction only. Otherwise read again.
 		if kept+n < bufferSize && answered {
 			return r.wait()
 		}
@@ -116,7 +115,7 @@ func (r *reader) consume(b []byte) (message bool) {
 	for len(b) > 0 && !r.conn.overdue() {
 		f, found := parsePlain(b, r.limit)
 		if found != plain {
-			if r.left = found == other; r.left {
+			if r.notPlain = found == other; r.notPlain {
 				refuseHalfCode(b)
 			}
 			break

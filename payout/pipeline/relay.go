@@ -238,7 +238,7 @@ func (r *Relay) look(ctx context.Context, key outboxKey) error {
 // counts as old.
 func (r *Relay) old(entries []rain.Entry) []rain.Entry {
 	now, grace := r.o.Clock(), r.o.Grace.Milliseconds()
-	late := r.link.up(r.o.Grace)
+	linked := r.link.up(r.o.Grace) // nodes had NATS for Grace, so they should have published
 	old := make([]rain.Entry, 0, len(entries))
 	for _, e := range entries {
 		written, _, err := e.Ref.Position()
@@ -246,7 +246,7 @@ func (r *Relay) old(entries []rain.Entry) []rain.Entry {
 		if written > now {
 			decided = e.SealedAt
 		}
-		if e.Reclaim != nil || err == nil && late && (decided <= now-grace || decided > now+grace) {
+		if e.Reclaim != nil || err == nil && linked && (decided <= now-grace || decided > now+grace) {
 			old = append(old, e)
 		}
 	}

@@ -44,7 +44,7 @@ type AddressStore interface {
 	Rise(ctx context.Context, campaign string, gone map[string][]string) error
 }
 
-// Campaigns are the campaigns that this node has. [cluster.Known] implements it.
+// Campaigns are the campaigns that this node has. cluster.Known implements it.
 type Campaigns interface {
 	Cached(id string) *rain.Campaign // nil if it does not have it
 }
@@ -157,7 +157,7 @@ func (c *Caps) come(of *rain.Campaign, k capKey, user string) (a *account, isNew
 	return a, c.guests.Add(k, user)
 }
 
-// Leave ends a connection that Enter has admitted. It has no effect if Enter returned no quota.
+// Leave ends a connection that Enter has admitted, with or without a quota. The player's last one frees the slot.
 func (c *Caps) Leave(campaign, address, user string) {
 	c.guests.Leave(capKey{campaign, address}, user, presence.Left)
 }

@@ -29,7 +29,7 @@ type Seats interface {
 	Counts(ctx context.Context, campaign string) (waiting, seated int64, err error)
 }
 
-// Known holds the campaigns that this node has. [cluster.Known] implements it.
+// Known holds the campaigns that this node has. cluster.Known implements it.
 type Known interface {
 	Live() []*rain.Campaign
 }

@@ -151,12 +151,12 @@ func (i *interleaving) tap() {
 		i.read(shard) // its entry is in flight for a long time
 		return
 	}
-	found, err := i.grabber.Lookup(i.Context(), i.c.ID, shard, []string{answer.Entries[0]})
+	found, err := i.grabber.Lookup(i.Context(), i.c.ID, shard, []string{answer.EntryIDs[0]})
 	i.must(err)
 	if found[0].Entry != nil {
 		i.must(i.publisher.Publish(i.Context(), *found[0].Entry))
 	}
-	batch.Lasts()
+	batch.Confirmed()
 	i.told[key] = r.Packet
 }
 

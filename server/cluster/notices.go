@@ -12,7 +12,7 @@ type Settled struct {
 	Claims   []SettledClaim
 }
 
-// Won lists the newest winners for all players, under masked ids.
+// Won lists the newest winners for all players, with their full ids. Figures masks them.
 type Won struct {
 	Winners []Winner `json:"winners"` // the newest last
 }

@@ -25,7 +25,7 @@ type Source interface {
 type RegistryOptions struct {
 	Source Source
 	Known  *Known
-	// Changed are called in order with each newer version of a campaign. May be empty.
+	// Changed are called in order with each newer version of a campaign, such as live.Schedule.Changed. May be empty.
 	Changed []func(*rain.Campaign)
 	// InUse reports whether a campaign has connections on this node; it is then kept. Nil: none has.
 	InUse func(campaign string) bool

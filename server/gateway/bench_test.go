@@ -36,7 +36,7 @@ func BenchmarkTap(b *testing.B) {
 	answered := &counter{}
 	sessions := make([]*session, stormPlayers)
 	for i := range sessions {
-		member := s.lobby.NewMember(room.NewSocket(answered), nil)
+		member := s.lobby.NewMember(room.NewSocket(answered))
 		sessions[i] = s.seated(i, &session{g: s.gateway.shared, member: member})
 	}
 	var frame []byte
@@ -214,7 +214,7 @@ type testGrabber struct {
 	*store.Stock
 	*store.Limits
 	*confirm.Confirmer
-	*grab.Gates[Asked]
+	*grab.Gates[TapOrigin]
 }
 
 func newTestGrabber(rdb redis.UniversalClient, namespace string, clock rain.Clock, lobby *room.Lobby) *testGrabber {

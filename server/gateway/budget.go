@@ -19,10 +19,10 @@ const (
 	besidesTaps = 20
 	// leastBurst is the least burst, for a very low --tap-rate.
 	leastBurst = 400
-	// highRate stands for no limit where a limit is necessary, in taps per second.
+	// highRate sizes the queue of a player without a tap limit, in taps per second.
 	highRate = 200
-	// unasked is the number of unrequested messages that may wait: settlements, changes of the rain.
-	unasked = 256
+	// unrequested is the number of unrequested messages that may wait: settlements, changes of the rain.
+	unrequested = 256
 	// droppedMost messages beyond the budget are dropped; one more ends the connection.
 	droppedMost = 200
 
@@ -38,11 +38,11 @@ const (
 // budget limits the requests of one connection. It is spent before a message is parsed, and messages beyond it are
 // dropped. Only the goroutine that reads the connection uses it.
 type budget struct {
-	messages *rate.Limiter // messages, and their bytes; nil: no limit
-	control  *rate.Limiter // WebSocket's own frames; nil until there is one
-	welcomes *rate.Limiter // nil until there is one
-	dropped  int           // in all: 0 for a client that follows the protocol
-	told     time.Time     // time of the player's last notification
+	messages   *rate.Limiter // messages, and their bytes; nil: no limit
+	control    *rate.Limiter // WebSocket's own frames; nil until there is one
+	welcomes   *rate.Limiter // nil until there is one
+	dropped    int           // in all: 0 for a client that follows the protocol
+	notifiedAt time.Time     // time of the player's last notification
 }
 
 // newBudget returns the budget of a player with a tap rate; 0: taps and messages have no limit. It is twice the need
@@ -62,13 +62,13 @@ func perSecondAndBurst(tapRate int) (perSecond, burst int) {
 
 // Replies returns the number of messages that must be able to wait for a player. The budget of a tap rate admits a
 // burst, and all its answers may be ready before the first one is written. Unrequested messages come on top. A player
-// without a limit gets as much as with a high one.
+// without a tap limit gets the queue of a player with highRate taps per second.
 func Replies(tapRate int) int {
 	if tapRate == 0 {
 		tapRate = highRate
 	}
 	_, burst := perSecondAndBurst(tapRate)
-	return burst + unasked
+	return burst + unrequested
 }
 
 // message reports whether a message of so many bytes is within the budget.
@@ -101,15 +101,15 @@ func (s *session) overBudget(now time.Time) {
 		s.end(room.CodeTooManyBad, "too many messages")
 		return
 	}
-	if now.Sub(s.budget.told) >= time.Second {
-		s.budget.told = now
+	if now.Sub(s.budget.notifiedAt) >= time.Second {
+		s.budget.notifiedAt = now
 		s.sendError("", wire.Error{Code: wire.CodeTooMany, Retryable: true,
 			Message: "more messages, or longer ones, than a player needs; some were dropped"})
 	}
 }
 
-// affords spends a ping or pong of WebSocket's own.
-func (s *session) affords() bool {
+// withinControlBudget charges one ping or pong to the budget, and reports whether it fits.
+func (s *session) withinControlBudget() bool {
 	now := time.Now()
 	if s.ended || s.budget.frame(now) {
 		return true

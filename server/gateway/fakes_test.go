@@ -36,7 +36,7 @@ import (
 
 // neighbours are a gateway's back ends, as the test needs them. The zero value admits all players and knows of nothing.
 type neighbours struct {
-	tap    func(t *grab.Tap[Asked]) (outcome.Result, bool) // nil: every drop is empty
+	tap    func(t *grab.Tap[TapOrigin]) (outcome.Result, bool) // nil: every drop is empty
 	wins   func(user string) ([]rain.Win, error)
 	states func(user string) (map[string]ledger.ClaimState, error)
 	allow  func(key string) (bool, error)
@@ -69,7 +69,7 @@ func (n *neighbours) Grant(_ context.Context, token string) (auth.Grant, error) 
 	return g, nil
 }
 
-func (n *neighbours) Tap(t *grab.Tap[Asked]) (outcome.Result, bool) {
+func (n *neighbours) Tap(t *grab.Tap[TapOrigin]) (outcome.Result, bool) {
 	if n.tap == nil {
 		return outcome.Result{Outcome: outcome.Empty}, true
 	}
@@ -282,7 +282,7 @@ func (c *client) ping() {
 func (d *door) emptied(left int64) {
 	d.Helper()
 	testenv.Eventually(d, 10*time.Second, "the others have gone",
-		func() bool { return d.gateway.seats.taken.Load() == left })
+		func() bool { return d.gateway.limit.taken.Load() == left })
 }
 
 func (c *client) say(message string) {

@@ -22,7 +22,7 @@ import (
 	"redrain/server/clientip"
 )
 
-// readBuffer is the library's, which reads only the frames that package ws leaves to it. Each connection has one.
+// readBuffer is the size of gorilla's read buffer. Gorilla reads only the frames that package ws leaves to it.
 const readBuffer = 256
 
 // Gateway upgrades players' connections, and owns the goroutine that reads each.
@@ -34,7 +34,7 @@ type Gateway struct {
 	sessions map[*session]struct{}
 	closing  bool
 	readers  sync.WaitGroup
-	seats    seats
+	limit    connectionLimit
 	pace     *pace
 }
 
@@ -52,7 +52,7 @@ func New(o Options) *Gateway {
 		shared: &shared{
 			o: o, metrics: m, people: newPeople(m.several), over: over,
 		},
-		sessions: map[*session]struct{}{}, seats: seats{all: int64(o.MaxConnections)},
+		sessions: map[*session]struct{}{}, limit: connectionLimit{all: int64(o.MaxConnections)},
 		pace: newPace(o.Arrivals),
 	}
 	g.upgrader = websocket.Upgrader{
@@ -78,24 +78,24 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.tooSoon(w, after)
 		return
 	}
-	if !g.seats.take() {
-		g.refuse(w)
+	if !g.limit.take() {
+		g.refuseFull(w)
 		return
 	}
 	take := &takeover{ResponseWriter: w}
 	conn, err := g.upgrader.Upgrade(take, r, nil)
 	if err != nil {
-		g.seats.give()
+		g.limit.release()
 		g.o.Log.Debug("upgrade refused", "addr", r.RemoteAddr, "err", err)
 		return
 	}
 	s := newSession(g.shared, conn, take, clientip.RequestKey(r))
 	if !g.admit(s) {
-		g.seats.give()
+		g.limit.release()
 		s.member.Close(room.CodeShutdown, "shutdown")
 		return
 	}
-	if code, reason := g.refusal(r, conn); code != 0 {
+	if code, reason := g.upgradeFault(r, conn); code != 0 {
 		s.end(code, reason)
 	}
 	go func() {
@@ -105,8 +105,8 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}()
 }
 
-// refusal returns the reason for which a connection may not stay; 0 if it may.
-func (g *Gateway) refusal(r *http.Request, conn *websocket.Conn) (code int, reason string) {
+// upgradeFault returns the reason for which a connection may not stay; 0 if it may.
+func (g *Gateway) upgradeFault(r *http.Request, conn *websocket.Conn) (code int, reason string) {
 	offered := websocket.Subprotocols(r)
 	switch {
 	case !originAllowed(r, g.o.AllowedOrigins):
@@ -132,7 +132,7 @@ func (g *Gateway) leave(s *session) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.sessions, s)
-	g.seats.give()
+	g.limit.release()
 }
 
 // Drain says goodbye to every player, closes the sockets after their queued messages have been written, and waits for
@@ -158,12 +158,12 @@ func (g *Gateway) Drain(ctx context.Context) {
 	}
 }
 
-// cut closes the remaining connections.
+// cut ends the remaining readers. Each then closes its connection.
 func (g *Gateway) cut() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for s := range g.sessions {
-		_ = s.conn.SetReadDeadline(time.Now()) // its reader returns, and gives the connection up
+		_ = s.conn.SetReadDeadline(time.Now())
 	}
 }
 
@@ -183,9 +183,8 @@ func originAllowed(r *http.Request, allowed []string) bool {
 	return err == nil && strings.EqualFold(u.Host, r.Host)
 }
 
-// takeover passes an upgrade through a room.Socket, so that from then on only the member writes to the connection.
-// Otherwise the WebSocket library would answer pings and close frames from the reading goroutine. Below that is a
-// ws.Conn, so that the library need not read plain frames.
+// takeover puts a room.Socket and a ws.Conn between the network connection and gorilla. Then only the member writes.
+// Otherwise gorilla would answer pings and close frames from the reading goroutine. It need not read plain frames.
 type takeover struct {
 	http.ResponseWriter
 

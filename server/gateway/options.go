@@ -28,13 +28,13 @@ type Players interface {
 	Grant(ctx context.Context, token string) (auth.Grant, error)
 }
 
-// Campaigns finds campaigns. [cluster.Registry] implements it.
+// Campaigns finds campaigns. cluster.Registry implements it.
 type Campaigns interface {
 	Get(ctx context.Context, id string) (*rain.Campaign, error) // posting.ErrUnknownCampaign if there is none
 	Cached(id string) *rain.Campaign                            // nil if this node does not have it
 }
 
-// Wins returns a player's confirmed wins of a campaign, oldest first.
+// Wins returns a player's confirmed wins of a campaign, oldest first. [confirm.Confirmer] implements it.
 type Wins interface {
 	PlayersWins(ctx context.Context, c *rain.Campaign, user string) (confirm.PlayersWins, error)
 }
@@ -44,12 +44,13 @@ type Claims interface {
 	ClaimStates(ctx context.Context, user string, claims []string) (map[string]ledger.ClaimState, error)
 }
 
-// Limits reports whether a limit by key allows one more, and if not, after which time it will.
+// Limits reports whether a limit by key allows one more, and if not, after which time it will. [store.Limits]
+// implements it.
 type Limits interface {
 	Allow(ctx context.Context, name, key string, rate, burst float64) (ok bool, after time.Duration, err error)
 }
 
-// Door admits players to the rooms of campaigns with a limited capacity. [admission.Door] implements it.
+// Door admits players to the rooms of campaigns with a limited capacity. admission.Door implements it.
 type Door interface {
 	// Enter returns whether a player is admitted, else the queue position. Leave is called for each admitted
 	// connection; left is true if the player has left for good.
@@ -57,7 +58,7 @@ type Door interface {
 	Leave(campaign, user string, left bool)
 }
 
-// Addresses limits the guests of one address in a campaign. [admission.Caps] implements it.
+// Addresses limits the guests of one address in a campaign. admission.Caps implements it.
 type Addresses interface {
 	// Enter returns the quota that the player shares with others; nil: only the campaign limits the player. Leave is
 	// called for each connection that it has admitted.
@@ -65,14 +66,14 @@ type Addresses interface {
 	Leave(campaign, address, user string)
 }
 
-// Connections tracks every player's connections over all nodes. [presence.Connections] implements it.
+// Connections tracks every player's connections over all nodes. presence.Connections implements it.
 type Connections interface {
 	// Come adds a connection; it calls Gateway.TooMany and Gateway.Among with the result. Gone removes it.
 	Come(ctx context.Context, user string, n uint64, since int64)
 	Gone(user string, n uint64)
 }
 
-// Problem answers a request that does not become a socket. [api.WriteProblem] implements it.
+// Problem answers a request that does not become a socket. api.WriteProblem implements it.
 type Problem func(w http.ResponseWriter, status int, code, detail string)
 
 // Options of a gateway. All are required unless stated otherwise.

@@ -63,15 +63,15 @@ func (g *Gateway) tooSoon(w http.ResponseWriter, after time.Duration) {
 		"more come than this node takes in a second: try again, or another node")
 }
 
-// seats counts the connections that a node accepts. A seat is taken before the upgrade, so that there are never more
-// connections.
-type seats struct {
+// connectionLimit limits the connections of a node. A connection is counted before the upgrade, so that there are never
+// more.
+type connectionLimit struct {
 	taken atomic.Int64
 	all   int64
 }
 
-// take takes a seat if there is one.
-func (s *seats) take() bool {
+// take counts one more connection, and reports whether it is within the limit.
+func (s *connectionLimit) take() bool {
 	if s.taken.Add(1) <= s.all {
 		return true
 	}
@@ -79,16 +79,16 @@ func (s *seats) take() bool {
 	return false
 }
 
-func (s *seats) give() { s.taken.Add(-1) }
+func (s *connectionLimit) release() { s.taken.Add(-1) }
 
 // Full reports whether the node should get no new connections. It does so from 95 % on, so that a load balancer has
 // the time to send players elsewhere.
-func (g *Gateway) Full() bool { return g.seats.taken.Load() >= g.seats.all-g.seats.all/20 }
+func (g *Gateway) Full() bool { return g.limit.taken.Load() >= g.limit.all-g.limit.all/20 }
 
-// refuse refuses a connection without a seat, before the upgrade. A load balancer understands that and can try
+// refuseFull refuses a connection above the limit, before the upgrade. A load balancer understands that and can try
 // another node. A browser sees a lost connection and reconnects by itself. The waits are spread, so that not all come
 // back at once.
-func (g *Gateway) refuse(w http.ResponseWriter) {
+func (g *Gateway) refuseFull(w http.ResponseWriter) {
 	g.metrics.full.Inc()
 	w.Header().Set("Retry-After", strconv.Itoa(2+rand.IntN(4))) //nolint:gosec // not a secret
 	g.o.Problem(w, http.StatusServiceUnavailable, "full", "this node has no seat left: try again, or another node")

@@ -16,9 +16,8 @@ import (
 	"redrain/server/cluster"
 )
 
-// people holds the connections of this node's players, from hello to the end. It closes the gap between a welcome and
-// the room. A settlement may come after the welcome has read the ledger, before the player sits in the lobby. The
-// lock puts each settlement either before that moment or after it, so it is delivered once.
+// people holds the connections of this node's players, from hello to the end. A settlement may come between reading
+// the ledger and joining the room. The lock delivers it exactly once.
 type people struct {
 	several prometheus.Gauge // players who are on other nodes too
 
@@ -101,17 +100,17 @@ func (p *people) changed(one *person, nodes int) {
 	}
 }
 
-// expect keeps the settlements that a joining connection misses. Call it before anything is read for the welcome, and
-// end it with arrive.
-func (p *people) expect(s *session) {
+// holdSettlements keeps the settlements that a joining connection misses. Call it before anything is read for the
+// welcome, and end it with releaseSettlements.
+func (p *people) holdSettlements(s *session) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s.missed = &wire.Settled{Type: wire.TypeSettled}
 }
 
-// arrive ends expect: take gets the missed settlements, and seats the player. No player is notified meanwhile. After
-// the first call it does nothing.
-func (p *people) arrive(s *session, take func(missed *wire.Settled)) {
+// releaseSettlements passes the held settlements to take, which seats the player. No player is notified meanwhile.
+// After the first call it does nothing.
+func (p *people) releaseSettlements(s *session, take func(missed *wire.Settled)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if missed := s.missed; missed != nil {
@@ -133,9 +132,8 @@ func news(missed *wire.Settled, welcome []wire.Claim) *wire.Settled {
 	return missed
 }
 
-// Settled notifies each seated or joining player of all their claims in one message. It is called for each notice, on
-// every node that receives it. Many of its players are on other nodes, and a notice may come again. A player's claims
-// are adjacent.
+// Settled notifies each seated or joining player of all their claims in one message. Every node receives the notice,
+// perhaps twice. It skips players of other nodes and settlements it has delivered. A player's claims are adjacent.
 func (g *Gateway) Settled(campaign string, n cluster.Settled) {
 	var gate Gate
 	if c := g.o.Campaigns.Cached(campaign); c != nil && g.o.Lobby.Room(campaign) != nil {
@@ -213,7 +211,7 @@ func (g *Gateway) Present() (all []Present) {
 	for user, one := range g.people.of {
 		for s := range one.sessions {
 			p := Present{User: user, Address: s.addr, session: s}
-			if campaign := s.bound.Load(); campaign != nil {
+			if campaign := s.boundFor.Load(); campaign != nil {
 				p.Campaign = g.o.Campaigns.Cached(*campaign)
 			}
 			all = append(all, p)
@@ -226,7 +224,7 @@ func (g *Gateway) Present() (all []Present) {
 func (g *Gateway) SendAway(p Present, why error) {
 	if how := refusalOf(why); !how.answer.Retryable {
 		p.session.sendError("", how.answer)
-		p.session.sendAway(how.closes, how.reason)
+		p.session.sendAway(how.closeCode, how.reason)
 	}
 }
 
@@ -240,7 +238,7 @@ func (g *Gateway) Denied(user string) {
 // TooMany closes a connection whose player has made too many newer ones. n is its number in Connections.
 func (g *Gateway) TooMany(user string, n uint64) {
 	for _, s := range g.people.connections(user) {
-		if s.n == n {
+		if s.number == n {
 			s.sendAway(room.CodeTooManySeats, "too many connections of this player: the newest stay")
 		}
 	}

@@ -81,7 +81,7 @@ func TestPlayersAreShownByTheirNewestToken(t *testing.T) {
 func TestConnectionsThatAreTooMany(t *testing.T) {
 	var mu sync.Mutex
 	var nodes []int
-	n := &neighbours{tap: func(tap *grab.Tap[Asked]) (outcome.Result, bool) {
+	n := &neighbours{tap: func(tap *grab.Tap[TapOrigin]) (outcome.Result, bool) {
 		mu.Lock()
 		defer mu.Unlock()
 		nodes = append(nodes, tap.Nodes)
@@ -171,7 +171,8 @@ func TestSettledWhileArriving(t *testing.T) {
 	lost.closed()
 	d.emptied(2)
 	for _, s := range d.gateway.people.connections("u") {
-		if d.gateway.people.arrive(s, func(*wire.Settled) { t.Error("an arrival is left behind") }); s.seat == nil {
+		d.gateway.people.releaseSettlements(s, func(*wire.Settled) { t.Error("an arrival is left behind") })
+		if s.seat == nil {
 			t.Error("a connection without a seat is left behind")
 		}
 	}

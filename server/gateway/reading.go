@@ -18,8 +18,8 @@ import (
 // same limit for its frames.
 const restWithin = 10 * time.Second
 
-// mostPieces is the most bytes of a fragmented message with all its frames: the longest message in fragments of one
-// byte each, and twice that. Otherwise empty fragments would cost the node and not their sender.
+// mostPieces limits a fragmented message with its headers: twice the bytes of the longest message in one-byte
+// fragments. Otherwise empty fragments would cost the node and not their sender.
 const mostPieces = 16 * wire.MaxRequest
 
 // run reads the connection until it is over. A panic ends this connection and no other.
@@ -37,7 +37,7 @@ func (s *session) read() {
 	s.conn.SetReadLimit(wire.MaxRequest)
 	answer := s.conn.PingHandler()
 	s.conn.SetPingHandler(func(data string) error {
-		if !s.affords() {
+		if !s.withinControlBudget() {
 			return nil
 		}
 		return answer(data)
@@ -50,7 +50,7 @@ func (s *session) read() {
 		kind, message, err := s.conn.NextReader()
 		if err == nil {
 			late := time.AfterFunc(restWithin, func() { s.member.Close(room.CodeProtocol, "half a message") })
-			err = s.take(kind, message)
+			err = s.readMessage(kind, message)
 			late.Stop()
 		}
 		if err != nil {
@@ -61,13 +61,13 @@ func (s *session) read() {
 	}
 }
 
-// take reads one message and handles it.
-func (s *session) take(kind int, message io.Reader) error {
-	space := buffers.Get().(*[]byte) //nolint:forcetypeassert // New makes nothing else
-	defer buffers.Put(space)
+// readMessage reads one message and handles it.
+func (s *session) readMessage(kind int, message io.Reader) error {
+	buffer := buffers.Get().(*[]byte) //nolint:forcetypeassert // New makes nothing else
+	defer buffers.Put(buffer)
 	s.plain.Allow(mostPieces)
-	data, err := readInto((*space)[:0], message)
-	raw := s.plain.Received()
+	data, err := readInto((*buffer)[:0], message)
+	received := s.plain.Received()
 	s.plain.Allow(0)
 	if err != nil {
 		return err
@@ -79,14 +79,14 @@ func (s *session) take(kind int, message io.Reader) error {
 		}
 		return nil
 	}
-	s.text(data, max(raw, len(data)))
+	s.text(data, max(received, len(data)))
 	return nil
 }
 
 // Text handles a message, and keeps nothing of data. With Ping and Pong it makes the session a ws.Handler.
 func (s *session) Text(data []byte) { s.text(data, len(data)) }
 
-// text is Text of a message that has come in so many bytes.
+// text handles a message. size is the number of bytes it took on the connection, with all frame headers.
 func (s *session) text(data []byte, size int) {
 	now := time.Now()
 	s.member.PongAt(now)
@@ -118,7 +118,7 @@ func (s *session) Ping(data []byte) { _ = s.conn.PingHandler()(string(data)) }
 // Pong takes the answer to one of our pings.
 func (s *session) Pong([]byte) {
 	s.member.Pong()
-	s.affords()
+	s.withinControlBudget()
 }
 
 // buffers hold messages while they are read. One is taken when a message has begun, so that a silent connection holds
@@ -140,8 +140,7 @@ func readInto(b []byte, from io.Reader) ([]byte, error) {
 }
 
 // overrun reads and drops the rest of a message that was too large. The system would otherwise reset the connection,
-// and the peer would not see the close frame. The library sends that, except for lengths that no message can have.
-// Sent twice it goes once.
+// and the peer would not see the close frame. If the library has sent a close frame already, the member drops this one.
 func (s *session) overrun(err error) {
 	const most, within = 1 << 20, time.Second
 	if !errors.Is(err, websocket.ErrReadLimit) && !errors.Is(err, ws.ErrTooMuch) {

@@ -36,7 +36,7 @@ func (e *waitsError) Error() string {
 // errTooManyRefused refuses a hello that needs the database, from an address with too many refused ones.
 var errTooManyRefused = errors.New("too many hellos of this address were refused")
 
-// admit admits a player to a campaign, and returns the player's shared quota. leaveDoor undoes it. The risk system is
+// admit admits a player to a campaign, and returns the player's shared quota. undoAdmit undoes it. The risk system is
 // asked last and once, so that it receives neither refused players nor moves from room to room.
 func (s *session) admit(ctx context.Context, c *rain.Campaign, user string) (quota grab.Quota, err error) {
 	o := &s.g.o
@@ -60,15 +60,15 @@ func (s *session) admit(ctx context.Context, c *rain.Campaign, user string) (quo
 		who := *s.asking
 		who.Campaign, s.asking = c.ID, nil
 		if err := o.Ask(ctx, who); err != nil {
-			s.g.leaveDoor(c.ID, s.addr, user, true) // for another player
+			s.g.undoAdmit(c.ID, s.addr, user, true) // for another player
 			return nil, err
 		}
 	}
 	return quota, nil
 }
 
-// leaveDoor undoes admit; left says that the player leaves for good.
-func (g *shared) leaveDoor(campaign, addr, user string, left bool) {
+// undoAdmit undoes admit; left says that the player leaves for good.
+func (g *shared) undoAdmit(campaign, addr, user string, left bool) {
 	g.o.Door.Leave(campaign, user, left)
 	if g.o.Addresses != nil {
 		g.o.Addresses.Leave(campaign, addr, user)
@@ -77,9 +77,9 @@ func (g *shared) leaveDoor(campaign, addr, user string, left bool) {
 
 // leaveRoom frees the player's slot in their room, if they are in one.
 func (s *session) leaveRoom() {
-	if s.in != "" {
-		s.g.leaveDoor(s.in, s.addr, s.listens, s.left)
-		s.in = ""
+	if s.admittedTo != "" {
+		s.g.undoAdmit(s.admittedTo, s.addr, s.tokenUser, s.left)
+		s.admittedTo = ""
 	}
 }
 
@@ -94,27 +94,27 @@ func (s *session) mayLookUp(campaign string) error {
 
 // refusal is the answer to a player who does not get a seat.
 type refusal struct {
-	answer  wire.Error   // to a player who moves to another room, and keeps the seat there
-	goodbye wire.Goodbye // to a hello with the close code room.CodeFull
-	closes  int          // the close code after a hello
-	reason  string
+	answer    wire.Error   // to a player who moves to another room, and keeps the seat there
+	goodbye   wire.Goodbye // to a hello with the close code room.CodeFull
+	closeCode int          // the close code after a hello
+	reason    string
 }
 
 // refusalOf returns the refusal for an error of enter.
 func refusalOf(err error) refusal {
-	refused := func(code string, closes int) refusal {
-		return refusal{answer: wire.Error{Code: code, Message: err.Error()}, closes: closes, reason: err.Error()}
+	refused := func(code string, closeCode int) refusal {
+		return refusal{answer: wire.Error{Code: code, Message: err.Error()}, closeCode: closeCode, reason: err.Error()}
 	}
 	waits, isWaiting := errors.AsType[*waitsError](err)
 	switch {
 	case isWaiting:
 		turn := waits.turn
-		return later(wire.Goodbye{Reason: "waiting", ReconnectAfterMS: turn.Retry.Milliseconds(),
+		return retryLater(wire.Goodbye{Reason: "waiting", ReconnectAfterMS: turn.Retry.Milliseconds(),
 			Position: turn.Position, WaitMS: max(0, turn.Wait.Milliseconds())},
 			fmt.Sprintf("%v: try again in %s", waits, turn.Retry.Round(time.Second)))
 	case errors.Is(err, admission.ErrAddressFull): // the waits are spread, since many guests of an address wait
 		after := 10*time.Second + rand.N(10*time.Second) //nolint:gosec // not a secret
-		return later(wire.Goodbye{Reason: "address_full", ReconnectAfterMS: after.Milliseconds()},
+		return retryLater(wire.Goodbye{Reason: "address_full", ReconnectAfterMS: after.Milliseconds()},
 			admission.ErrAddressFull.Error())
 	case errors.Is(err, standing.ErrNotInvited):
 		return refused(wire.CodeNotInvited, room.CodeNotInvited)
@@ -122,41 +122,41 @@ func refusalOf(err error) refusal {
 		return refused(wire.CodeDenied, room.CodeSentAway)
 	case errors.Is(err, posting.ErrUnknownCampaign):
 		return refusal{answer: wire.Error{Code: wire.CodeUnknownCampaign, Message: "there is no such campaign"},
-			closes: room.CodeUnknownCampaign, reason: "unknown campaign"}
+			closeCode: room.CodeUnknownCampaign, reason: "unknown campaign"}
 	}
 	away := refusal{answer: wire.Error{Code: wire.CodeUnavailable, Message: "try again", Retryable: true},
-		closes: room.CodeUnavailable, reason: "unavailable"}
+		closeCode: room.CodeUnavailable, reason: "unavailable"}
 	if errors.Is(err, errTooManyRefused) {
 		away.reason = "too many connections from this address at once"
 	}
 	return away
 }
 
-// later returns the refusal of a player who may come in later. A queue position is kept as GET /admission keeps it.
-func later(goodbye wire.Goodbye, message string) refusal {
+// retryLater returns the refusal of a player who may retry. A queue position is kept as GET /admission keeps it.
+func retryLater(goodbye wire.Goodbye, message string) refusal {
 	goodbye.Type = wire.TypeGoodbye
-	return refusal{goodbye: goodbye, closes: room.CodeFull, reason: goodbye.Reason, answer: wire.Error{
+	return refusal{goodbye: goodbye, closeCode: room.CodeFull, reason: goodbye.Reason, answer: wire.Error{
 		Code: wire.CodeNotAdmitted, Retryable: true, RetryAfterMS: goodbye.ReconnectAfterMS, Message: message}}
 }
 
 // endHello ends a connection whose hello has failed.
 func (s *session) endHello(ctx context.Context, req wire.Request, err error) {
 	how := refusalOf(err)
-	switch how.closes {
+	switch how.closeCode {
 	case room.CodeFull:
 		s.g.metrics.turnedAway.Inc()
 		s.send(how.goodbye)
-		s.end(how.closes, how.reason)
+		s.end(how.closeCode, how.reason)
 	case room.CodeUnavailable:
 		if !errors.Is(err, risk.ErrNoAnswer) && !errors.Is(err, errTooManyRefused) {
 			s.g.o.Log.Warn("admit a player", "campaign", req.Campaign, "err", err)
 		}
-		s.end(how.closes, how.reason)
+		s.end(how.closeCode, how.reason)
 	case room.CodeUnknownCampaign:
-		s.refuseHello(ctx, how.closes, how.reason)
+		s.refuseHello(ctx, how.closeCode, how.reason)
 	default:
 		s.sendError(req.ID, how.answer)
-		s.refuseHello(ctx, how.closes, how.reason)
+		s.refuseHello(ctx, how.closeCode, how.reason)
 	}
 }
 

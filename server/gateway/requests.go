@@ -51,12 +51,12 @@ func (s *session) handle(data []byte) {
 	case err == nil && req.Type == wire.TypePing:
 		s.send(wire.Pong{Type: wire.TypePong, ID: req.ID, T: req.T, ServerTime: s.g.o.Clock()})
 	default:
-		s.refuse(req, err)
+		s.complainAbout(req, err)
 	}
 }
 
-// refuse describes the fault of a request.
-func (s *session) refuse(req wire.Request, err error) {
+// complainAbout describes the fault of a request.
+func (s *session) complainAbout(req wire.Request, err error) {
 	switch {
 	case errors.Is(err, wire.ErrUnknownType):
 		s.complain(req.ID, wire.CodeUnknownType, err.Error())
@@ -97,9 +97,9 @@ func (s *session) greet(req wire.Request) {
 		s.refuseHello(ctx, room.CodeExpired, expired)
 		return
 	}
-	s.listens, s.since, s.n = user, s.g.o.Clock(), s.g.numbers.Add(1)
+	s.tokenUser, s.since, s.number = user, s.g.o.Clock(), s.g.numbers.Add(1)
 	s.person = s.g.people.add(user, s, s.g.o.Face(grant))
-	if s.g.o.Banned(user) { // a later ban finds the player there
+	if s.g.o.Banned(user) { // people.add comes first, so that a ban after this check finds the connection
 		s.end(room.CodeSentAway, sentAway)
 		return
 	}
@@ -113,7 +113,7 @@ func (s *session) greet(req wire.Request) {
 	}
 	s.hand = s.g.o.Risk.Hand(who)
 	s.user = user
-	s.g.o.Connections.Come(ctx, user, s.n, s.since)
+	s.g.o.Connections.Come(ctx, user, s.number, s.since)
 }
 
 func (s *session) move(req wire.Request) {
@@ -140,8 +140,8 @@ func (s *session) move(req wire.Request) {
 
 // enter seats the player in a campaign's room. The welcome is the first message to them.
 func (s *session) enter(ctx context.Context, user string, req wire.Request) error {
-	s.g.people.expect(s)
-	defer s.g.people.arrive(s, func(*wire.Settled) {})
+	s.g.people.holdSettlements(s)
+	defer s.g.people.releaseSettlements(s, func(*wire.Settled) {})
 	if err := s.mayLookUp(req.Campaign); err != nil {
 		return err
 	}
@@ -149,25 +149,25 @@ func (s *session) enter(ctx context.Context, user string, req wire.Request) erro
 	if err != nil {
 		return err
 	}
-	was := s.bound.Swap(&c.ID) // before the check: later changes find the player there
+	was := s.boundFor.Swap(&c.ID) // before admit, so that a list changed during admit finds this connection
 	allowed, err := s.admit(ctx, c, user)
 	if err != nil {
-		s.bound.Store(was)
+		s.boundFor.Store(was)
 		return err
 	}
 	welcome, err := s.g.welcome(ctx, c, user, req.ID, s.ends.Load())
 	if err != nil {
-		s.g.leaveDoor(c.ID, s.addr, user, false)
-		s.bound.Store(was)
+		s.g.undoAdmit(c.ID, s.addr, user, false)
+		s.boundFor.Store(was)
 		return err
 	}
 	s.leaveRoom()
-	s.in = c.ID
+	s.admittedTo = c.ID
 	s.seat = &seat{campaign: c.ID, gate: s.g.o.Gate(c), count: s.g.o.Counts.Of(c.ID), metrics: s.g.metrics,
 		ranks: s.g.ranks(c), allowed: allowed}
-	toldAt := live.RainStateOf(c, welcome.ServerTime)
+	sentRain := live.RainStateOf(c, welcome.ServerTime)
 	s.send(welcome)
-	s.g.people.arrive(s, func(missed *wire.Settled) {
+	s.g.people.releaseSettlements(s, func(missed *wire.Settled) {
 		s.person.gates[c.ID] = s.seat.gate
 		first := s.user == "" // a player who moves from another room has received it there
 		if fresh := news(missed, welcome.Claims); first && fresh != nil {
@@ -180,7 +180,7 @@ func (s *session) enter(ctx context.Context, user string, req wire.Request) erro
 		take(c.ID, user, s.member)
 	})
 
-	// The player has missed changes between the welcome and the joining.
+	// The campaign may have changed between the welcome and the join. Send the changes.
 	if newer := s.g.o.Campaigns.Cached(c.ID); newer != nil {
 		c = newer
 	}
@@ -188,7 +188,7 @@ func (s *session) enter(ctx context.Context, user string, req wire.Request) erro
 	if is := wire.CampaignOf(c, now); is != welcome.Campaign {
 		s.send(wire.CampaignChange{Type: wire.TypeCampaign, Campaign: is})
 	}
-	if live.RainStateOf(c, now) != toldAt {
+	if live.RainStateOf(c, now) != sentRain {
 		s.send(wire.RainChange{Type: wire.TypeRain, Rain: wire.RainOf(c.Current(), now, c.Status != rain.Open)})
 	}
 	for _, wave := range live.InAir(c, now) {
@@ -202,15 +202,15 @@ func (s *session) tap(m wire.Tap, began time.Time) {
 	if s.hand != nil {
 		s.hand.Tap(s.g.o.Campaigns.Cached(s.seat.campaign), m.Drop, s.g.o.Clock())
 	}
-	t := &grab.Tap[Asked]{
+	t := &grab.Tap[TapOrigin]{
 		User: s.user, Drop: m.Drop, Nodes: int(s.person.nodes.Load()), Quota: s.seat.allowed,
-		Caller: Asked{member: s.member, seat: s.seat, hand: s.hand, began: began},
+		Caller: TapOrigin{member: s.member, seat: s.seat, hand: s.hand, began: began},
 	}
 	a := &t.Caller
 	a.idLen = copy(a.id[:], m.ID)
 	if r, known := a.seat.gate.Tap(t); known {
 		s.member.Send(a.result(make([]byte, 0, usualResult), t.Drop, r))
-		a.answered(r.Outcome, time.Since(a.began))
+		a.recordAnswer(r.Outcome, time.Since(a.began))
 	}
 }
 
@@ -218,7 +218,7 @@ func (s *session) tap(m wire.Tap, began time.Time) {
 func (s *session) noSuchDrop(req wire.Request) {
 	began := time.Now()
 	s.send(wire.Result{Type: wire.TypeResult, ID: req.ID, Drop: req.Drop, Outcome: outcome.UnknownDrop.String()})
-	s.seat.counted(outcome.UnknownDrop, time.Since(began))
+	s.seat.countTap(outcome.UnknownDrop, time.Since(began))
 }
 
 // renew takes a new token of the same player, so that the connection outlives the one before. A refused token changes

@@ -21,7 +21,8 @@ const (
 	badRate  = 0.5
 )
 
-// session is one connection. Its fields belong to the reading goroutine; exceptions say so.
+// session is one connection. Its fields belong to the reading goroutine; exceptions say so. TooMany and Sanctioned
+// read number and since after people.add.
 type session struct {
 	g      *shared
 	conn   *websocket.Conn
@@ -33,26 +34,26 @@ type session struct {
 	timer  *time.Timer  // of timedOut: the end of the wait for a hello, then that of the token
 	ends   atomic.Int64 // when the newest token expires, Unix ms on the cluster's clock; 0: none yet
 
-	out     atomic.Bool            // the player was disconnected: no more messages are accepted
-	bound   atomic.Pointer[string] // the campaign whose room the player is in, or is joining
-	since   int64                  // of the hello, Unix ms
-	user    string
-	watches bool          // does not play, and is not counted as a player
-	asking  *risk.Caller  // the player of the hello, until the risk system was asked; nil: no check
-	hand    *risk.Hand    // the tap profile; nil: none
-	listens string        // the player, from hello on
-	person  *person       // nil before hello
-	n       uint64        // its number among this node's connections; 0 before hello
-	seat    *seat         // nil before hello
-	missed  *wire.Settled // settlements while the connection joins, guarded by people.mu; nil: it does not join
-	in      string        // the campaign that has admitted the player, "" before
-	left    bool          // the player has closed the connection with 1000: they leave
-	ended   bool          // later messages are ignored
+	out        atomic.Bool            // set by any goroutine: no more messages are accepted
+	boundFor   atomic.Pointer[string] // the campaign whose room the player is in, or is joining
+	since      int64                  // of the hello, Unix ms
+	user       string
+	watches    bool          // does not play, and is not counted as a player
+	asking     *risk.Caller  // the player of the hello, until the risk system was asked; nil: no check
+	hand       *risk.Hand    // the tap profile; nil: none
+	tokenUser  string        // the player, from hello on
+	person     *person       // nil before hello
+	number     uint64        // its number among this node's connections; 0 before hello
+	seat       *seat         // nil before hello
+	missed     *wire.Settled // settlements while the connection joins, guarded by people.mu; nil: it does not join
+	admittedTo string        // the campaign that has admitted the player, "" before
+	left       bool          // the player has closed the connection with 1000: they leave
+	ended      bool          // set by the reading goroutine: later messages are ignored
 }
 
 func newSession(g *shared, conn *websocket.Conn, by *takeover, addr string) *session {
 	s := &session{g: g, conn: conn, plain: by.plain, addr: addr, budget: newBudget(g.o.TapRate)}
-	s.member = g.o.Lobby.NewMember(by.socket, nil)
+	s.member = g.o.Lobby.NewMember(by.socket)
 	s.timer = time.AfterFunc(helloWithin, s.timedOut)
 	return s
 }
@@ -63,11 +64,11 @@ func (s *session) close() {
 	s.leaveRoom()
 	s.g.o.Lobby.Leave(s.member)
 	s.member.Gone()
-	if s.listens != "" {
-		s.g.people.remove(s.listens, s)
+	if s.tokenUser != "" {
+		s.g.people.remove(s.tokenUser, s)
 	}
-	if s.user != "" && s.n != 0 {
-		s.g.o.Connections.Gone(s.user, s.n)
+	if s.user != "" && s.number != 0 {
+		s.g.o.Connections.Gone(s.user, s.number)
 	}
 }
 
@@ -90,7 +91,7 @@ func (s *session) extend(until int64) bool {
 	return true
 }
 
-// remaining returns the next run of the timer, which is too short for a token that is valid for long.
+// remaining returns the timer's next wait: until the token expires, but at most an hour.
 func (s *session) remaining() time.Duration {
 	ms := min(s.ends.Load()-s.g.o.Clock(), time.Hour.Milliseconds())
 	return time.Duration(max(ms, 1)) * time.Millisecond

@@ -27,7 +27,7 @@ import (
 // stack and counted. Another player plays on, and the first may come back.
 func TestAPanicEndsOneConnection(t *testing.T) {
 	n := &neighbours{
-		tap: func(tap *grab.Tap[Asked]) (outcome.Result, bool) {
+		tap: func(tap *grab.Tap[TapOrigin]) (outcome.Result, bool) {
 			if tap.User == "taps" {
 				panic("a torn tap")
 			}
@@ -165,7 +165,7 @@ func TestNoticesAreForWhoIsHere(t *testing.T) {
 	n := &neighbours{}
 	d := openDoor(t, n, nil)
 	c := d.play("here")
-	testenv.Eventually(t, 10*time.Second, "the player is seated", func() bool { return d.lobby.Has("here") })
+	testenv.Eventually(t, 10*time.Second, "the player is seated", func() bool { return d.lobby.Room("c") != nil })
 	d.gateway.Settled("c", cluster.Settled{Claims: []cluster.SettledClaim{
 		{Claim: "c-1", User: "here", Packet: 1, Drop: "0.1", Amount: 5, Balance: 5},
 		{Claim: "c-3", User: "here", Packet: 3, Drop: "0.3", Amount: 6, Balance: 11},

@@ -19,9 +19,9 @@ import (
 // Gate takes the taps on one campaign. [grab.Gate] implements it.
 type Gate interface {
 	// Tap answers at once if the answer is known; otherwise Results.Answer receives it later.
-	Tap(t *grab.Tap[Asked]) (r outcome.Result, known bool)
-	// Remember adds wins of a player that other nodes have decided; RememberUnsure adds wins that the player may not
-	// be notified of yet.
+	Tap(t *grab.Tap[TapOrigin]) (r outcome.Result, known bool)
+	// Remember caches wins that were read from Redis; RememberUnsure adds wins that the player may not be notified of
+	// yet.
 	Remember(user string, wins []rain.Win)
 	RememberUnsure(user string, wins []rain.Win)
 	// Settled adds a win that is in the ledger, and reports whether that is news.
@@ -40,16 +40,16 @@ type seat struct {
 	allowed  grab.Quota  // the shared quota of the player; nil: only the campaign limits the player
 }
 
-// counted counts a tap that was answered.
-func (s *seat) counted(o outcome.Outcome, took time.Duration) {
+// countTap counts a tap that was answered.
+func (s *seat) countTap(o outcome.Outcome, took time.Duration) {
 	s.count.Tap(o, took)
 	s.metrics.taps[o].Inc()
 	s.metrics.tapSeconds.Observe(took.Seconds())
 }
 
-// Asked holds the data for answering a player's tap. It is kept in the tap, not beside it: one allocation for each
-// tap.
-type Asked struct {
+// TapOrigin has the data with which Results answers a tap: member, seat, id, time. It is kept in the tap, not beside
+// it: one allocation for each tap.
+type TapOrigin struct {
 	member *room.Member
 	seat   *seat
 	hand   *risk.Hand // nil: no tap profile
@@ -58,16 +58,16 @@ type Asked struct {
 	idLen  int
 }
 
-// answered counts the tap.
-func (a *Asked) answered(o outcome.Outcome, took time.Duration) {
+// recordAnswer counts the tap.
+func (a *TapOrigin) recordAnswer(o outcome.Outcome, took time.Duration) {
 	if o == outcome.Won {
 		a.hand.Won()
 	}
-	a.seat.counted(o, took)
+	a.seat.countTap(o, took)
 }
 
 // result writes the tap's result.
-func (a *Asked) result(b []byte, drop rain.DropID, r outcome.Result) []byte {
+func (a *TapOrigin) result(b []byte, drop rain.DropID, r outcome.Result) []byte {
 	m := wire.TapResult{
 		ID: a.id[:a.idLen], Drop: drop, Outcome: r.Outcome.String(), Campaign: a.seat.campaign, Packet: r.Packet,
 		Amount: r.Amount,
@@ -90,7 +90,7 @@ const (
 type Results struct{ Lobby *room.Lobby }
 
 // Answer is a grab.Answer: it takes all results of a batch.
-func (r Results) Answer(taps []*grab.Tap[Asked]) {
+func (r Results) Answer(taps []*grab.Tap[TapOrigin]) {
 	out := bundles.Get().(*room.Bundle) //nolint:forcetypeassert // New makes nothing else
 	defer bundles.Put(out)
 	var text []byte
@@ -102,7 +102,7 @@ func (r Results) Answer(taps []*grab.Tap[Asked]) {
 		a, from := &t.Caller, len(text)
 		text = a.result(text, t.Drop, t.Result())
 		out.Add(a.member, text[from:len(text):len(text)])
-		a.answered(t.Result().Outcome, now.Sub(a.began))
+		a.recordAnswer(t.Result().Outcome, now.Sub(a.began))
 	}
 	r.Lobby.Deliver(out)
 }

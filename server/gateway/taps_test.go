@@ -22,7 +22,7 @@ import (
 func TestTapsAreAnsweredHoweverTheyAreSpelt(t *testing.T) {
 	s := newStorm(t)
 	told := &recorder{}
-	session := s.seated(0, &session{g: s.gateway.shared, member: s.lobby.NewMember(room.NewSocket(told), nil)})
+	session := s.seated(0, &session{g: s.gateway.shared, member: s.lobby.NewMember(room.NewSocket(told))})
 	if session.seat.ranks == nil {
 		t.Fatal("the rank of a win among all is unknown")
 	}
@@ -100,7 +100,7 @@ func (p *recorder) results(t *testing.T) (results []wire.Result) {
 // A spectator gets the messages of each room, and is not counted as a player. They win nothing, in any spelling of a
 // tap. The gate never gets such a tap, and a spectator who goes on tapping is sent away.
 func TestWhoLooksOn(t *testing.T) {
-	n := &neighbours{tap: func(tap *grab.Tap[Asked]) (outcome.Result, bool) {
+	n := &neighbours{tap: func(tap *grab.Tap[TapOrigin]) (outcome.Result, bool) {
 		if tap.User == "hall" {
 			t.Error("a tap of the big screen has come to the gate")
 		}

@@ -52,7 +52,7 @@ func TestATokenEndsByTheClustersClock(t *testing.T) {
 // the same player prolongs it.
 func TestAConnectionEndsWithItsToken(t *testing.T) {
 	var taps atomic.Int64
-	n := &neighbours{tap: func(*grab.Tap[Asked]) (outcome.Result, bool) {
+	n := &neighbours{tap: func(*grab.Tap[TapOrigin]) (outcome.Result, bool) {
 		taps.Add(1)
 		return outcome.Result{Outcome: outcome.Empty}, true
 	}}

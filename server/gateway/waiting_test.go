@@ -40,7 +40,7 @@ func TestAHelloWithoutASeatIsToldItsPlace(t *testing.T) {
 	if left := n.door.gone(); len(left) != 0 {
 		t.Errorf("%v gave up a seat that no player had", left)
 	}
-	if d.lobby.Has("u") {
+	if d.lobby.Room("c") != nil {
 		t.Error("who waits is in the room")
 	}
 }

@@ -12,7 +12,7 @@ import (
 // newest. All members get the message once a second, and an address is three times as long as the rest of an entry.
 const shownAvatars = 3
 
-// Names provides display profiles. [names.Book] implements it.
+// Names provides display profiles. names.Book implements it.
 type Names interface {
 	// Faces returns the profiles of players that any node has published.
 	Faces(ctx context.Context, users []string) (map[string]wire.Face, error)

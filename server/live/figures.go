@@ -90,17 +90,17 @@ type Ranking interface {
 	Top(ctx context.Context, c *rain.Campaign) ([]store.Ranked, error)
 }
 
-// Paid counts paid and reclaimed packets. [ledger.Campaigns] implements it.
+// Paid counts paid and reclaimed packets. ledger.Campaigns implements it.
 type Paid interface {
 	Totals(ctx context.Context, campaign string) (posting.Totals, error)
 }
 
-// Dead counts dead letters. [ledger.DeadLetters] implements it.
+// Dead counts dead letters. ledger.DeadLetters implements it.
 type Dead interface {
 	Dead(ctx context.Context, campaign string) (letters, wins int64, err error)
 }
 
-// Door counts the players who wait for a campaign's room, and those with a slot. [admission.Door] implements it.
+// Door counts the players who wait for a campaign's room, and those with a slot. admission.Door implements it.
 type Door interface {
 	Counts(ctx context.Context, c *rain.Campaign) (waiting, seated int64, err error)
 }
@@ -193,8 +193,8 @@ func (f *Figures) reportAll(ctx context.Context) {
 	}
 }
 
-// report writes this node's counts of a campaign. When the room is empty, it reports once more and drops the counts;
-// the report keeps the taps.
+// report writes this node's counts of a campaign. When the room is empty, and the campaign is drained or unknown, it
+// reports once more and drops the counts; the report keeps the taps.
 func (f *Figures) report(ctx context.Context, campaign string, count *CampaignCount) {
 	ctx, cancel := context.WithTimeout(ctx, ReportEvery)
 	defer cancel()

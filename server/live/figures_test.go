@@ -177,9 +177,9 @@ func TestFiguresAreReportedAndTold(t *testing.T) {
 		f := newHall(t, s)
 		f.Won("c", won("nobody is there"))
 		ear := &servertest.Ear{}
-		member := f.lobby.NewMember(ear.Connect(t), nil)
+		member := f.lobby.NewMember(ear.Connect(t))
 		f.lobby.Join("c", "u", member)
-		screen := f.lobby.NewMember((&servertest.Ear{}).Connect(t), nil)
+		screen := f.lobby.NewMember((&servertest.Ear{}).Connect(t))
 		f.lobby.Watch("c", "hall", screen) // not counted as online
 		f.counts.Of("c").Tap(outcome.Won, time.Millisecond)
 		f.Won("c", won("annabel", "bertrand"))

@@ -12,17 +12,17 @@ import (
 )
 
 // waveLeadMS is the time before its moment at which a wave is sent. It is short, because a wave names its decoys, and
-// an early reader has more time to choose. A drop begins above the screen and is visible some 150 ms after its moment,
-// with a fall of four seconds. So a wave may take that long to the page.
+// an early reader has more time to choose. A drop enters the screen about 150 ms after its moment (4 s fall). A wave
+// may arrive that late.
 const waveLeadMS = 50
 
-// Known holds the campaigns that this node has. [cluster.Known] implements it.
+// Known holds the campaigns that this node has. cluster.Known implements it.
 type Known interface {
 	Cached(id string) *rain.Campaign // nil if this node does not have it; not to be changed
 }
 
 // Schedule sends the rooms of this node the changes of their campaign and its rain, and the waves. Each node computes
-// them; a falling rain needs no messages between nodes.
+// the waves, without messages between nodes.
 type Schedule struct {
 	clock     rain.Clock
 	known     Known
@@ -40,66 +40,66 @@ func NewSchedule(clock rain.Clock, known Known, recoverer *loop.Recoverer) *Sche
 }
 
 // Open starts to serve a room; it is called for the first member.
-func (m *Schedule) Open(rm *room.Room) {
+func (s *Schedule) Open(rm *room.Room) {
 	campaign := rm.Campaign()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.stopped || m.byRoom[campaign] != nil {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped || s.byRoom[campaign] != nil {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &roomSchedule{room: rm, maker: m, changed: loop.NewWake(), cancel: cancel}
-	// Read here and not in the goroutine, so that later changes are sent. The first member reads earlier changes after
-	// joining (session.enter).
-	if c := m.known.Cached(campaign); c != nil {
-		s.begin(c)
+	one := &roomSchedule{room: rm, schedule: s, changed: loop.NewWake(), cancel: cancel}
+	// Record the current state before Open returns. So run sends every later change. The first member reads earlier
+	// changes after joining (session.enter).
+	if c := s.known.Cached(campaign); c != nil {
+		one.begin(c)
 	}
-	m.byRoom[campaign] = s
-	m.wg.Go(func() { s.run(ctx) })
+	s.byRoom[campaign] = one
+	s.wg.Go(func() { one.run(ctx) })
 }
 
 // Empty stops serving a room; it is called after the last member has left.
-func (m *Schedule) Empty(rm *room.Room) {
+func (s *Schedule) Empty(rm *room.Room) {
 	campaign := rm.Campaign()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if s := m.byRoom[campaign]; s != nil {
-		s.cancel()
-		delete(m.byRoom, campaign)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if one := s.byRoom[campaign]; one != nil {
+		one.cancel()
+		delete(s.byRoom, campaign)
 	}
 }
 
 // Changed passes a new version of a campaign to its room's schedule.
-func (m *Schedule) Changed(c *rain.Campaign) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if s := m.byRoom[c.ID]; s != nil {
-		s.changed.Signal()
+func (s *Schedule) Changed(c *rain.Campaign) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if one := s.byRoom[c.ID]; one != nil {
+		one.changed.Signal()
 	}
 }
 
 // Stop ends the schedule of every room and waits for them.
-func (m *Schedule) Stop() {
-	m.mu.Lock()
-	m.stopped = true
-	for id, s := range m.byRoom {
-		s.cancel()
-		delete(m.byRoom, id)
+func (s *Schedule) Stop() {
+	s.mu.Lock()
+	s.stopped = true
+	for id, one := range s.byRoom {
+		one.cancel()
+		delete(s.byRoom, id)
 	}
-	m.mu.Unlock()
-	m.wg.Wait()
+	s.mu.Unlock()
+	s.wg.Wait()
 }
 
 // roomSchedule serves one room.
 type roomSchedule struct {
-	room    *room.Room
-	maker   *Schedule
-	changed loop.Wake
-	cancel  context.CancelFunc
+	room     *room.Room
+	schedule *Schedule
+	changed  loop.Wake
+	cancel   context.CancelFunc
 
-	told RainState     // the last state of the rain that the room got
-	seen wire.Campaign // the last version of the campaign that it got
-	next int64         // the next wave to send
+	sentRain     RainState     // the last state of the rain that the room got
+	sentCampaign wire.Campaign // the last version of the campaign that it got
+	next         int64         // the next wave to send
 }
 
 // RainState holds the fields of a rain message that can change.
@@ -128,13 +128,13 @@ func (s *roomSchedule) run(ctx context.Context) {
 		case <-s.changed:
 		case <-timer.C:
 		}
-		c := s.maker.known.Cached(s.room.Campaign())
+		c := s.schedule.known.Cached(s.room.Campaign())
 		if c == nil {
-			continue // served again when it is known
+			continue // the campaign is unknown: Changed wakes the loop when the node has it
 		}
 		next := time.Second // after a panic
-		s.maker.recoverer.Do("rain schedule", func() {
-			now := s.maker.clock()
+		s.schedule.recoverer.Do("rain schedule", func() {
+			now := s.schedule.clock()
 			s.step(c, now)
 			next = time.Duration(s.wait(c, now)) * time.Millisecond
 		})
@@ -142,10 +142,11 @@ func (s *roomSchedule) run(ctx context.Context) {
 	}
 }
 
-// begin joins a rain at its current wave. The welcome has the drops in the air, so the schedule sends only later waves.
+// begin joins a rain at its current wave. A joining member gets the waves in the air by InAir, so the schedule sends
+// only later ones.
 func (s *roomSchedule) begin(c *rain.Campaign) {
-	now := s.maker.clock()
-	s.told, s.seen = RainStateOf(c, now), wire.CampaignOf(c, now)
+	now := s.schedule.clock()
+	s.sentRain, s.sentCampaign = RainStateOf(c, now), wire.CampaignOf(c, now)
 	if r := c.Current(); r != nil {
 		s.next = r.FirstWave
 		for r.Has(s.next) && r.WaveAt(s.next)-waveLeadMS <= now {
@@ -157,23 +158,23 @@ func (s *roomSchedule) begin(c *rain.Campaign) {
 // step sends the messages that are due.
 func (s *roomSchedule) step(c *rain.Campaign, now int64) {
 	rm, r := s.room, c.Current()
-	if is := wire.CampaignOf(c, now); is != s.seen {
-		s.seen = is
+	if is := wire.CampaignOf(c, now); is != s.sentCampaign {
+		s.sentCampaign = is
 		rm.Broadcast(room.Results, wire.Encode(wire.CampaignChange{Type: wire.TypeCampaign, Campaign: is}))
 	}
 	if r == nil {
 		return
 	}
-	if is := RainStateOf(c, now); is != s.told {
-		if is.rain != s.told.rain || s.told.phase == rain.PhasePaused {
-			// A new rain, or one that went on unseen while it was paused: from the first wave that has not landed.
+	if is := RainStateOf(c, now); is != s.sentRain {
+		if is.rain != s.sentRain.rain || s.sentRain.phase == rain.PhasePaused {
+			// After a new rain or a pause, send again from the first wave with a drop in the air.
 			s.next = firstInAir(r, now)
 		}
-		s.told = is
+		s.sentRain = is
 		rm.Broadcast(room.Results, wire.Encode(wire.RainChange{Type: wire.TypeRain,
 			Rain: wire.RainOf(r, now, c.Status != rain.Open)}))
 	}
-	if s.told.phase != rain.PhaseCountdown && s.told.phase != rain.PhaseFalling {
+	if s.sentRain.phase != rain.PhaseCountdown && s.sentRain.phase != rain.PhaseFalling {
 		return
 	}
 	for r.Has(s.next) && r.WaveAt(s.next)-waveLeadMS <= now {
@@ -195,7 +196,7 @@ func (s *roomSchedule) wait(c *rain.Campaign, now int64) int64 {
 	if now < r.StartsAt {
 		at = min(at, r.StartsAt)
 	}
-	if r.Has(s.next) && s.told.phase != rain.PhasePaused {
+	if r.Has(s.next) && s.sentRain.phase != rain.PhasePaused {
 		at = min(at, r.WaveAt(s.next)-waveLeadMS)
 	}
 	return min(max(at-now, 1), idle)

@@ -45,7 +45,7 @@ func (s *scheduled) put(c *rain.Campaign) {
 func (s *scheduled) join(t *testing.T) *servertest.Ear {
 	t.Helper()
 	ear := &servertest.Ear{}
-	s.lobby.Join("c", "u", s.lobby.NewMember(ear.Connect(t), nil))
+	s.lobby.Join("c", "u", s.lobby.NewMember(ear.Connect(t)))
 	return ear
 }
 
@@ -206,7 +206,7 @@ func TestARoundThatPanicsEndsNoSchedule(t *testing.T) {
 		known, rounds := cluster.NewKnown(), 0
 		s := NewSchedule(func() int64 { rounds++; panic("torn") }, known, recoverer)
 		lobby := room.NewLobby(room.Options{Log: quiet, OnOpen: s.Open, OnEmpty: s.Empty})
-		lobby.Join("c", "u", lobby.NewMember((&servertest.Ear{}).Connect(t), nil))
+		lobby.Join("c", "u", lobby.NewMember((&servertest.Ear{}).Connect(t)))
 		known.Store(&rain.Campaign{ID: "c"}) // too late for Open, which looks for it as well
 		s.Changed(&rain.Campaign{ID: "c"})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

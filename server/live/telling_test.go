@@ -23,7 +23,7 @@ func TestOneNodeTellsTheFigures(t *testing.T) {
 		s := &sums{levels: store.Levels{Won: 2, Stock: 8}, teller: "b"}
 		f := newHall(t, s)
 		ear := &servertest.Ear{}
-		f.lobby.Join("c", "u", f.lobby.NewMember(ear.Connect(t), nil))
+		f.lobby.Join("c", "u", f.lobby.NewMember(ear.Connect(t)))
 		rm := f.lobby.Room("c")
 		second := func() (shown []string) {
 			before := len(ear.Of(wire.TypeRoom))
@@ -81,7 +81,7 @@ func TestFiguresTellOfStock(t *testing.T) {
 				heard = append(heard, lane)
 			}
 		}
-		f.lobby.Join("c", "u", f.lobby.NewMember((&servertest.Ear{}).Connect(t), nil))
+		f.lobby.Join("c", "u", f.lobby.NewMember((&servertest.Ear{}).Connect(t)))
 		for _, is := range []struct {
 			levels store.Levels
 			lanes  []rain.Lane
