@@ -180,11 +180,11 @@ func (b *backends) checkDir(ctx context.Context, cfg *config.Config, log *slog.L
 	_, err = os.Stat(b.dir.Ledger())
 	switch none := errors.Is(err, os.ErrNotExist); {
 	case none && streams > 0:
-		return fmt.Errorf("%s is gone, and with it all balances; restore it from a backup, or choose an empty directory",
-			b.dir.Ledger())
+		return fmt.Errorf("%s is gone, and with it all balances; restore it from a backup, or choose an empty "+
+			"directory", b.dir.Ledger())
 	case err == nil && streams == 0:
-		log.Warn("the data directory has a ledger and no stream; reported wins that had not reached the ledger are lost",
-			"missing", b.dir.NATS())
+		log.Warn("the data directory has a ledger and no stream; reported wins that had not reached the ledger "+
+			"are lost", "missing", b.dir.NATS())
 	case !none:
 		return err
 	}

@@ -170,7 +170,8 @@ func (s *keySource) get(ctx context.Context) (keySet, error) {
 		err := json.Unmarshal(one, &m)
 		if err == nil {
 			// Only the public half is read, even if a provider publishes the private one by mistake.
-			key, err = jwkset.NewJWKFromMarshal(m, jwkset.JWKMarshalOptions{Private: false}, jwkset.JWKValidateOptions{})
+			key, err = jwkset.NewJWKFromMarshal(m, jwkset.JWKMarshalOptions{Private: false},
+				jwkset.JWKValidateOptions{})
 		}
 		if err == nil && m.USE == jwkset.UseEnc {
 			err = errors.New("it is for encryption")

@@ -96,13 +96,13 @@ func TestKeySets(t *testing.T) {
 		answer func(*http.Request) (*http.Response, error)
 		want   error
 	}{
-		"the largest":                  {says(http.StatusOK, largest), nil},
-		"a larger one":                 {says(http.StatusOK, largest+" "), auth.ErrKeysUnavailable},
-		"fails at its end":             {cut, auth.ErrKeysUnavailable},
-		"not found":                    {says(http.StatusNotFound, set), auth.ErrKeysUnavailable},
-		"a key with a text for a list": {says(http.StatusOK, keySetOf(map[string]any{"kty": "RSA", "key_ops": "verify"}, ed.jwk())), nil},
-		"not JSON":                     {says(http.StatusOK, "<html>"), auth.ErrKeysUnavailable},
-		"another JSON":                 {says(http.StatusOK, `{"hello":1}`), auth.ErrKeysUnavailable},
+		"the largest":      {says(http.StatusOK, largest), nil},
+		"a larger one":     {says(http.StatusOK, largest+" "), auth.ErrKeysUnavailable},
+		"fails at its end": {cut, auth.ErrKeysUnavailable},
+		"not found":        {says(http.StatusNotFound, set), auth.ErrKeysUnavailable},
+		"one odd key":      {says(http.StatusOK, keySetOf(map[string]any{"kty": "RSA", "key_ops": "verify"}, ed.jwk())), nil},
+		"not JSON":         {says(http.StatusOK, "<html>"), auth.ErrKeysUnavailable},
+		"another JSON":     {says(http.StatusOK, `{"hello":1}`), auth.ErrKeysUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
