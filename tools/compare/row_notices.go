@@ -15,8 +15,8 @@ import (
 	"redrain/internal/testenv"
 )
 
-// noticeWins are settled in a turn of measureNotices, and at most roomful players are there at once: a process may not have
-// more connections everywhere.
+// noticeWins are settled in a turn of measureNotices, and at most roomful players are there at once: a process may not
+// have more connections everywhere.
 const (
 	noticeWins = 100_000
 	roomful    = 10_000

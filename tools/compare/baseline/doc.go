@@ -14,8 +14,8 @@
 //     decode the object and write the winner into it. Here the winner stands behind the object, which is cheaper. The
 //     same goroutine writes the result: no other has to wake.
 //   - The stock: a list of JSON objects, pushed when the campaign is made.
-//   - A wave: encoded once. One goroutine owns the map of members, and puts the wave in each member's channel, as in the
-//     chat example. A member whose channel is full is sent away.
+//   - A wave: encoded once. One goroutine owns the map of members, and puts the wave in each member's channel, as in
+//     the chat example. A member whose channel is full is sent away.
 //   - Settlement: workers pop the list. Each payout is one SQL transaction from prepared statements. It writes the rows
 //     of double entry; the hot row of the campaign's account comes last.
 //

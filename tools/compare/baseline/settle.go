@@ -80,8 +80,8 @@ func (st *settler) run(ctx context.Context) {
 	}
 }
 
-// settle pays one payout, or puts it back. Its context never ends, so a payout that has begun is finished when the server
-// stops. And a context that can end costs the driver a switch of goroutines with each statement.
+// settle pays one payout, or puts it back. Its context never ends, so a payout that has begun is finished when the
+// server stops. And a context that can end costs the driver a switch of goroutines with each statement.
 func (st *settler) settle(record string) {
 	ctx := context.Background()
 	err := st.pay(ctx, record)
