@@ -1,6 +1,7 @@
 // Nodes simulates how the taps of many gateways reach the shards of a campaign. It shows the size of their batches, the
 // load of a shard's Redis, and the time of a tap. It knows two costs of a script: of a batch, and of a tap in it. And
-// it knows the gateways' rule: one batch of a shard at a time, with all taps that came meanwhile. The two figures are those of BenchmarkScript in grab/store, batches of 1, 10, 100 and 500 first wins.
+// it knows the gateways' rule: one batch of a shard at a time, with all taps that came meanwhile. The two costs are
+// those of BenchmarkScript in grab/store, batches of 1, 10, 100 and 500 first wins.
 //
 //	go run -C tools ./nodes
 package main
