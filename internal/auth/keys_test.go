@@ -86,6 +86,7 @@ func TestKeySetIsFetchedAgain(t *testing.T) {
 // TestKeySets: a set is read up to 1 MiB, whole. Without any, a token is not called bad, and nonsense is.
 func TestKeySets(t *testing.T) {
 	ed := issuer{"ed", jwt.SigningMethodEdDSA, edKey()}
+	odd := map[string]any{"kty": "RSA", "key_ops": "verify"} // a text for a list
 	set := keySetOf(ed.jwk())
 	largest := set + strings.Repeat(" ", 1<<20-len(set))
 	cut := func(*http.Request) (*http.Response, error) {
@@ -100,7 +101,7 @@ func TestKeySets(t *testing.T) {
 		"a larger one":     {says(http.StatusOK, largest+" "), auth.ErrKeysUnavailable},
 		"fails at its end": {cut, auth.ErrKeysUnavailable},
 		"not found":        {says(http.StatusNotFound, set), auth.ErrKeysUnavailable},
-		"one odd key":      {says(http.StatusOK, keySetOf(map[string]any{"kty": "RSA", "key_ops": "verify"}, ed.jwk())), nil},
+		"one odd key":      {says(http.StatusOK, keySetOf(odd, ed.jwk())), nil},
 		"not JSON":         {says(http.StatusOK, "<html>"), auth.ErrKeysUnavailable},
 		"another JSON":     {says(http.StatusOK, `{"hello":1}`), auth.ErrKeysUnavailable},
 	} {
