@@ -85,7 +85,8 @@ func (h *hub) greet(n newcomer) bool {
 // fall lets a rain fall: it sends the waves, each when it is due.
 func (h *hub) fall(ctx context.Context, r *rain.Rain) {
 	h.rain.Store(r)
-	if !h.sendAll(ctx, encode(wire.RainChange{Type: wire.TypeRain, Rain: wire.RainOf(r, time.Now().UnixMilli(), false)})) {
+	change := wire.RainChange{Type: wire.TypeRain, Rain: wire.RainOf(r, time.Now().UnixMilli(), false)}
+	if !h.sendAll(ctx, encode(change)) {
 		return
 	}
 	timer := time.NewTimer(0)
