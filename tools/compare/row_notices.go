@@ -27,8 +27,8 @@ const (
 func measureNotices(r *run) {
 	for _, players := range []int{500, 50_000} {
 		of := thousands(noticeWins) + " wins of " + thousands(players) + " players"
-		all := line{What: "processor time of a payout, MariaDB + redrain, " + of + ", until each has its notice; less " +
-			"the share of resting rooms, µs",
+		all := line{What: "processor time of a payout, MariaDB + redrain, " + of + ", until each has its notice; " +
+			"less the share of resting rooms, µs",
 			Goal: atMost(40)}
 		database := line{What: "– MariaDB, µs"}
 		settler := line{What: "– redrain's settler, µs"}
