@@ -13,7 +13,7 @@ import (
 	"redrain/rain"
 )
 
-// twoShards is a node with two shards, of which the first has a fake script, and a player of that shard.
+// twoShards is a node with two shards. The first has a fake script and a player.
 func twoShards(t *testing.T, s *fakeScript) (*bench, string) {
 	t.Helper()
 	b := newShardedBench(t, &fakeConfirmer{immediate: true}, s, &fakeScript{})

@@ -219,7 +219,7 @@ func TestTheDensityCountsFromTheRainsStart(t *testing.T) {
 	}
 }
 
-// TestMatches: a request that is sent again finds its rain by its settings, each of which counts.
+// TestMatches: a repeated request finds its rain by its settings. Each setting counts.
 func TestMatches(t *testing.T) {
 	t.Parallel()
 	r := testRain()

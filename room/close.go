@@ -36,7 +36,7 @@ func (m *Member) Gone() {
 }
 
 // relay takes over a frame that the WebSocket library writes. It reports whether the library may write such a frame.
-// It is a pong, of which only the newest matters, or a close frame, which ends the member.
+// It keeps the newest pong. A close frame ends the member.
 func (m *Member) relay(wire []byte) bool {
 	opcode := ws.Opcode(wire[0])
 	if opcode != ws.OpPong && opcode != ws.OpClose {

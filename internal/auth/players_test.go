@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rsa"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"strings"
@@ -65,7 +66,7 @@ func TestVerifyWithSecret(t *testing.T) {
 		"Chinese name":         {hs(good("张三")), "张三"},
 		"longest sub":          {hs(good(strings.Repeat("x", rain.MaxUserLen))), strings.Repeat("x", rain.MaxUserLen)},
 		"expired in leeway":    {hs(with(ok, "exp", noon.Add(-4*time.Second).Unix())), "u1"},
-		"nbf null":             {hs(with(ok, "nbf", nil)), "u1"},
+		"nbf null":             {hs(with(ok, "nbf", json.RawMessage("null"))), "u1"},
 		"nbf in leeway":        {hs(with(ok, "nbf", noon.Add(4*time.Second).Unix())), "u1"},
 		"expired":              {hs(with(ok, "exp", noon.Add(-6*time.Second).Unix())), ""},
 		"no exp":               {hs(with(ok, "exp", nil)), ""},

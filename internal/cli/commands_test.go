@@ -145,7 +145,7 @@ func TestCommands(t *testing.T) {
 		{"show vip", "list.golden", ""},
 		{"show", "lists.golden", ""},
 		{"members vip", "list-members.golden", ""},
-		{"members vip --member u7", "list-nobody.golden", ""},
+		{"members vip --member u7", "list-no-members.golden", ""},
 		{"import vip " + csv, "list.golden", "POST /api/v1/lists/vip/members player\nu1\n\"u,2\"text/csv"},
 		{"import vip --replace " + csv, "list.golden", "PUT /api/v1/lists/vip/members player\nu1\n\"u,2\"text/csv"},
 		{"add vip u1 红包 u,2", "list.golden", `POST /api/v1/lists/vip/members {"members":["u1","红包","u,2"]}`},

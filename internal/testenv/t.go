@@ -83,7 +83,7 @@ type Result[V any] struct {
 // Got is the result of a call: testenv.Got(f()).Must(t) is its value.
 func Got[V any](value V, err error) Result[V] { return Result[V]{value, err} }
 
-// Got3 is Got for calls with two values, of which the first counts.
+// Got3 is Got for calls with two values. It keeps the first.
 func Got3[V, W any](value V, _ W, err error) Result[V] { return Result[V]{value, err} }
 
 // Must is the value. The test ends if there is an error instead.

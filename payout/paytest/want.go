@@ -49,7 +49,7 @@ func Together(n int, do func(i int)) {
 	wg.Wait()
 }
 
-// WantOfMany has n calls at the same moment, of which so many succeed. The others fail with refused.
+// WantOfMany makes n calls at the same moment. So many succeed, and the others fail with refused.
 func WantOfMany(t testingT, n, succeed int, refused error, do func(i int) error) {
 	t.Helper()
 	var done atomic.Int32

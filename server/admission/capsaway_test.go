@@ -61,7 +61,7 @@ func TestAFailedReturn(t *testing.T) {
 	w.enter(one, hall, guest(2))
 }
 
-// partly is a Redis of which the master of one campaign does not answer.
+// partly is a Redis in which the master of one campaign does not answer.
 type partly struct {
 	AddressStore
 

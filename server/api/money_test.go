@@ -33,7 +33,7 @@ type desk struct {
 	told     []posting.Settlement
 	woken    int
 	orders   []string // of operators
-	ended    []string // withdrawals of which a player was notified
+	ended    []string // withdrawals with a notice to their player
 }
 
 func (d *desk) Verify(_ context.Context, token string) (string, error) {

@@ -17,7 +17,7 @@ import (
 	"redrain/server/servertest"
 )
 
-// laneBus has the gate hear at once, and remembers, of which lanes the mover says that they are sold out.
+// laneBus notifies the gate at once, and remembers the lanes that the mover reports as sold out.
 type laneBus struct {
 	Bus
 	gate *grabtest.Gate

@@ -17,7 +17,7 @@ import (
 
 var errCut = errors.New("cut off")
 
-// cutSteps are the steps of a move, one of which fails: before anything is done, or after it, when only its answer is
+// cutSteps are the steps of a move. One fails: before anything is done, or after it, when only its answer is
 // lost.
 type cutSteps struct {
 	stock MovedStock

@@ -95,7 +95,7 @@ func (b *Bus) receive(m *nats.Msg, handle func(notice []byte)) {
 	select {
 	case b.doubtful <- doubtful{m, handle}:
 	default:
-		b.refused.seal.Inc() // a flood, of which the alarm reports
+		b.refused.seal.Inc() // the alarm reports a flood
 	}
 }
 

@@ -157,7 +157,7 @@ type deadlined struct {
 
 func (d *deadlined) SetReadDeadline(t time.Time) error { d.until = t; return nil }
 
-// slowly is a body of which a KiB comes after some time.
+// slowly is a body that delivers a KiB after some time.
 type slowly struct {
 	left  int
 	every time.Duration

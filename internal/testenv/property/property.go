@@ -1,4 +1,4 @@
-// Package property checks properties of which a single check takes long.
+// Package property checks properties with slow single checks.
 package property
 
 import (
