@@ -23,6 +23,8 @@ const (
 	readyWithin = 30 * time.Second
 	// watchEvery is the interval of looking whether the server can still write.
 	watchEvery = time.Second
+	// maxStore is no limit. The disk is one.
+	maxStore = 1 << 50
 )
 
 // NATSServer is a NATS server with JetStream inside this process. It listens on no port: only [NATSServer.Connect]
@@ -62,9 +64,12 @@ func (n *NATSServer) start() error {
 		DontListen: true,
 		JetStream:  true,
 		StoreDir:   n.dir,
-		SyncAlways: n.lasting,
-		NoLog:      true,
-		NoSigs:     true, // signals belong to redrain
+		// Otherwise the limit is a part of the disk that is free at the start, and a server that starts with a full
+		// disk takes no message when there is space again.
+		JetStreamMaxStore: maxStore,
+		SyncAlways:        n.lasting,
+		NoLog:             true,
+		NoSigs:            true, // signals belong to redrain
 	})
 	if err != nil {
 		return err

@@ -139,9 +139,10 @@ func TestNATSRecoversFromAFullDisk(t *testing.T) {
 		t.Errorf("%d messages in the stream, %d were acknowledged", info.State.Msgs, acknowledged)
 	}
 
-	// Full while it restarts: it is tried until there is space.
 	free = testenv.FillDisk(t, dir)
+	was := n.server.Load()
 	until(true, "a full disk stores no message, again")
+	testenv.Eventually(t, 20*time.Second, "a restart with a full disk", func() bool { return n.server.Load() != was })
 	free()
 	until(false, "a message is stored again")
 }

@@ -44,8 +44,14 @@ func (p *Publisher) probe(ctx context.Context) error {
 // Check returns nil if this node can receive messages of the stream to settle them. It creates a missing stream and a
 // missing consumer.
 func (s *Settler) Check(ctx context.Context) error {
-	_, err := s.stream.puller(ctx)
-	return err
+	consumer, err := s.stream.puller(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := consumer.Info(ctx); err != nil {
+		return fmt.Errorf("consumer %s of %s: %w", consumerName, s.stream.name(), err)
+	}
+	return nil
 }
 
 // OldestUnsettled returns the time of the oldest message that no settlement worker has acknowledged, Unix ms; 0 if

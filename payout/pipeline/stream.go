@@ -61,10 +61,10 @@ func (s *stream) subject(ref rain.EntryRef) string {
 }
 
 // entries matches the subjects of all entries.
-func (s *stream) entries() string { return s.namespace + ".payout.>" }
+func (s *stream) entries() string { return s.namespace + ".payout.*.*" }
 
-// probes is the subject of probes, which settlement does not receive.
-func (s *stream) probes() string { return s.namespace + ".probe" }
+// probes is the subject of probes. It needs the same rights as entries, and settlement does not receive it.
+func (s *stream) probes() string { return s.namespace + ".payout.probe" }
 
 // campaignOf returns the campaign of a subject, "" if it has none.
 func (s *stream) campaignOf(subject string) string {
@@ -94,7 +94,7 @@ func (s *stream) ensure(ctx context.Context) (jetstream.Stream, error) {
 	cfg := jetstream.StreamConfig{
 		Name:        s.name(),
 		Description: "wins on their way to the ledger",
-		Subjects:    []string{s.entries(), s.probes()},
+		Subjects:    []string{s.namespace + ".payout.>"},
 		Storage:     jetstream.FileStorage,
 		Retention:   jetstream.LimitsPolicy, // work-queue retention forgets message ids when it deletes
 		MaxAge:      streamMaxAge,
