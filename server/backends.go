@@ -228,22 +228,26 @@ func await(asked context.Context, patience time.Duration, log *slog.Logger, name
 	const every = 500 * time.Millisecond
 	ctx, cancel := context.WithTimeout(asked, patience)
 	defer cancel()
-	for said := false; ; said = true {
+	var reason error
+	for {
 		one, done := context.WithTimeout(ctx, timeout.Backend)
 		err := try(one)
 		done()
 		if err == nil {
 			return nil
 		}
-		if !said {
+		if reason == nil {
 			log.Info("waiting for a back end", "backend", name, "for", patience.String(), "err", err)
+		}
+		if reason == nil || !errors.Is(err, context.DeadlineExceeded) { // the last try may be cut short
+			reason = err
 		}
 		select {
 		case <-ctx.Done():
 			if asked.Err() != nil {
 				return asked.Err() // the caller does not wait any more; the back end may be fine
 			}
-			return fmt.Errorf("%w within %s: %w", errBackend, patience, err)
+			return fmt.Errorf("%w within %s: %w", errBackend, patience, reason)
 		case <-time.After(every):
 		}
 	}

@@ -17,8 +17,8 @@ import (
 func (s *Server) require(ctx context.Context, c health.Check) error {
 	s.checks = append(s.checks, c)
 	err := await(ctx, s.cfg.BackendWait, s.log, c.Backend, func(ctx context.Context) error {
-		if f := c.Ask(ctx); f.Level == health.Fail {
-			return errors.New(f.Text)
+		if err := c.Do(ctx); err != nil && !errors.Is(err, health.ErrPartly) {
+			return c.Explain(err)
 		}
 		return nil
 	})

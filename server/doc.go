@@ -58,7 +58,7 @@
 //	withdrawals     withdraw.Payer: ledger → payment provider (role settle)
 //	provider        asks for the confirmation of another receiver of withdrawals (role settle)
 //	health          health.Monitor: checks the back ends, and follows the oldest unpaid win
-//	nats            embedded.NATSServer: restarts the in-process NATS server when it cannot write
+//	nats server     embedded.NATSServer: restarts the in-process NATS server when it cannot write
 //	clock           store.Clock: follows the cluster's time
 //	seals           posting.Seals: follows the keys of the seals, which another node may rotate
 //

@@ -94,7 +94,7 @@ func (s *Server) actors() actors {
 	}{
 		{s.names != nil, &all.upkeep, []actor{{"names", s.names.Run}}},
 		{s.issuer != nil, &all.upkeep, []actor{{"issuer", s.issuer.Run}}},
-		{s.back.own != nil, &all.base, []actor{{"nats", s.runNATS}}},
+		{s.back.own != nil, &all.base, []actor{{"nats server", s.runNATS}}},
 		{s.admin != nil, &all.last, []actor{{"admin", s.admin.run}}},
 		{s.cfg.Has(config.RoleSettle), &all.base, []actor{
 			{"settlement", s.settler.Run}, {"withdrawals", s.payer.Run}, {"provider", s.provider.run},

@@ -13,8 +13,8 @@ import (
 // probeKept is the time after which the server deletes a probe. A server before NATS 2.11 keeps it for streamMaxAge.
 const probeKept = 10 * time.Second
 
-// Probe returns nil if the stream stores a message and acknowledges it. It creates a missing stream. Settlement does
-// not receive probes.
+// Probe returns nil if the stream stores a message and acknowledges it. It creates a missing stream. Settlement ignores
+// probes.
 //
 // A connection that answers proves less. A server whose disk was full, or a user without the right to publish here,
 // answers and stores nothing.

@@ -11,7 +11,7 @@ import (
 	"redrain/rain"
 )
 
-// Probes are stored and never settled, and the server deletes them. They are no unsettled wins.
+// Probes are stored and not settled, and the server deletes them. They are no unsettled wins.
 func TestProbes(t *testing.T) {
 	t.Parallel()
 	p := inProcess(t)
@@ -35,6 +35,13 @@ func TestProbes(t *testing.T) {
 	oldest(none, "with probes only")
 	stream := testenv.Got(p.js.Stream(t.Context(), settler.stream.name())).Must(t)
 	testenv.Equal(t, stream.CachedInfo().State.Msgs, 3, "probes in the stream")
+	stop := testenv.Run(t, settler.Run)
+	testenv.Eventually(t, time.Minute, "the probes are acknowledged", func() bool {
+		info := testenv.Got(consumer.Info(t.Context())).Must(t)
+		return info.NumPending == 0 && info.NumAckPending == 0
+	})
+	stop()
+	testenv.Equal(t, len(p.dead)+p.CountDead(t), 0, "dead letters")
 
 	win := rain.Entry{Ref: rain.EntryRef{Campaign: "c", ID: "1-1"}, SealedAt: 1,
 		Wins: []rain.Win{{User: "u", Drop: "0.0", Packet: 1}}}
@@ -43,14 +50,16 @@ func TestProbes(t *testing.T) {
 	testenv.Must(t, publisher.Publish(t.Context(), win))
 	testenv.Must(t, publisher.Probe(t.Context()))
 	oldest(recent, "with a win")
-	batch := testenv.Got(consumer.Fetch(10, jetstream.FetchMaxWait(100*time.Millisecond))).Must(t)
+	batch := testenv.Got(consumer.FetchNoWait(10)).Must(t)
 	var got []jetstream.Msg
 	for m := range batch.Messages() {
 		got = append(got, m)
 	}
-	testenv.Equal(t, len(got), 1, "messages that settlement receives")
+	testenv.Equal(t, len(got), 2, "messages, the win before the probe")
 	oldest(recent, "with a win that is being settled")
-	testenv.Must(t, got[0].DoubleAck(t.Context()))
+	for _, m := range got {
+		testenv.Must(t, m.DoubleAck(t.Context()))
+	}
 	oldest(none, "with a win that is settled")
 	testenv.Eventually(t, 2*probeKept, "the probes are deleted", func() bool {
 		return testenv.Got(stream.Info(t.Context())).Must(t).State.Msgs == 1

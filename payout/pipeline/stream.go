@@ -63,7 +63,7 @@ func (s *stream) subject(ref rain.EntryRef) string {
 // entries matches the subjects of all entries.
 func (s *stream) entries() string { return s.namespace + ".payout.*.*" }
 
-// probes is the subject of probes. It needs the same rights as entries, and settlement does not receive it.
+// probes is the subject of probes. It needs the same rights as those of entries.
 func (s *stream) probes() string { return s.namespace + ".payout.probe" }
 
 // campaignOf returns the campaign of a subject, "" if it has none.
@@ -157,9 +157,8 @@ func (s *stream) puller(ctx context.Context) (jetstream.Consumer, error) {
 		return nil, err
 	}
 	s.consumer, err = made.CreateOrUpdateConsumer(making, jetstream.ConsumerConfig{
-		Durable:       consumerName,
-		Description:   fmt.Sprintf(ofRestore, restored),
-		FilterSubject: s.entries(),
+		Durable:     consumerName,
+		Description: fmt.Sprintf(ofRestore, restored),
 		// a new consumer starts from the oldest message; the ledger skips posted ones
 		DeliverPolicy: jetstream.DeliverAllPolicy,
 		AckPolicy:     jetstream.AckExplicitPolicy,

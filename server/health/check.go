@@ -3,6 +3,7 @@ package health
 import (
 	"context"
 	"errors"
+	"fmt"
 )
 
 // Check proves that one back end does what this node needs of it.
@@ -41,10 +42,10 @@ func (c *Check) Ask(ctx context.Context) Finding {
 	case err == nil:
 		return Finding{c.Backend, OK, c.Proves}
 	case errors.Is(err, ErrPartly):
-		return Finding{c.Backend, Warn, c.explain(err)}
+		return Finding{c.Backend, Warn, c.Explain(err).Error()}
 	}
-	return Finding{c.Backend, Fail, c.explain(err)}
+	return Finding{c.Backend, Fail, c.Explain(err).Error()}
 }
 
-// explain returns the text for an operator.
-func (c *Check) explain(err error) string { return err.Error() + "; " + c.Advice }
+// Explain adds the advice to an error of Do.
+func (c *Check) Explain(err error) error { return fmt.Errorf("%w; %s", err, c.Advice) }

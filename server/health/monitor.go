@@ -142,8 +142,8 @@ func (m *Monitor) longAway() string {
 	var texts []string
 	for _, c := range m.o.Checks {
 		if a, isAway := m.away[c.Backend]; isAway && time.Since(a.since) >= alarmAfter {
-			texts = append(texts, fmt.Sprintf("%s does not work since %s: %s", c.Backend,
-				a.since.UTC().Format(time.TimeOnly), c.explain(a.reason)))
+			texts = append(texts, fmt.Sprintf("%s does not work since %s: %v", c.Backend,
+				a.since.UTC().Format(time.TimeOnly), c.Explain(a.reason)))
 		}
 	}
 	return strings.Join(texts, ". ")
