@@ -27,7 +27,8 @@ type backends struct {
 	redis redis.UniversalClient
 	nats  *nats.Conn
 	sql   *sqldb.DB
-	dir   *embedded.Dir // the data directory of the in-process back ends; nil: none
+	dir   *embedded.Dir        // the data directory of the in-process back ends; nil: none
+	own   *embedded.NATSServer // nil with --nats
 
 	closers []func()
 }
@@ -36,8 +37,8 @@ type backends struct {
 // calls it, and New does not.
 func LogLibraries(log *slog.Logger) { store.LogClient(log) }
 
-// errBackend means that a back end did not answer in time at start.
-var errBackend = errors.New("does not answer")
+// errBackend means that a back end did not work in time at start.
+var errBackend = errors.New("does not work")
 
 // openDir locks the data directory for this process, if one is configured.
 func (b *backends) openDir(cfg *config.Config) (err error) {
@@ -142,6 +143,7 @@ func (b *backends) connectNATS(ctx context.Context, cfg *config.Config, log *slo
 		if err != nil {
 			return err
 		}
+		b.own = own
 		b.onClose(func() {
 			if err := own.Close(); err != nil {
 				log.Warn("the in-process NATS server left something behind", "err", err)
@@ -210,15 +212,6 @@ func (b *backends) connectSQL(ctx context.Context, cfg *config.Config, log *slog
 	return b.sql.Migrate(ctx)
 }
 
-// checks returns the readiness checks by the back end's name.
-func (b *backends) checks() map[string]func(context.Context) error {
-	return map[string]func(context.Context) error{
-		"redis": func(ctx context.Context) error { return b.redis.Ping(ctx).Err() },
-		"nats":  b.nats.FlushWithContext,
-		"mysql": b.sql.Ping,
-	}
-}
-
 func (b *backends) onClose(f func()) { b.closers = append(b.closers, f) }
 
 // close closes in the reverse order of opening: clients before their servers.
@@ -229,28 +222,32 @@ func (b *backends) close() {
 	b.closers = nil
 }
 
-// await retries until a back end answers, for at most patience.
+// await retries until a back end works, for at most patience.
 func await(asked context.Context, patience time.Duration, log *slog.Logger, name string,
 	try func(context.Context) error) error {
 	const every = 500 * time.Millisecond
 	ctx, cancel := context.WithTimeout(asked, patience)
 	defer cancel()
-	for said := false; ; said = true {
+	var reason error
+	for {
 		one, done := context.WithTimeout(ctx, timeout.Backend)
 		err := try(one)
 		done()
 		if err == nil {
 			return nil
 		}
-		if !said {
+		if reason == nil {
 			log.Info("waiting for a back end", "backend", name, "for", patience.String(), "err", err)
+		}
+		if reason == nil || !errors.Is(err, context.DeadlineExceeded) { // the last try may be cut short
+			reason = err
 		}
 		select {
 		case <-ctx.Done():
 			if asked.Err() != nil {
 				return asked.Err() // the caller does not wait any more; the back end may be fine
 			}
-			return fmt.Errorf("%w within %s: %w", errBackend, patience, err)
+			return fmt.Errorf("%w within %s: %w", errBackend, patience, reason)
 		case <-time.After(every):
 		}
 	}

@@ -92,11 +92,17 @@ func (s *Server) build(ctx context.Context) (err error) {
 	s.amounts = rain.NewAmountsCache()
 	s.ledger = ledger.New(s.back.sql, s.clock.Now, s.amounts)
 	s.ledger.Seals.Recoverer = s.recoverer
+	if err := s.require(ctx, s.ledgerCheck()); err != nil {
+		return err
+	}
 	if err := s.ledger.Seals.Load(ctx); err != nil {
 		return err
 	}
 	s.redis = store.New(s.back.redis, store.Options{Namespace: s.cfg.Namespace, Clock: s.clock.Now, Log: s.log,
 		Amounts: s.amounts, Ring: s.ledger.Seals.Ring()})
+	if err := s.require(ctx, s.redisCheck()); err != nil {
+		return err
+	}
 	s.bus = cluster.NewBus(s.back.nats, cluster.BusOptions{
 		Namespace: s.cfg.Namespace, Sealer: s.ledger.Seals.Ring(), RefreshSeals: s.ledger.Seals.Load,
 		Forged: func(count int, reason string) { s.forgeries.Notices(count, reason) },
@@ -124,6 +130,9 @@ func (s *Server) build(ctx context.Context) (err error) {
 	if err := s.buildSettler(ctx, js); err != nil {
 		return err
 	}
+	if err := s.require(ctx, s.natsCheck(publisher)); err != nil {
+		return err
+	}
 	if err := s.buildPayer(); err != nil {
 		return err
 	}
@@ -143,6 +152,7 @@ func (s *Server) build(ctx context.Context) (err error) {
 	}
 	s.buildRooms()
 	s.buildCampaigns()
+	s.buildMonitor()
 	s.buildHTTP()
 	if err := errors.Join(s.sanctions.Load(ctx), s.lists.Load(ctx), s.verdicts.Load(ctx)); err != nil {
 		return err

@@ -79,7 +79,7 @@ func (s setting) config() config.Config {
 	c.OperatorToken, c.ViewerToken, c.JWTSecret = operatorToken, viewerToken, jwtSecret
 	c.TapRate, c.PerUser = 0, 0 // the players of the tests are faster than people, and more at once
 	c.Demo = false
-	c.DrainTimeout = 10 * time.Second
+	c.DrainTimeout, c.DrainDelay = 10*time.Second, new(time.Duration)
 	if s.namespace != "" {
 		c.Namespace = s.namespace
 	}

@@ -106,23 +106,24 @@ type Config struct {
 	WithdrawPerDay  int64         `group:"money" default:"0" range:"0.." zero:"no limit" help:"Most that a player withdraws in 24 hours, in minor units."`
 	WithdrawPerHour int           `group:"money" default:"0" range:"0.." zero:"no limit" help:"Withdrawals of a player in an hour."`
 
-	Listen        string        `group:"process" main:"" default:":8080" help:"Address of HTTP and WebSocket."`
-	AdminListen   string        `group:"process" placeholder:"ADDR" help:"Address of metrics, health and profiles, which are then not on --listen."`
-	TLSCert       string        `group:"process" name:"tls-cert" placeholder:"FILE" help:"Certificate of --listen, PEM. The file is read again when it changes."`
-	TLSKey        string        `group:"process" name:"tls-key" placeholder:"FILE" help:"Private key of --tls-cert, PEM. The file is read again when it changes."`
-	PublicURL     string        `group:"process" main:"" name:"public-url" placeholder:"URL" help:"Address of the server from outside, such as https://rain.example.com. Link previews in chats show it, and the QR code of a screen that was opened on this machine."`
-	VerifyFiles   []string      `group:"process" placeholder:"FILE" help:"Text files served below / that prove the domain's owner, such as WeChat's MP_verify_….txt."`
-	WeChatSign    string        `group:"process" name:"wechat-sign-url" placeholder:"URL" help:"Your server that signs the player's page for WeChat's JS-SDK. The page sends its address in ?url= and expects {appId, timestamp, nonceStr, signature}. Links shared in WeChat then have title, sentence and picture."`
-	WeChatSDK     string        `group:"process" name:"wechat-sdk-url" default:"https://res.wx.qq.com/open/js/jweixin-1.6.0.js" help:"WeChat's JS-SDK. The page loads it in WeChat's browser with --wechat-sign-url."`
-	Proxies       []string      `group:"process" main:"" name:"trusted-proxies" placeholder:"CIDR" help:"Networks and addresses of trusted proxies. The client is the right-most address in X-Forwarded-For that is not one of them."`
-	ProxyProtocol bool          `group:"process" help:"Connections from --trusted-proxies may begin with a PROXY header, version 1 or 2."`
-	Roles         []string      `group:"process" main:"" default:"gateway,relay,settle,operator" oneof:"gateway,relay,settle,operator" help:"Roles of this process: gateway (players' sockets), relay (outbox to JetStream), settle (JetStream to ledger and provider), operator (the campaigns' upkeep)."`
-	Confirm       string        `group:"process" main:"" oneof:"redis,replica,stream" placeholder:"MODE" help:"Stores that have a win before its player is notified: redis; replica, also each replica that could become master; or stream, also JetStream. Defaults to stream with --data-dir, else redis."`
-	Demo          bool          `group:"process" default:"true" negatable:"" help:"Run a demo campaign, if all back ends are in-process."`
-	DrainTimeout  time.Duration `group:"process" default:"30s" range:"1ms.." help:"Longest duration of a shutdown."`
-	BackendWait   time.Duration `group:"process" default:"30s" range:"1ms.." help:"Longest wait for a back end at start."`
-	LogLevel      slog.Level    `group:"process" default:"info" help:"Least level of log lines: debug, info, warn or error."`
-	LogFormat     string        `group:"process" oneof:"text,json" placeholder:"FORMAT" help:"Format of the log on standard error. Defaults to text on a terminal, else json."`
+	Listen        string         `group:"process" main:"" default:":8080" help:"Address of HTTP and WebSocket."`
+	AdminListen   string         `group:"process" placeholder:"ADDR" help:"Address of metrics, health and profiles, which are then not on --listen."`
+	TLSCert       string         `group:"process" name:"tls-cert" placeholder:"FILE" help:"Certificate of --listen, PEM. The file is read again when it changes."`
+	TLSKey        string         `group:"process" name:"tls-key" placeholder:"FILE" help:"Private key of --tls-cert, PEM. The file is read again when it changes."`
+	PublicURL     string         `group:"process" main:"" name:"public-url" placeholder:"URL" help:"Address of the server from outside, such as https://rain.example.com. Link previews in chats show it, and the QR code of a screen that was opened on this machine."`
+	VerifyFiles   []string       `group:"process" placeholder:"FILE" help:"Text files served below / that prove the domain's owner, such as WeChat's MP_verify_….txt."`
+	WeChatSign    string         `group:"process" name:"wechat-sign-url" placeholder:"URL" help:"Your server that signs the player's page for WeChat's JS-SDK. The page sends its address in ?url= and expects {appId, timestamp, nonceStr, signature}. Links shared in WeChat then have title, sentence and picture."`
+	WeChatSDK     string         `group:"process" name:"wechat-sdk-url" default:"https://res.wx.qq.com/open/js/jweixin-1.6.0.js" help:"WeChat's JS-SDK. The page loads it in WeChat's browser with --wechat-sign-url."`
+	Proxies       []string       `group:"process" main:"" name:"trusted-proxies" placeholder:"CIDR" help:"Networks and addresses of trusted proxies. The client is the right-most address in X-Forwarded-For that is not one of them."`
+	ProxyProtocol bool           `group:"process" help:"Connections from --trusted-proxies may begin with a PROXY header, version 1 or 2."`
+	Roles         []string       `group:"process" main:"" default:"gateway,relay,settle,operator" oneof:"gateway,relay,settle,operator" help:"Roles of this process: gateway (players' sockets), relay (outbox to JetStream), settle (JetStream to ledger and provider), operator (the campaigns' upkeep)."`
+	Confirm       string         `group:"process" main:"" oneof:"redis,replica,stream" placeholder:"MODE" help:"Stores that have a win before its player is notified: redis; replica, also each replica that could become master; or stream, also JetStream. Defaults to stream with --data-dir, else redis."`
+	Demo          bool           `group:"process" default:"true" negatable:"" help:"Run a demo campaign, if all back ends are in-process."`
+	DrainDelay    *time.Duration `group:"process" range:"0s.." placeholder:"DURATION" help:"Time for which a node that was asked to stop goes on as before, while /readyz answers draining, so that load balancers send new players elsewhere. Defaults to 5s, and to 0s with the in-process back ends."`
+	DrainTimeout  time.Duration  `group:"process" default:"30s" range:"1ms.." help:"Longest duration of a shutdown after --drain-delay."`
+	BackendWait   time.Duration  `group:"process" default:"30s" range:"1ms.." help:"Longest wait for a back end at start."`
+	LogLevel      slog.Level     `group:"process" default:"info" help:"Least level of log lines: debug, info, warn or error."`
+	LogFormat     string         `group:"process" oneof:"text,json" placeholder:"FORMAT" help:"Format of the log on standard error. Defaults to text on a terminal, else json."`
 
 	ReconcileEvery time.Duration `group:"process" default:"1m" range:"1s.." zero:"never" help:"Interval at which one of the nodes compares the sums of live campaigns. It reconciles everything each night."`
 	ReconcileShare float64       `group:"process" default:"0.2" range:"0..1" zero:"never" placeholder:"PART" help:"Part of its time in which that node reconciles everything each night."`
@@ -184,6 +185,18 @@ func (c *Config) orInProcess(set *bool) bool {
 		return *set
 	}
 	return c.InProcess()
+}
+
+// DrainWait returns the time for which a node that was asked to stop goes on as before.
+func (c *Config) DrainWait() time.Duration {
+	const noticed = 5 * time.Second // two checks of usual load balancers
+	switch {
+	case c.DrainDelay != nil:
+		return *c.DrainDelay
+	case c.InProcess():
+		return 0
+	}
+	return noticed
 }
 
 // SettleWait returns the age at which a win is posted.
