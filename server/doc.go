@@ -57,6 +57,7 @@
 //	withdrawals     withdraw.Payer: ledger → payment provider (role settle)
 //	provider        asks for the confirmation of another receiver of withdrawals (role settle)
 //	admin           the HTTP server of --admin-listen: metrics, health, profiles
+//	nats            backends.watchNATS: ends the process if the client has closed the connection to NATS for good
 //	clock           store.Clock: follows the cluster's time
 //	seals           posting.Seals: follows the keys of the seals, which another node may rotate
 //
