@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -16,6 +17,7 @@ import (
 // pipes is a network of pipes. Those that are lost pass on nothing more, and stay open.
 type pipes struct {
 	accepted chan net.Conn
+	closing  sync.Once
 	made     []*pipe
 }
 
@@ -48,7 +50,11 @@ func (p *pipes) Accept() (net.Conn, error) {
 	return conn, nil
 }
 
-func (p *pipes) Close() error   { return nil }
+func (p *pipes) Close() error {
+	p.closing.Do(func() { close(p.accepted) })
+	return nil
+}
+
 func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
 // TestALostConnectionOverHTTP2IsReplaced: by those of the clients of providers, risk systems and key sets, which are
@@ -83,6 +89,5 @@ func TestALostConnectionOverHTTP2IsReplaced(t *testing.T) {
 		}
 		testenv.Must(t, server.Close())
 		transport.CloseIdleConnections()
-		close(network.accepted)
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -13,10 +14,11 @@ import (
 	"redrain/server/config"
 )
 
-// natsOptions returns the options of the connection to NATS. It reconnects for ever, also while its user is refused, and
-// writes to log what the library would write to standard error.
+// natsOptions returns the options of the connection to NATS. It reconnects for ever, also while its user is refused.
+// The library's own messages go to log instead of standard error.
 func natsOptions(cfg *config.Config, log *slog.Logger) ([]nats.Option, error) {
-	using := &loop.FailureLog{Work: "use NATS", Log: log} // each try to reconnect may fail
+	connecting := &loop.FailureLog{Work: "connect to NATS", Log: log}
+	allowed := &loop.FailureLog{Work: "use NATS with the rights of its user", Log: log}
 	options := []nats.Option{
 		nats.Name("redrain"), nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond),
 		nats.ReconnectJitter(250*time.Millisecond, time.Second), nats.PingInterval(10 * time.Second),
@@ -27,18 +29,23 @@ func natsOptions(cfg *config.Config, log *slog.Logger) ([]nats.Option, error) {
 				log.Warn("the connection to NATS is lost; trying again", "err", err)
 			}
 		}),
-		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { using.Failed(err) }),
+		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { connecting.Failed(err) }),
 		nats.ReconnectHandler(func(nc *nats.Conn) {
-			using.Works()
+			connecting.Works()
+			allowed.Works()
 			log.Info("connected to NATS again", "url", nc.ConnectedUrlRedacted())
 		}),
 		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) {
-			if sub == nil {
-				using.Failed(err) // of the user, or of a right of it
-				return
+			_, isNetwork := errors.AsType[net.Error](err)
+			switch {
+			case sub != nil:
+				dropped, _ := sub.Dropped()
+				log.Warn("a subscription to NATS fails", "subject", sub.Subject, "dropped", dropped, "err", err)
+			case isNetwork:
+				connecting.Failed(err)
+			default:
+				allowed.Failed(err)
 			}
-			dropped, _ := sub.Dropped()
-			log.Warn("a subscription to NATS fails", "subject", sub.Subject, "dropped", dropped, "err", err)
 		}),
 	}
 	switch {

@@ -25,7 +25,7 @@ func TestActorsOfRoles(t *testing.T) {
 		}
 		return all
 	}
-	always := []string{"clock", "seals", "forgeries", "bus", "keys", "campaigns", "rooms", "figures", "events",
+	always := []string{"clock", "seals", "forgeries", "bus", "nats", "keys", "campaigns", "rooms", "figures", "events",
 		"admission", "sanctions", "lists", "connections", "addresses", "http", "sockets"}
 	for role, brings := range map[string][]string{
 		config.RoleGateway: {"deciders"},

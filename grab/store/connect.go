@@ -112,9 +112,12 @@ func parseAddress(addrs string) (single *redis.Options, cluster *redis.ClusterOp
 	case noSingle != nil && noCluster != nil:
 		return nil, nil, errURL
 	case noSingle != nil: // because of addr, for example
-		single = &redis.Options{Addr: cluster.Addrs[0], Username: cluster.Username, Password: cluster.Password,
-			TLSConfig: cluster.TLSConfig}
-	case noCluster != nil || single.DB != 0:
+		server, _, _ := strings.Cut(addrs, "?")
+		if single, err = redis.ParseURL(server); err != nil {
+			return nil, nil, errURL
+		}
+	}
+	if noCluster != nil || single.DB != 0 {
 		return single, nil, nil
 	}
 	if cluster.ReadOnly || cluster.RouteByLatency || cluster.RouteRandomly {

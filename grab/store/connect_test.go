@@ -94,8 +94,8 @@ func describe(t *testing.T, rdb redis.UniversalClient) (text string, limits pati
 	return text, limits
 }
 
-// answering is a server whose HELLO answers with a mode or, if that is an error of Redis, with it. All other commands are
-// fine.
+// answering is a server whose HELLO answers with a mode or, if that is an error of Redis, with it. All other commands
+// are fine.
 func answering(t *testing.T, mode string) (addr string) {
 	t.Helper()
 	l := testenv.Got(new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")).Must(t)
@@ -116,7 +116,7 @@ func answering(t *testing.T, mode string) (addr string) {
 						answer = mode + "\r\n"
 					case word == "hello":
 						answer = fmt.Sprintf("*2\r\n$4\r\nmode\r\n$%d\r\n%s\r\n", len(mode), mode)
-					case word != "client":
+					case word != "client" && word != "select":
 						continue // the other lines are arguments
 					}
 					_, _ = conn.Write([]byte(answer))
@@ -142,7 +142,7 @@ func TestConnectAsksForTheKind(t *testing.T) {
 		rdb, err := Connect(t.Context(), addrs)
 		if err != nil {
 			_, isFinal := errors.AsType[AddressError](err)
-			testenv.Equal(t, fmt.Sprint(err, isFinal), want+" true", "%s", addrs)
+			testenv.Equal(t, fmt.Sprintf("%v %v", err, isFinal), want+" true", "%s", addrs)
 			continue
 		}
 		testenv.Equal(t, fmt.Sprintf("%T", rdb), want, "%s", addrs)

@@ -64,8 +64,8 @@ func named(err error) error {
 	return err
 }
 
-// passing are the answers of a Redis that cannot serve for now. It is starting, full, busy, cannot write to its disk, is
-// a replica, lacks replicas, or its Cluster is incomplete. Or its password changes: a node may get the new one later.
+// passing are the answers of a Redis that cannot serve for now. It is starting, full, busy, cannot write to its disk,
+// is a replica, lacks replicas, or its Cluster is incomplete. Or its password changes: a node may get the new one later.
 // Missing rights (NOPERM) do not pass by themselves.
 var passing = []string{
 	"LOADING", "CLUSTERDOWN", "MASTERDOWN", "READONLY", "TRYAGAIN", "OOM", "MISCONF", "NOREPLICAS", "BUSY ",

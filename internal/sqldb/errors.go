@@ -111,9 +111,9 @@ func IsUnreadable(err error) bool {
 	return server == mysqlOutOfRange || lite != 0 && strings.Contains(err.Error(), "integer overflow")
 }
 
-// again reports whether a transaction changed nothing and may succeed at the next try; lock timeouts do not count. After
-// driver.ErrBadConn the next try has another connection. The driver returns it only for a statement that the server has
-// not executed: the connection was closed before, or the server is read-only now.
+// again reports whether a transaction changed nothing and may succeed at the next try; lock timeouts do not count.
+// After driver.ErrBadConn the next try has another connection. The driver returns it only for a statement that the
+// server has not executed: the connection was closed before, or the server is read-only now.
 func again(err error) bool {
 	server, lite := numbers(err)
 	return !IsBusy(err) && (errors.Is(err, ErrAgain) || server == mysqlDeadlock || server == mysqlRecordChanged ||

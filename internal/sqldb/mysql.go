@@ -72,23 +72,48 @@ type connector struct {
 
 // Connect implements driver.Connector.
 func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
+	switchovers := c.db.switchovers.Load()
 	conn, err := c.Connector.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
 	session, ok := conn.(session)
 	if !ok {
-		err = errors.New("sqldb: the driver cannot execute statements")
+		err = errors.New("sqldb: the driver lacks a part of its interface")
 	} else if err = c.prepare(ctx, session); err == nil {
-		return conn, nil
+		return &pooled{session, c.db, switchovers}, nil
 	}
 	return nil, errors.Join(err, conn.Close())
 }
 
 // session is a connection of the MySQL driver.
 type session interface {
+	driver.Conn
+	driver.ConnBeginTx
+	driver.ConnPrepareContext
 	driver.ExecerContext
+	driver.NamedValueChecker
+	driver.Pinger
 	driver.QueryerContext
+	driver.SessionResetter
+	driver.Validator
+}
+
+// pooled is a connection that a pool keeps until the next switchover.
+type pooled struct {
+	session
+
+	db          *DB
+	switchovers uint64 // of the database before the connection was made
+}
+
+// ResetSession implements driver.SessionResetter: it is called before each use but the first. A connection that
+// only reads would not notice by itself that its server is no longer the primary.
+func (p *pooled) ResetSession(ctx context.Context) error {
+	if p.switchovers != p.db.switchovers.Load() {
+		return driver.ErrBadConn
+	}
+	return p.session.ResetSession(ctx)
 }
 
 // prepare finds the kind of the server, and sets the session's variables.

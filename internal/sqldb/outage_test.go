@@ -50,8 +50,8 @@ func TestDeadServerIsAnErrorSoon(t *testing.T) {
 	})
 }
 
-// TestASwitchoverIsFollowed: the name leads to another server, and the old primary goes on as a read-only replica. Each of
-// the connections to it is replaced at its first write. Otherwise nothing would be paid until a restart.
+// TestASwitchoverIsFollowed: the name leads to another server, and the old primary goes on, read-only. Each connection
+// to it is replaced at its first write, and then those that only read. Otherwise nothing would be paid until a restart.
 func TestASwitchoverIsFollowed(t *testing.T) {
 	t.Parallel()
 	old, young := testenv.StartMySQLPair(t)
@@ -81,10 +81,13 @@ func TestASwitchoverIsFollowed(t *testing.T) {
 		return errors.Join(errs...)
 	}
 	testenv.Must(t, writeAtOnce())
+	newest := func() string { return strconv.FormatInt(number.Load(), 10) }
+	testenv.Equal(t, amountOf(t, db, newest()), 1, "what was written before")
 
 	old.SwitchOver(young)
 	name.To(young.Addr)
 	testenv.Must(t, writeAtOnce())
+	testenv.Equal(t, amountOf(t, db, newest()), 1, "what was written last, on a connection that only reads")
 
 	name.To(old.Addr)
 	name.Cut()

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -38,6 +39,9 @@ func (db *DB) InTx(ctx context.Context, fn func(ctx context.Context, tx *Tx) err
 	}
 	for try := 1; ; try++ {
 		err := db.once(ctx, fn)
+		if errors.Is(err, driver.ErrBadConn) {
+			db.switchovers.Add(1)
+		}
 		if err == nil || !again(err) || ctx.Err() != nil {
 			return err
 		}

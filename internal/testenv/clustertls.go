@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/pem"
 	"fmt"
 	"math/big"
@@ -26,8 +27,8 @@ type SecureCluster struct {
 	CA    string         // the authority's certificate, a PEM file
 }
 
-// StartSecureCluster starts a Redis Cluster as [StartRedisCluster] does. Each node has an IP address and a certificate of
-// its own, except that all have one common certificate for shared, if that is not "".
+// StartSecureCluster starts a Redis Cluster as [StartRedisCluster] does. Each node has an IP address of its own, and a
+// certificate for it, or for the host shared if that is not "".
 func StartSecureCluster(t T, shared string) SecureCluster {
 	t.Helper()
 	require(t, redisServer.needs...)
@@ -55,9 +56,9 @@ func StartSecureCluster(t T, shared string) SecureCluster {
 			defer func() { _ = rdb.Close() }()
 			return rdb.Ping(ctx).Err()
 		}
-		node, err := launchClusterNode(prog, host, secure, "--bind", host, "--tls-cluster", "yes", "--tls-replication",
-			"yes", "--tls-auth-clients", "no", "--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file",
-			ca.file)
+		node, err := launchClusterNode(prog, host, secure, "--bind", host, "--cluster-announce-ip", host,
+			"--tls-cluster", "yes", "--tls-replication", "yes", "--tls-auth-clients", "no", "--tls-cert-file", cert,
+			"--tls-key-file", key, "--tls-ca-cert-file", ca.file)
 		if err == nil {
 			c.Addrs[i] = node.rdb.Options().Addr
 		}
@@ -79,8 +80,8 @@ func newAuthority(dir string) (a *authority, err error) {
 	if a.key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
 		return nil, err
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(a.serial.Add(1)), NotAfter: time.Now().Add(24 * time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+	template := a.template("authority")
+	template.IsCA, template.BasicConstraintsValid, template.KeyUsage = true, true, x509.KeyUsageCertSign
 	der, err := x509.CreateCertificate(rand.Reader, template, template, a.key.Public(), a.key)
 	if err != nil {
 		return nil, err
@@ -91,13 +92,20 @@ func newAuthority(dir string) (a *authority, err error) {
 	return a, writePEM(a.file, "CERTIFICATE", der)
 }
 
+// template is a certificate of a day. Without a name OpenSSL would take it for one that signs itself.
+func (a *authority) template(name string) *x509.Certificate {
+	now := time.Now()
+	return &x509.Certificate{SerialNumber: big.NewInt(a.serial.Add(1)), Subject: pkix.Name{CommonName: name},
+		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(24 * time.Hour)}
+}
+
 // issue writes a certificate for a host name or IP address, and its key, to files whose names begin with path.
 func (a *authority) issue(path, host string) (certFile, keyFile string, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return "", "", err
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(a.serial.Add(1)), NotAfter: time.Now().Add(24 * time.Hour)}
+	template := a.template(host)
 	if ip := net.ParseIP(host); ip != nil {
 		template.IPAddresses = []net.IP{ip}
 	} else {

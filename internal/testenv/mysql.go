@@ -40,8 +40,8 @@ func StartMySQL(t T) *Server {
 	return s
 }
 
-// StartMySQLPair starts a mariadbd for one test, and a replica of it. The user of their DSNs may not write to a read-only
-// server.
+// StartMySQLPair starts a mariadbd for one test, and a replica of it. The user of their DSNs may not write to a
+// read-only server.
 func StartMySQLPair(t T) (primary, replica *Server) {
 	t.Helper()
 	start := func(id string) *Server {
