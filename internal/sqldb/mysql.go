@@ -213,8 +213,9 @@ func parseDSN(dsn string) (*mysql.Config, error) {
 	}
 	cfg.InterpolateParams = true // a prepared statement would cost another round trip
 	cfg.ClientFoundRows = true
-	cfg.RejectReadOnly, cfg.CheckConnLiveness = false, true // OpenMySQL sets the former for connections that write
-	cfg.Logger = &mysql.NopLogger{}                         // the errors say the same
+	cfg.CheckConnLiveness = true
+	cfg.RejectReadOnly = false      // OpenMySQL sets it for connections that write
+	cfg.Logger = &mysql.NopLogger{} // the errors say the same
 	cfg.Timeout = cmp.Or(cfg.Timeout, 3*time.Second)
 	cfg.ReadTimeout = cmp.Or(cfg.ReadTimeout, 30*time.Second) // contexts limit shorter statements
 	cfg.WriteTimeout = cmp.Or(cfg.WriteTimeout, 5*time.Second)
