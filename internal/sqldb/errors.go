@@ -112,10 +112,12 @@ func IsUnreadable(err error) bool {
 }
 
 // again reports whether a transaction changed nothing and may succeed at the next try; lock timeouts do not count.
+// After driver.ErrBadConn the next try has another connection. The driver returns it only for a statement that the
+// server has not executed: the connection was closed before, or the server is read-only now.
 func again(err error) bool {
 	server, lite := numbers(err)
 	return !IsBusy(err) && (errors.Is(err, ErrAgain) || server == mysqlDeadlock || server == mysqlRecordChanged ||
-		lite&0xff == sqlite3.SQLITE_BUSY || lite&0xff == sqlite3.SQLITE_LOCKED)
+		errors.Is(err, driver.ErrBadConn) || lite&0xff == sqlite3.SQLITE_BUSY || lite&0xff == sqlite3.SQLITE_LOCKED)
 }
 
 // mysqlAbsent are the error numbers of MySQL and MariaDB for a server that starts, stops or is overloaded.
@@ -136,6 +138,6 @@ func IsUnavailable(err error) bool {
 	if _, ok := errors.AsType[net.Error](err); ok {
 		return true
 	}
-	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, mysql.ErrInvalidConn) ||
+	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, mysql.ErrInvalidConn) || errors.Is(err, errReadOnly) ||
 		errors.Is(err, context.DeadlineExceeded)
 }

@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"redrain/grab/confirm"
+	"redrain/grab/store"
 	"redrain/internal/auth"
 	"redrain/internal/signed"
 	"redrain/internal/sqldb"
@@ -59,20 +60,17 @@ func (c *Config) Validate() []error {
 func (c *Config) validateBackends(fault faultFunc) {
 	fault(c.DataDir != "" && c.Redis != "" && c.NATS != "" && c.MySQL != "",
 		"--data-dir: has no effect if --redis, --nats and --mysql are all given; leave it out")
-	if strings.Contains(c.Redis, "://") {
-		fault(!isURL(c.Redis, "redis", "rediss"),
-			"--redis: give host:port, several by commas, or a redis:// or rediss:// URL")
-	} else if c.Redis != "" {
-		for a := range strings.SplitSeq(c.Redis, ",") {
-			_, _, err := net.SplitHostPort(strings.TrimSpace(a))
-			fault(err != nil, "--redis: one of the addresses is not host:port")
-		}
-	}
+	err := store.CheckAddress(c.Redis)
+	fault(c.Redis != "" && err != nil, "--redis: %w", err)
 	for u := range strings.SplitSeq(c.NATS, ",") {
 		fault(c.NATS != "" && !isURL(strings.TrimSpace(u), "nats", "tls", "ws", "wss"),
 			"--nats: give a URL such as nats://host:4222, or several by commas")
+		fault(c.NATSCreds+c.NATSNkey != "" && strings.Contains(u, "@"),
+			"--nats-creds and --nats-nkey: leave out the user in --nats")
 	}
-	err := CheckMySQL(c.MySQL)
+	fault(c.NATSCreds != "" && c.NATSNkey != "", "--nats-creds and --nats-nkey: give one of them")
+	fault(c.NATSCreds+c.NATSNkey != "" && c.NATS == "", "--nats-creds and --nats-nkey: need --nats")
+	err = CheckMySQL(c.MySQL)
 	fault(c.MySQL != "" && err != nil, "%w", err)
 }
 
