@@ -10,13 +10,13 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"redrain/grab/confirm"
 	"redrain/grab/store"
 	"redrain/internal/auth"
 	"redrain/internal/signed"
 	"redrain/internal/sqldb"
+	"redrain/rain"
 	"redrain/server/admission"
 	"redrain/server/clientip"
 	"redrain/server/login"
@@ -97,12 +97,13 @@ func CheckMySQL(dsn string) error {
 }
 
 func (c *Config) validateAccess(fault faultFunc) {
+	for flag, token := range map[string]string{"operator": c.OperatorToken, "viewer": c.ViewerToken} {
+		err := auth.CheckToken(token)
+		fault(token != "" && err != nil, "--%s-token: %w", flag, err)
+	}
+	_, err := auth.ParseSecrets(c.JWTSecret)
+	fault(c.JWTSecret != "" && err != nil, "--jwt-secret: %w", err)
 	if !c.InProcess() {
-		const least = 16 // characters; so many random ones cannot be guessed over the network
-		for flag, token := range map[string]string{"operator": c.OperatorToken, "viewer": c.ViewerToken} {
-			fault(token != "" && len(token) < least,
-				"--%s-token: give at least %d characters, drawn at random (openssl rand -hex 16)", flag, least)
-		}
 		fault(c.OperatorToken == "" && c.OperatorsFile == "" && c.OIDCIssuer == "",
 			"--operator-token, --operators-file or --oidc-issuer: one is required with real back ends")
 		fault(c.JWTSecret == "" && c.JWKSURL == "",
@@ -123,7 +124,7 @@ func (c *Config) validateAccess(fault faultFunc) {
 		"--challenge-script": c.ChallengeScript, "--jwks-url": c.JWKSURL} {
 		fault(address != "" && !isURL(address, "https", "http"), "%s: give an http or https URL", flag)
 	}
-	_, err := admission.ParseExempt(c.AddressExempt)
+	_, err = admission.ParseExempt(c.AddressExempt)
 	fault(err != nil, "--address-exempt: %v", err)
 	for flag, origins := range map[string][]string{"--allowed-origins": c.AllowedOrigins,
 		"--frame-ancestors": c.FrameAncestors} {
@@ -131,6 +132,8 @@ func (c *Config) validateAccess(fault faultFunc) {
 			u, err := url.Parse(o)
 			fault(o != "*" && (err != nil || u.Scheme == "" || u.Host == "" || u.Path != ""),
 				"%s %q: give scheme://host[:port]", flag, o)
+			fault(err == nil && (u.Scheme == "https" && u.Port() == "443" || u.Scheme == "http" && u.Port() == "80"),
+				"%s %q: leave out the port, as browsers do with the scheme's default", flag, o)
 		}
 	}
 	err = names.Hosts(c.AvatarHosts).Check()
@@ -246,8 +249,8 @@ func (c *Config) validateProvider(fault faultFunc) {
 	}
 	const most = 100 // bytes
 	for flag, name := range map[string]string{"provider-account": c.ProviderAccount, "payout-name": c.PayoutName} {
-		fault(len(name) > most || strings.ContainsFunc(name, unicode.IsControl),
-			"--%s: give a name of at most %d bytes", flag, most)
+		fault(name != "" && rain.CheckText(name, most) != nil,
+			"--%s: give a name of at most %d bytes, without control characters", flag, most)
 	}
 	fault(c.WithdrawPerDay > 0 && c.WithdrawPerDay < c.WithdrawMin, "--withdraw-per-day %d: it is less than "+
 		"--withdraw-min %d, so no player could withdraw", c.WithdrawPerDay, c.WithdrawMin)
