@@ -45,7 +45,7 @@ var everySetting = map[string]string{
 	"challenge-script": "https://v.example/x.js",
 	"allowed-origins":  "https://a.example, *", "frame-ancestors": "https://b.example",
 	"payout-attempts": "3", "reconcile-every": "7s",
-	"reconcile-share": "0.5", "demo": "false", "drain-timeout": "5s", "backend-wait": "1m30s",
+	"reconcile-share": "0.5", "demo": "false", "drain-timeout": "5s", "drain-delay": "3s", "backend-wait": "1m30s",
 	"namespace": "test", "provider": "http", "provider-url": "https://pay.example/x",
 	"provider-secret": "whsec_cmVkcmFpbi10ZXN0LXNlY3JldC1vZi0zMi1ieXRlcyE=", "provider-timeout": "3s",
 	"provider-account": "acme", "payout-name": "WeChat", "provider-rate": "14.5",
@@ -92,7 +92,7 @@ func TestSampleHasTheDefaults(t *testing.T) {
 	settings := regexp.MustCompile("(?m)^#([a-z])").ReplaceAllString(config.Sample(), "$1")
 	want := config.Default()
 	want.Guests, want.GuestsWithdraw, want.ShowNames = new(bool), new(bool), new(bool)
-	want.SecondPersonAbove = new(int64)
+	want.SecondPersonAbove, want.DrainDelay = new(int64), new(time.Duration)
 	got := configured(t, nil, "--config", writeFile(t, settings))
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
