@@ -35,7 +35,7 @@ func natsOptions(cfg *config.Config, log *slog.Logger) ([]nats.Option, error) {
 			allowed.Works()
 			log.Info("connected to NATS again", "url", nc.ConnectedUrlRedacted())
 		}),
-		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) {
+		nats.ErrorHandler(func(nc *nats.Conn, sub *nats.Subscription, err error) {
 			_, isNetwork := errors.AsType[net.Error](err)
 			switch {
 			case sub != nil:
@@ -45,6 +45,9 @@ func natsOptions(cfg *config.Config, log *slog.Logger) ([]nats.Option, error) {
 				connecting.Failed(err)
 			default:
 				allowed.Failed(err)
+				if errors.Is(err, nats.ErrAuthorization) && isOtherNkey(cfg.NATSNkey, nc.Opts.Nkey) {
+					nc.Close() // which ends the process; the next one has the new key
+				}
 			}
 		}),
 	}
@@ -59,6 +62,16 @@ func natsOptions(cfg *config.Config, log *slog.Logger) ([]nats.Option, error) {
 		options = append(options, key)
 	}
 	return options, nil
+}
+
+// isOtherNkey reports whether the file has another key than the one in use, which the library never reads again.
+func isOtherNkey(file, inUse string) bool {
+	if file == "" {
+		return false
+	}
+	var now nats.Options
+	key, err := nats.NkeyOptionFromSeed(file)
+	return err == nil && key(&now) == nil && now.Nkey != inUse
 }
 
 // errNATSClosed ends the process, so that its supervisor starts it again.

@@ -124,7 +124,8 @@ func TestASilentConnectionToNATSIsReplaced(t *testing.T) {
 	})
 }
 
-// TestUsersOfNATS: an nkey; and a credentials file, which is read again when its user is revoked.
+// TestUsersOfNATS: an nkey, and a credentials file. When the user is refused, the process ends for a new nkey to be
+// used, and credentials are read again.
 func TestUsersOfNATS(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -136,9 +137,19 @@ func TestUsersOfNATS(t *testing.T) {
 	}
 	t.Run("nkey", func(t *testing.T) {
 		user := testenv.Got(nkeys.CreateUser()).Must(t)
-		ns := startNATS(t, &natsserver.Options{Nkeys: []*natsserver.NkeyUser{{Nkey: publicOf(t, user)}}})
+		o := &natsserver.Options{Nkeys: []*natsserver.NkeyUser{{Nkey: publicOf(t, user)}}}
+		ns := startNATS(t, o)
 		cfg := onNATS("nats://" + ns.Addr().String())
 		cfg.NATSNkey = write("user.nk", testenv.Got(user.Seed()).Must(t))
+		s := testenv.Got(New(t.Context(), cfg, slog.New(slog.DiscardHandler), io.Discard)).Must(t)
+		ended := make(chan error, 1)
+		go func() { ended <- s.Run(t.Context()) }()
+		user = testenv.Got(nkeys.CreateUser()).Must(t)
+		write("user.nk", testenv.Got(user.Seed()).Must(t))
+		next := o.Clone()
+		next.Nkeys = []*natsserver.NkeyUser{{Nkey: publicOf(t, user)}}
+		testenv.Must(t, ns.ReloadOptions(next))
+		testenv.WantErr(t, <-ended, errNATSClosed, "with another key in the file the process ends with")
 		serveOn(t, cfg, func(*Server) {})
 		cfg.NATSNkey = filepath.Join(dir, "none.nk")
 		_, err := New(t.Context(), cfg, slog.New(slog.DiscardHandler), io.Discard)

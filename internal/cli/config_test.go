@@ -24,7 +24,8 @@ func TestDefaultsAreTheServers(t *testing.T) {
 }
 
 var everySetting = map[string]string{
-	"listen": "127.0.0.1:9000", "redis": "r1:6379,r2:6379", "nats": "nats://n:4222", "mysql": "u:p@tcp(m:3306)/redrain",
+	"listen": "127.0.0.1:9000", "redis": "r1:6379,r2:6379", "nats": "nats://n:4222", "nats-creds": "user.creds",
+	"mysql": "u:p@tcp(m:3306)/redrain",
 	"roles": "gateway,relay", "operator-token": "op-0123456789abc", "viewer-token": "view-0123456789a",
 	"operators-file": "operators.yaml", "second-person-above": "7000",
 	"oidc-issuer": "https://id.example", "oidc-audience": "console", "oidc-roles-claim": "groups",
@@ -69,12 +70,10 @@ func TestEverySettingFromEverySource(t *testing.T) {
 	}
 	name := writeFile(t, file.String())
 	want := configured(t, nil, args...)
-	// --data-dir is refused beside three real back ends: TestDataDirFromEverySource. TestSecretFiles has the files.
-	for _, same := range sameFields(reflect.ValueOf(config.Default()), reflect.ValueOf(want)) {
-		if same != "DataDir" && same != "SecretFiles" {
-			t.Errorf("%s is not set by its flag", same)
-		}
-	}
+	// --data-dir is refused beside three real back ends: TestDataDirFromEverySource. --nats-nkey is refused beside
+	// --nats-creds. TestSecretFiles has the files.
+	testenv.Equal(t, sameFields(reflect.ValueOf(config.Default()), reflect.ValueOf(want)),
+		[]string{"SecretFiles", "NATSNkey", "DataDir"}, "not set by their flags")
 	for source, got := range map[string]config.Config{
 		"environment":    configured(t, env),
 		"file":           configured(t, nil, "--config", name),
