@@ -100,8 +100,8 @@ type Config struct {
 
 	Provider        string        `group:"money" main:"" default:"wallet" oneof:"wallet,http" help:"Payer of withdrawals: wallet (the ledger's entry is the payment) or http (signed requests to --provider-url)."`
 	ProviderURL     string        `group:"money" name:"provider-url" placeholder:"URL" help:"Address that --provider http asks for payments; https, except on this machine."`
-	ProviderSecret  string        `group:"money" secret:"live" placeholder:"SECRET" help:"Secret that signs these requests: whsec_ and 24 to 64 random bytes in base64."`
-	ProviderAccount string        `group:"money" placeholder:"NAME" help:"Name of the account that the secret belongs to. With the same name a new secret is the same receiver. A withdrawal is never sent to two receivers. Defaults to a digest of the secret."`
+	ProviderSecret  string        `group:"money" secret:"" placeholder:"SECRET" help:"Secret that signs these requests: whsec_ and 24 to 64 random bytes in base64."`
+	ProviderAccount string        `group:"money" placeholder:"NAME" help:"Name of the account that the secret belongs to. With the same name a new secret is the same receiver, and --provider-secret-file is read again when it changes. A withdrawal is never sent to two receivers. Defaults to a digest of the secret."`
 	ProviderTimeout time.Duration `group:"money" default:"10s" range:"1s..1m" help:"Longest duration of one attempt."`
 	ProviderRate    float64       `group:"money" default:"0" range:"0.01..100000" zero:"no limit" help:"Attempts per second, of all nodes together. Stripe accepts 15."`
 	ProviderFlight  int           `group:"money" name:"provider-inflight" default:"0" range:"0.." zero:"no limit" help:"Attempts in flight, of all nodes together. One node makes 8 at most."`
