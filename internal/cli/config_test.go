@@ -29,7 +29,8 @@ var everySetting = map[string]string{
 	"roles": "gateway,relay", "operator-token": "op-0123456789abc", "viewer-token": "view-0123456789a",
 	"operators-file": "operators.yaml", "second-person-above": "7000",
 	"oidc-issuer": "https://id.example", "oidc-audience": "console", "oidc-roles-claim": "groups",
-	"oidc-roles": "cash=cashier,boss=admin", "oidc-name-claim": "name", "jwt-secret": "a secret that is long enough for HS256",
+	"oidc-roles": "cash=cashier,boss=admin", "oidc-name-claim": "name",
+	"jwt-secret": "a secret that is long enough for HS256",
 	"jwks-url": "https://id.example/keys", "jwt-audience": "redrain", "jwt-issuer": "https://id.example",
 	"jwt-max-life": "48h", "admin-listen": "127.0.0.1:9090", "tls-cert": "cert.pem", "tls-key": "key.pem",
 	"public-url": "https://rain.example", "verify-files": "MP_verify_a.txt,b.txt",
@@ -138,7 +139,8 @@ func TestPrecedence(t *testing.T) {
 func TestYAMLForms(t *testing.T) {
 	file := writeFile(t, "# a comment\nroles: [gateway, settle, relay, operator]\nallowed-origins:\n  - "+
 		"https://a.example\n  - https://b.example\n"+
-		"demo: off\njwt-secret: 01234567890123456789012345678901\noperator-token: \"0123456789012345\"\ndrain-timeout: 1m\nredis: \"\"\nserver: "+
+		"demo: off\njwt-secret: 01234567890123456789012345678901\noperator-token: \"0123456789012345\"\n"+
+		"drain-timeout: 1m\nredis: \"\"\nserver: "+
 		"http://elsewhere\n")
 	got := configured(t, nil, "--config", file)
 	want := config.Default()
