@@ -31,7 +31,7 @@ var everySetting = map[string]string{
 	"oidc-issuer": "https://id.example", "oidc-audience": "console", "oidc-roles-claim": "groups",
 	"oidc-roles": "cash=cashier,boss=admin", "oidc-name-claim": "name",
 	"jwt-secret": "a secret that is long enough for HS256",
-	"jwks-url": "https://id.example/keys", "jwt-audience": "redrain", "jwt-issuer": "https://id.example",
+	"jwks-url":   "https://id.example/keys", "jwt-audience": "redrain", "jwt-issuer": "https://id.example",
 	"jwt-max-life": "48h", "admin-listen": "127.0.0.1:9090", "tls-cert": "cert.pem", "tls-key": "key.pem",
 	"public-url": "https://rain.example", "verify-files": "MP_verify_a.txt,b.txt",
 	"wechat-sign-url": "https://sign.example/js?v=1",
