@@ -59,6 +59,7 @@
 //	provider        asks for the confirmation of another receiver of withdrawals (role settle)
 //	health          health.Monitor: checks the back ends, and follows the oldest unpaid win
 //	nats server     embedded.NATSServer: restarts the in-process NATS server when it cannot write
+//	nats            backends.watchNATS: ends the process if the client has closed the connection to NATS for good
 //	clock           store.Clock: follows the cluster's time
 //	seals           posting.Seals: follows the keys of the seals, which another node may rotate
 //

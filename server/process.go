@@ -104,7 +104,8 @@ type Server struct {
 	figures    *live.Figures
 	names      *names.Book // nil: players are shown under masked ids
 
-	verifyFiles map[string][]byte // by their names
+	verifyFiles map[string][]byte        // by their names
+	newest      map[string]func() string // the secrets that are in files, by their flags
 	events      *api.Events
 	proofs      *campaigns.Proofs
 	roots       *chain.RootRounds

@@ -43,6 +43,9 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer
 		return nil, errors.Join(faults...)
 	}
 	s := &Server{cfg: cfg, log: log, out: out}
+	if err := s.readSecrets(); err != nil {
+		return nil, err
+	}
 	if err := s.readOperators(); err != nil {
 		return nil, err
 	}
@@ -137,8 +140,8 @@ func (s *Server) build(ctx context.Context) (err error) {
 		return err
 	}
 	s.players, err = auth.NewPlayers(auth.PlayersOptions{
-		Secret: s.cfg.JWTSecret, JWKSURL: s.cfg.JWKSURL, Audience: s.cfg.JWTAudience, Issuer: s.cfg.JWTIssuer,
-		MaxLife: s.cfg.JWTMaxLife, Recoverer: s.recoverer, Log: s.log,
+		Secret: s.cfg.JWTSecret, NewSecret: s.secret("jwt-secret", s.cfg.JWTSecret), JWKSURL: s.cfg.JWKSURL,
+		Audience: s.cfg.JWTAudience, Issuer: s.cfg.JWTIssuer, MaxLife: s.cfg.JWTMaxLife, Recoverer: s.recoverer, Log: s.log,
 		Clock: func() time.Time { return time.UnixMilli(s.clock.Now()) },
 	})
 	if err != nil {

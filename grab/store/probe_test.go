@@ -68,7 +68,7 @@ func TestAProbeTellsThatAPartIsAway(t *testing.T) {
 	for _, n := range nodes {
 		addrs = append(addrs, n.Addr)
 	}
-	rdb := testenv.Got(store.Connect(strings.Join(addrs, ","))).Must(t)
+	rdb := testenv.Got(store.Connect(t.Context(), strings.Join(addrs, ","))).Must(t)
 	t.Cleanup(func() { _ = rdb.Close() })
 	s := store.New(rdb, store.Options{})
 	testenv.Must(t, s.Probe(t.Context()))

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -57,11 +56,11 @@ func realSetting(t *testing.T) setting {
 		namespace: testenv.Namespace(t)}
 }
 
-// clusterSetting has a Redis Cluster of six nodes.
+// clusterSetting has a Redis Cluster of six nodes, of which redrain gets one address.
 func clusterSetting(t *testing.T) setting {
 	t.Helper()
 	return setting{
-		redis: strings.Join(testenv.RedisCluster(t), ","), nats: testenv.NATS(t), mysql: testenv.MySQL(t),
+		redis: testenv.RedisCluster(t)[0], nats: testenv.NATS(t), mysql: testenv.MySQL(t),
 		namespace: testenv.Namespace(t),
 	}
 }
