@@ -31,8 +31,7 @@ func (s *Server) require(ctx context.Context, c health.Check) error {
 func (s *Server) redisCheck() health.Check {
 	return health.Check{
 		Backend: "redis", Proves: "it takes the write of a win",
-		Advice: "Redis must be a master with free memory, and its user needs the keys " + s.cfg.Namespace + ":* and " +
-			"the commands in docs/use/deploy.md",
+		Advice: "Redis must be a master with free memory, and its user needs the rights in docs/rights.redis.conf",
 		Do: func(ctx context.Context) error {
 			err := s.redis.Probe(ctx)
 			if errors.Is(err, store.ErrSomeMasters) {
@@ -57,7 +56,7 @@ func (s *Server) natsCheck(publisher *pipeline.Publisher) health.Check {
 	return health.Check{
 		Backend: "nats", Proves: "the payout stream takes messages",
 		Advice: "JetStream must be on with free space (a server whose disk was full needs a restart), and its user " +
-			"needs the rights in docs/use/deploy.md",
+			"needs the rights in docs/rights.nats.conf",
 		Do: func(ctx context.Context) error {
 			if publishes {
 				if err := publisher.Probe(ctx); err != nil {

@@ -316,8 +316,8 @@ func TestRightsAtStart(t *testing.T) {
 		want  []string
 	}{
 		"mysql": {readOnlyMySQL, []string{"mysql: does not work within", "read-only", "docs/rights.sql"}},
-		"nats":  {forbiddenNATS, []string{"nats: does not work within", "_PAYOUT", "needs the rights"}},
-		"redis": {forbiddenRedis, []string{"redis: does not work within", "NOPERM", "needs the keys"}},
+		"nats":  {forbiddenNATS, []string{"nats: does not work within", "_PAYOUT", "docs/rights.nats.conf"}},
+		"redis": {forbiddenRedis, []string{"redis: does not work within", "NOPERM", "docs/rights.redis.conf"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			testenv.Parallel(t, testenv.Light)
