@@ -38,6 +38,7 @@ func onNATS(url string) config.Config {
 	cfg := config.Default()
 	cfg.Listen, cfg.NATS, cfg.Demo = "127.0.0.1:0", url, false
 	cfg.OperatorToken, cfg.JWTSecret = "a token of the tests", "a secret of at least thirty-two bytes"
+	cfg.DrainDelay = new(time.Duration)
 	return cfg
 }
 
