@@ -24,6 +24,7 @@ const (
 	mysqlDeadlock      = 1213
 	mysqlRecordChanged = 1020 // MariaDB with innodb_snapshot_isolation
 	mysqlOutOfRange    = 1690 // a sum or an expression that does not fit a BIGINT
+	mysqlNoVariable    = 1193 // unknown system variable
 )
 
 // errNoConnection means that a transaction has got no connection of the pool: all of them wait.

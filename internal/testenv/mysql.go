@@ -32,12 +32,33 @@ func MySQL(t T) string {
 
 var sharedMariaDB = sync.OnceValues(func() (*process, error) { return launch(mariaDB) })
 
-// StartMySQL starts a mariadbd for one test, with an empty database. Committed data survives Kill.
-func StartMySQL(t T) *Server {
+// StartMySQL starts a mariadbd for one test, with an empty database. Committed data survives Kill. settings are further
+// ones on its command line.
+func StartMySQL(t T, settings ...string) *Server {
 	t.Helper()
-	s := own(t, mariaDB)
+	prog := mariaDB
+	prog.command = func(p *process) (*exec.Cmd, error) { return mariaDBServer(p, settings...) }
+	s := own(t, prog)
 	s.DSN = mysqlDSN(s.p, ownDatabase)
 	return s
+}
+
+// galera is the library that replicates between the nodes of a Galera cluster.
+const galera = "/usr/lib/galera/libgalera_smm.so"
+
+// StartGalera is StartMySQL for the only node of a Galera cluster.
+func StartGalera(t T) *Server {
+	t.Helper()
+	require(t, galera)
+	replication, err := freePort()
+	if err != nil {
+		t.Fatalf("testenv: %v", err)
+	}
+	t.Cleanup(replication.release)
+	return StartMySQL(t, "--wsrep-on=ON", "--wsrep-provider="+galera, "--wsrep-cluster-address=gcomm://",
+		"--wsrep-node-address="+loopback, "--wsrep-provider-options=gmcast.listen_addr=tcp://"+replication.addr()+
+			";ist.recv_addr="+replication.addr(),
+		"--binlog-format=ROW", "--innodb-autoinc-lock-mode=2", "--default-storage-engine=InnoDB")
 }
 
 // ownDatabase is the database that every server has from its start.
@@ -51,18 +72,21 @@ var mariaDB = program{
 	name:    "mariadb",
 	needs:   []string{"mariadbd", "mariadb-install-db"},
 	prepare: installMariaDB,
-	command: func(p *process) (*exec.Cmd, error) {
-		return mariaDBCommand("mariadbd",
-			"--datadir="+p.data, "--tmpdir="+p.dir,
-			"--socket="+filepath.Join(p.dir, "s"), "--pid-file="+filepath.Join(p.dir, "pid"),
-			"--bind-address="+loopback, "--port="+p.port.String(), "--skip-name-resolve", "--max-connections=500",
-			// As in production: a commit is on the disk, and each statement sees the committed data.
-			"--innodb-flush-log-at-trx-commit=1", "--transaction-isolation=READ-COMMITTED",
-			"--character-set-server=utf8mb4")
-	},
+	command: func(p *process) (*exec.Cmd, error) { return mariaDBServer(p) },
 	probe: func(ctx context.Context, p *process) error {
 		return mysqlExec(ctx, p, "CREATE DATABASE IF NOT EXISTS "+ownDatabase)
 	},
+}
+
+func mariaDBServer(p *process, more ...string) (*exec.Cmd, error) {
+	return mariaDBCommand("mariadbd", append([]string{
+		"--datadir=" + p.data, "--tmpdir=" + p.dir,
+		"--socket=" + filepath.Join(p.dir, "s"), "--pid-file=" + filepath.Join(p.dir, "pid"),
+		"--bind-address=" + loopback, "--port=" + p.port.String(), "--skip-name-resolve", "--max-connections=500",
+		// As in production: a commit is on the disk, and each statement sees the committed data.
+		"--innodb-flush-log-at-trx-commit=1", "--transaction-isolation=READ-COMMITTED",
+		"--character-set-server=utf8mb4",
+	}, more...)...)
 }
 
 func installMariaDB(p *process) error {
