@@ -112,7 +112,7 @@ func asRedrain(addrs ...string) string {
 
 func connectRedis(t *testing.T, addrs string) rds.UniversalClient {
 	t.Helper()
-	rdb := testenv.Got(store.Connect(addrs)).Must(t)
+	rdb := testenv.Got(store.Connect(t.Context(), addrs)).Must(t)
 	t.Cleanup(func() { _ = rdb.Close() })
 	return rdb
 }

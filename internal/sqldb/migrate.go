@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/database"
 )
@@ -95,8 +96,9 @@ func checkServer(ctx context.Context, conn *sql.Conn) error {
 	var packet int64
 	err := conn.QueryRowContext(ctx, "SELECT @@log_bin, @@binlog_format, @@max_allowed_packet").Scan(&hasLog, &format,
 		&packet)
-	switch number, _ := numbers(err); {
-	case number == mysqlNoVariable: // a newer server may have dropped one of them
+	const noVariable = 1193
+	switch e, _ := errors.AsType[*mysql.MySQLError](err); {
+	case e != nil && e.Number == noVariable: // a newer server may have dropped one of them
 		return nil
 	case err != nil:
 		return err

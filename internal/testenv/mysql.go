@@ -61,6 +61,45 @@ func StartGalera(t T) *Server {
 		"--binlog-format=ROW", "--innodb-autoinc-lock-mode=2", "--default-storage-engine=InnoDB")
 }
 
+// StartMySQLPair starts a mariadbd for one test, and a replica of it. The user of their DSNs may not write to a
+// read-only server.
+func StartMySQLPair(t T) (primary, replica *Server) {
+	t.Helper()
+	start := func(id string) *Server {
+		prog := mariaDB
+		prog.command = func(p *process) (*exec.Cmd, error) {
+			return mariaDBServer(p, "--server-id="+id, "--log-bin=log", "--log-slave-updates")
+		}
+		s := own(t, prog)
+		s.DSN = fmt.Sprintf("app:app@tcp(%s)/%s", s.Addr, ownDatabase)
+		return s
+	}
+	primary, replica = start("1"), start("2")
+	primary.root("CREATE USER app IDENTIFIED BY 'app'", "GRANT ALL ON "+ownDatabase+".* TO app")
+	replica.root(fmt.Sprintf("CHANGE MASTER TO MASTER_HOST = '%s', MASTER_PORT = %s, MASTER_USER = 'root', "+
+		"MASTER_USE_GTID = slave_pos", loopback, primary.p.port), "START SLAVE")
+	return primary, replica
+}
+
+// SwitchOver makes the primary of a pair read-only, and then its replica the primary. Both go on to serve.
+func (s *Server) SwitchOver(replica *Server) {
+	s.t.Helper()
+	s.root("SET GLOBAL read_only = 1")
+	var position string
+	s.check("ask", mysqlDo(s.t.Context(), s.p, func(ctx context.Context, db *sql.DB) error {
+		return db.QueryRowContext(ctx, "SELECT @@gtid_binlog_pos").Scan(&position)
+	}))
+	replica.root("DO MASTER_GTID_WAIT('"+position+"', 10)", "STOP SLAVE")
+}
+
+// root runs statements as root.
+func (s *Server) root(statements ...string) {
+	s.t.Helper()
+	for _, statement := range statements {
+		s.check(statement, mysqlExec(s.t.Context(), s.p, statement))
+	}
+}
+
 // ownDatabase is the database that every server has from its start.
 const ownDatabase = "redrain"
 
@@ -113,6 +152,13 @@ func mariaDBCommand(name string, args ...string) (*exec.Cmd, error) {
 
 // mysqlExec runs one statement as root, outside any database.
 func mysqlExec(ctx context.Context, p *process, statement string) error {
+	return mysqlDo(ctx, p, func(ctx context.Context, db *sql.DB) error {
+		_, err := db.ExecContext(ctx, statement)
+		return err
+	})
+}
+
+func mysqlDo(ctx context.Context, p *process, do func(ctx context.Context, db *sql.DB) error) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	db, err := sql.Open("mysql", mysqlDSN(p, ""))
@@ -120,6 +166,5 @@ func mysqlExec(ctx context.Context, p *process, statement string) error {
 		return err
 	}
 	defer func() { _ = db.Close() }()
-	_, err = db.ExecContext(ctx, statement)
-	return err
+	return do(ctx, db)
 }
