@@ -21,9 +21,10 @@ func StartNginx(t T, lines string) *Server {
 			if os.Geteuid() == 0 {
 				user = "user root;" // its folders are root's
 			}
+			// Without a master: workers would outlive its kill.
 			config := fmt.Sprintf(`daemon off;
+master_process off;
 %s
-worker_processes 1;
 pid %s/pid;
 error_log stderr;
 events { worker_connections 2000; }
