@@ -1,5 +1,5 @@
-// Package docs embeds the two API descriptions and the rights of a server's database user. The server shows the
-// descriptions, and tests compare both with the code.
+// Package docs embeds the two API descriptions and the rights of a server's users. The server shows the descriptions,
+// and tests compare both with the code.
 package docs
 
 import _ "embed"
@@ -20,3 +20,18 @@ var AsyncAPI []byte
 //
 //go:embed rights.sql
 var Rights string
+
+// RightsMigrate are those of the database user who makes and changes the tables.
+//
+//go:embed rights-migrate.sql
+var RightsMigrate string
+
+// RightsRedis is the user of the servers in Redis, as a part of redis.conf.
+//
+//go:embed rights.redis.conf
+var RightsRedis string
+
+// RightsNATS is the account of the servers in NATS, as a part of nats-server's configuration.
+//
+//go:embed rights.nats.conf
+var RightsNATS string

@@ -3,8 +3,12 @@
 -- campaign_amounts, archive, sanction, verdict), and cannot change or remove
 -- what is there, whoever has got hold of its password.
 --
--- For MySQL 8 and MariaDB, by an administrator, once the tables are there (redrain migrate, by a user who may make
--- them, and the view account: CREATE VIEW). Put your names for the database redrain and the user 'redrain'@'%'. A test runs the ledger with exactly these.
+-- For MySQL 8 and MariaDB, by an administrator, once the tables are there (`redrain migrate`, by the user of
+-- rights-migrate.sql). Put your names for the database redrain and the user 'redrain'@'%'. Create the user first:
+--
+--   CREATE USER 'redrain'@'%' IDENTIFIED BY 'change-me';
+--
+-- Tests run the ledger, and a rain from its start to its end, with exactly these.
 
 -- LOCK TABLES is what MySQL 8 wants for SELECT … FOR UPDATE where it finds no UPDATE on the whole table.
 GRANT SELECT, INSERT, LOCK TABLES ON redrain.* TO 'redrain'@'%';

@@ -14,6 +14,7 @@
 --   5  life of a slot from now on, in ms: until the player connects, or until their node renews it
 --   6  a factor for the time after which to ask again, which spreads the requests
 --   7  life of the keys after the last call, in ms
+--   8  time of the call, Unix ms on the cluster's clock
 -- RETURNS
 --   an array. 1, then 1 for a player who has just been admitted and 0 for one with a slot already. Or 0, then the player's
 --   position from 1, the time after which to ask again in ms, and the expected wait in ms. The wait is derived from the
@@ -24,15 +25,16 @@
 
 local seats, queue, asked, nodes, door = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local capacity, rate, user, node = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4]
-local clock = redis.call('TIME')
-local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+local now = tonumber(ARGV[8])
 local function ms(n) return string.format('%.0f', n) end
 
 -- tokens are the admissions left, counted at the time "at". Two seconds' worth may be admitted at once, because a waiting player asks about once a second.
 local d = redis.call('HMGET', door, 'tokens', 'at', 'from', 'before', 'since', 'now', 'last')
 local most = math.max(1, 2 * rate)
-local tokens = math.min(most, tonumber(d[1] or most) + math.max(0, now - tonumber(d[2] or now)) * rate / 1000)
-redis.call('HSET', door, 'tokens', string.format('%.3f', tokens), 'at', ms(now))
+local counted = tonumber(d[2] or now)
+local tokens = math.min(most, tonumber(d[1] or most) + math.max(0, now - counted) * rate / 1000)
+if now > counted or counted > now + 1000 then counted = now end -- nodes' clocks differ a little: no time counts twice
+redis.call('HSET', door, 'tokens', string.format('%.3f', tokens), 'at', ms(counted))
 
 -- Expired slots and positions are removed, a hundred with each call.
 for _, gone in ipairs(redis.call('ZRANGEBYSCORE', seats, '-inf', ms(now), 'LIMIT', 0, 100)) do

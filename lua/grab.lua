@@ -13,12 +13,12 @@
 --   1              the first wave of the rain that the taps are of
 --   2              id of the newest outbox entry of this shard that the caller has seen, '0-0' for none
 --   3              number of moves of this shard that the caller has seen
---   4              time of the seals of the taps, Unix ms
+--   4              time of the call and of the seals of the taps, Unix ms on the cluster's clock
 --   5              the line that its outbox entry gets if it wins, of each tap; '\n' between them
 --   6 ... 2n+5     user of each tap, in the order they came, then ticket of each tap; 1 to 500 taps
 -- RETURNS
 --   a string of lines:
---    1     packets left; moves of this shard; Redis's time in seconds and its microseconds, separated by a space
+--    1     packets left; moves of this shard
 --    2     the id of the outbox entry with all new wins, '' if there are none
 --    3     a code for each tap:
 --          w  won now
@@ -64,8 +64,7 @@ end
 local left, won, wins_per_user, taps_per_user = tonumber(s[2]), tonumber(s[3]), tonumber(s[6]), tonumber(s[7])
 local opens, closes, duration, beat = tonumber(s[9]), tonumber(s[10]), tonumber(s[12]), tonumber(s[15])
 
-local clock = redis.call('TIME')
-local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+local now = tonumber(argv[4]) -- not this server's TIME: its clock may be wrong, and those of the nodes agree
 local open = status == 'open' and s[8] == argv[1] and now >= opens - EARLY_MS and now < closes
 
 local records, field, known = redis.call('HMGET', wins, unpack(argv, USER + 1, TICKET)), {}, {}
@@ -180,5 +179,5 @@ if winners > 0 then
 end
 if base and s[13] ~= argv[1] then redis.call('HSET', state, 'base_wave', argv[1], 'base', base) end
 if #new_taps > 0 then redis.call('HSET', taps, unpack(new_taps)) end
-return left - winners .. ' ' .. moves .. ' ' .. clock[1] .. ' ' .. clock[2] .. '\n' .. id .. '\n' .. concat(codes) .. '\n' ..
+return left - winners .. ' ' .. moves .. '\n' .. id .. '\n' .. concat(codes) .. '\n' ..
   concat(ranges, ' ') .. '\n' .. concat(again, '\n')

@@ -9,7 +9,7 @@
 --   6  rr:{<campaign>.<shard>}:lent    hash: stock in flight to other shards, see lend.lua
 --   7  rr:{<campaign>.<shard>}:borrowed  hash: moves from other shards, see borrow.lua
 -- ARGV
---   1  deadline of this call in Redis's time, Unix ms
+--   1  deadline of this call on this server's clock, Unix ms
 --   2  the campaign's revision
 --   3  the shard's packets, "<first>-<last>"; empty: none
 --   4  their number

@@ -1,10 +1,12 @@
 package lua_test
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"redrain/docs"
 	"redrain/internal/testenv"
 	"redrain/lua"
 )
@@ -15,6 +17,19 @@ func TestScriptsKeepTheRules(t *testing.T) {
 	for name, source := range all {
 		for _, fault := range check(name+".lua", source) {
 			t.Errorf("%s: %s", name, fault)
+		}
+	}
+}
+
+// TestTheRightsHaveEachCommandOfTheScripts: Redis holds a script's commands to the rights of its caller.
+func TestTheRightsHaveEachCommandOfTheScripts(t *testing.T) {
+	calls := regexp.MustCompile(`redis\.call\('([A-Z]+)'(?:, '([A-Z]+)')?`)
+	for name, source := range lua.Scripts() {
+		for _, call := range calls.FindAllStringSubmatch(source, -1) {
+			command := strings.ToLower(strings.TrimSuffix(call[1]+"|"+call[2], "|"))
+			if !slices.Contains(strings.Fields(docs.RightsRedis), "+"+command) {
+				t.Errorf("%s calls %s: docs/rights.redis.conf does not permit it", name, command)
+			}
 		}
 	}
 }

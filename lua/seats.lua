@@ -9,7 +9,8 @@
 --   2  the node
 --   3  life of the slots from now on, in ms; ignored with 'left'
 --   4  life of the keys after the last call, in ms
---   5, 6, 7, …  the players
+--   5  time of the call, Unix ms on the cluster's clock
+--   6, 7, 8, …  the players
 -- RETURNS
 --   the number of slots that Redis did not have: it has lost them, or the node has not renewed them for too long
 -- ATOMICITY
@@ -18,12 +19,10 @@
 --   then the slots end by themselves.
 
 local seats, nodes, what, node = KEYS[1], KEYS[2], ARGV[1], ARGV[2]
-local clock = redis.call('TIME')
-local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
-local till = string.format('%.0f', now + tonumber(ARGV[3]))
+local till = string.format('%.0f', ARGV[5] + ARGV[3])
 
 local unknown = 0
-for i = 5, #ARGV do
+for i = 6, #ARGV do
   local user = ARGV[i]
   if what == 'keep' then
     unknown = unknown + redis.call('ZADD', seats, till, user)

@@ -82,6 +82,9 @@ func (s *Server) build(ctx context.Context) (err error) {
 	s.metrics.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	s.clock = store.NewClock(s.back.redis, s.log)
+	if s.cfg.MySQL != "" {
+		s.clock.Ledger = s.back.sql.Time
+	}
 	if err := s.clock.Sync(ctx); err != nil {
 		return fmt.Errorf("read the cluster's time: %w", err)
 	}
@@ -111,6 +114,7 @@ func (s *Server) build(ctx context.Context) (err error) {
 		Forged: func(count int, reason string) { s.forgeries.Notices(count, reason) },
 		Clock:  s.clock.Now, Registerer: s.metrics, Log: s.log,
 	})
+	s.clock.Alarm = func(message string) { s.bus.Alarm("clock_step", "", message) }
 	s.forgeries = campaigns.NewForgeries(s.bus.Alarm, s.recoverer)
 	s.books = reconcile.New(s.back.sql, s.ledger.Campaigns, s.clock.Now, s.recoverer)
 	s.known = cluster.NewKnown()

@@ -67,7 +67,7 @@ func (a *Admission) admit(ctx context.Context, c *rain.Campaign, user, node stri
 	spread := 0.9 + 0.2*rand.Float64() //nolint:gosec // not a secret
 	answer, err := a.run(ctx, "admit", []string{k.seats, k.queue, k.asked, k.nodes, k.door}, c.Capacity,
 		c.AdmitPerSecond, user, node, hold.Milliseconds(), strconv.FormatFloat(spread, 'f', 4, 64),
-		roomFor.Milliseconds()).Int64Slice()
+		roomFor.Milliseconds(), a.clock()).Int64Slice()
 	switch {
 	case err != nil:
 	case len(answer) == 2 && answer[0] == 1:
@@ -104,7 +104,7 @@ func (a *Admission) seats(ctx context.Context, campaign, what, node string, hold
 	users []string) (unknown int, err error) {
 	k := a.keys.room(campaign)
 	for some := range slices.Chunk(users, seatsAtOnce) {
-		args := withTexts(some, what, node, hold.Milliseconds(), roomFor.Milliseconds())
+		args := withTexts(some, what, node, hold.Milliseconds(), roomFor.Milliseconds(), a.clock())
 		n, err := a.run(ctx, "seats", []string{k.seats, k.nodes}, args...).Int()
 		if err != nil {
 			return unknown, fmt.Errorf("renew slots in campaign %s: %w", campaign, err)
@@ -176,14 +176,14 @@ func (a *Addresses) Allot(ctx context.Context, campaign, node string, most int, 
 // Sit gives a guest a slot of their address, which has seats of them. ok is false if all are taken.
 func (a *Addresses) Sit(ctx context.Context, campaign, address, user string, seats int) (ok bool, err error) {
 	refused, err := a.run(ctx, "sit", []string{a.keys.guests(campaign, address)}, seats,
-		AddressSeatFor.Milliseconds(), user).Int()
+		AddressSeatFor.Milliseconds(), a.clock(), user).Int()
 	return err == nil && refused == 0, wrap(err, "take a guest's slot in campaign %s", campaign)
 }
 
 // Stay renews the slots of an address's guests who are present.
 func (a *Addresses) Stay(ctx context.Context, campaign, address string, users []string) error {
 	for some := range slices.Chunk(users, seatsAtOnce) {
-		args := withTexts(some, 0, AddressSeatFor.Milliseconds())
+		args := withTexts(some, 0, AddressSeatFor.Milliseconds(), a.clock())
 		key := []string{a.keys.guests(campaign, address)}
 		if err := a.run(ctx, "sit", key, args...).Err(); err != nil {
 			return fmt.Errorf("renew guests' slots in campaign %s: %w", campaign, err)

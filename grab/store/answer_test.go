@@ -25,10 +25,10 @@ func TestTheScriptsAnswerIsReadWholeOrNotAtAll(t *testing.T) {
 	const now, before = "1763712000000-1", "1763711999999-0"
 	amounts := evenAmounts(t, 100)
 	var a Answer
-	err := a.parse("7 3 1763712000 000123\n", 0, amounts)
+	err := a.parse("7 3\n", 0, amounts)
 	testenv.WantErr(t, err, errReply, "half an answer")
-	err = a.parse("7 3 1763712000 123\n"+now+"\nweadnlbww\n12-13 40-40\n5 "+before+" 7.3", 9, amounts)
-	if err != nil || a.Left != 7 || a.EntryID != now || a.moves != 3 || a.Time != 1763712000_000123 {
+	err = a.parse("7 3\n"+now+"\nweadnlbww\n12-13 40-40\n5 "+before+" 7.3", 9, amounts)
+	if err != nil || a.Left != 7 || a.EntryID != now || a.moves != 3 {
 		t.Errorf("%+v, %v", a, err)
 	}
 	want := []outcome.Result{
@@ -39,19 +39,19 @@ func TestTheScriptsAnswerIsReadWholeOrNotAtAll(t *testing.T) {
 	}
 	testenv.Equal(t, a.Results, want, "results")
 	testenv.Equal(t, a.EntryIDs, []string{now, "", "", "", "", "", before, now, now}, "entries")
-	if err := a.parse("0 0 1 2\n\nd\n\n", 1, amounts); err != nil || len(a.Results) != 1 || len(a.EntryIDs) != 1 ||
+	if err := a.parse("0 0\n\nd\n\n", 1, amounts); err != nil || len(a.Results) != 1 || len(a.EntryIDs) != 1 ||
 		a.EntryID != "" {
 		t.Errorf("after another: %+v, %v", a, err)
 	}
-	const head = "7 3 1 2\n"
+	const head = "7 3\n"
 	const won, again = head + now + "\nw\n12-12\n", head + "\nb\n\n5 " + before + " "
 	for _, good := range []string{won, again, again + "7.3"} {
 		testenv.WantErr(t, a.parse(good, 1, amounts), nil, good)
 	}
 	for _, bad := range []string{
 		"", "\n\n\n\n", won + "\n", won + "1", won + "5 " + before + " ", again + "\n5 " + before + " ",
-		"7 3 1\n" + now + "\nw\n12-12\n", "7 3 1 2 3\n" + now + "\nw\n12-12\n", "-7 3 1 2\n" + now + "\nw\n12-12\n",
-		"7 -3 1 2\n" + now + "\nw\n12-12\n", "7 3 x 2\n" + now + "\nw\n12-12\n", "7 3 1 02\n" + now + "\nw\n12-12\n",
+		"7\n" + now + "\nw\n12-12\n", "7 3 1\n" + now + "\nw\n12-12\n", "-7 3\n" + now + "\nw\n12-12\n",
+		"7 -3\n" + now + "\nw\n12-12\n", "7 x\n" + now + "\nw\n12-12\n", "7 03\n" + now + "\nw\n12-12\n",
 		head + now + "\nw\n12\n", head + now + "\nw\n12-13\n", head + now + "\nw\n13-12\n", head + now + "\nw\n\n",
 		head + now + "\nw\n12-12 13-13\n", head + now + "\nw\n-12\n", head + now + "\nw\n012-12\n",
 		head + now + "\nw\n100-100\n", // the campaign has no such packet

@@ -142,7 +142,6 @@ var errReply = errors.New("parse the answer of a script")
 // Answer is the script's answer to a batch. Its texts are parts of the script's reply.
 type Answer struct {
 	Left     int64            // packets that the shard has left
-	Time     int64            // Redis's, when it decided, in Unix microseconds
 	EntryID  string           // id of the outbox entry with all new wins; "" if there were none
 	Entry    rain.Entry       // that entry; valid for longer than the answer
 	Results  []outcome.Result // of each tap, in the order in which they were added
@@ -205,20 +204,13 @@ func (a *Answer) parse(reply string, n int, amounts *rain.Amounts) error {
 	return nil
 }
 
-// head reads the first line: packets left, moves, and Redis's time.
+// head reads the first line: packets left, and moves.
 func (a *Answer) head(line string) bool {
-	f := strings.Split(line, " ")
-	if len(f) != 4 {
-		return false
-	}
-	var ok [4]bool
-	var seconds, micros int64
-	a.Left, ok[0] = rain.ParseInt(f[0])
-	a.moves, ok[1] = rain.ParseInt(f[1])
-	seconds, ok[2] = rain.ParseInt(f[2])
-	micros, ok[3] = rain.ParseInt(f[3])
-	a.Time = seconds*1_000_000 + micros
-	return ok == [4]bool{true, true, true, true}
+	left, moves, _ := strings.Cut(line, " ")
+	var ok [2]bool
+	a.Left, ok[0] = rain.ParseInt(left)
+	a.moves, ok[1] = rain.ParseInt(moves)
+	return ok[0] && ok[1]
 }
 
 // wonBefore parses a win in the form of the wins hash.

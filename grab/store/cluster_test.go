@@ -119,7 +119,7 @@ func TestTheMasterIsLookedForUntilItIsFound(t *testing.T) {
 	testenv.WantErr(t, s.OnMaster(ctx, "k", giveUp), away, "given up with")
 }
 
-// The Cluster's clock is that of one master. If that master is unknown or does not answer, there is no time.
+// If no master is known or answers, there is no time.
 func TestTheTimeOfACluster(t *testing.T) {
 	for _, c := range []struct {
 		master string

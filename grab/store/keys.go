@@ -36,7 +36,6 @@ import (
 //	rr:{<campaign>.room}:allotted      hash, expires: leased and won packets of each address's guests; see allot.lua
 //	rr:{<campaign>.room}:guests.<address>  sorted set, expires: an address's guests who are there → until when
 //	rr:{probe.<n>}:outbox              never there: a check whether a master takes writes; see probe.lua
-//	rr:{clock}                         never written: the master of its slot is the one that is asked for the time
 //
 // The first seven exist from a shard's opening on, if only with an empty field. While a slot is migrating to another
 // node, a Cluster refuses a command on several keys if some do not exist.
@@ -59,9 +58,6 @@ const (
 
 // nothingYet is the id of an entry before all others.
 const nothingYet = "0-0"
-
-// clockKey is never written. All nodes read the time from the master of its slot, and so the same time.
-const clockKey = defaultNamespace + ":{clock}"
 
 // keys names keys within a namespace.
 type keys struct{ namespace string }

@@ -34,11 +34,11 @@ func (s *Store) MarkFull(ctx context.Context, p redis.Pipeliner, k Keys, ttl tim
 // OnMaster sends commands over one connection to the master of the key. If that does not answer or is not a master
 // any more, OnMaster looks for the new one, until ctx ends. It may call commands several times; addr is the master's
 // in a Cluster, else "".
-func (s *Store) OnMaster(ctx context.Context, key string, commands func(addr string, p redis.Pipeliner) error) error {
-	cluster, ok := s.rdb.(*redis.ClusterClient)
+func (c *client) OnMaster(ctx context.Context, key string, commands func(addr string, p redis.Pipeliner) error) error {
+	cluster, ok := c.rdb.(*redis.ClusterClient)
 	if !ok {
 		// go-redis itself tries again
-		_, err := s.rdb.Pipelined(ctx, func(p redis.Pipeliner) error { return commands("", p) })
+		_, err := c.rdb.Pipelined(ctx, func(p redis.Pipeliner) error { return commands("", p) })
 		return err
 	}
 	again := time.NewTicker(masterEvery)

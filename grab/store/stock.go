@@ -33,15 +33,33 @@ func NewStock(s *Store) *Stock { return &Stock{s.client} }
 // It fails with ErrClosed if a shard is closed, and with ErrLate.
 func (s *Stock) Open(ctx context.Context, c *rain.Campaign, until int64) error {
 	err := eachShard(ctx, c, func(ctx context.Context, shard int) error {
+		k := s.keys.shard(c.ID, shard)
+		deadline, err := s.onServersClock(ctx, k.State, until)
+		if err != nil {
+			return err
+		}
 		all := c.Layout().Stock(shard)
-		args := append([]any{until, c.Revision, all.String(), all.Count()}, openingFields(c)...)
-		code, err := s.run(ctx, "open", s.keys.shard(c.ID, shard).opening(), args...).Int()
+		args := append([]any{deadline, c.Revision, all.String(), all.Count()}, openingFields(c)...)
+		code, err := s.run(ctx, "open", k.opening(), args...).Int()
 		if err == nil && code < 0 {
 			err = fmt.Errorf("shard %d: %w", shard, ErrClosed)
 		}
 		return err
 	})
 	return wrap(err, "stock campaign %s", c.ID)
+}
+
+// onServersClock translates a time of the cluster's clock into that of a key's master, which may be wrong.
+func (c *client) onServersClock(ctx context.Context, key string, at int64) (int64, error) {
+	var now *redis.TimeCmd
+	err := c.OnMaster(ctx, key, func(_ string, p redis.Pipeliner) error {
+		now = p.Time(ctx)
+		return nil
+	})
+	if err != nil {
+		return 0, c.Checked(err)
+	}
+	return at + now.Val().UnixMilli() - c.clock(), nil
 }
 
 // Apply brings every shard up to the campaign's version: whether it is paused, and the rain in which taps count. An

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"log/slog"
@@ -24,14 +25,33 @@ import (
 // node is one redrain under test, seen from outside.
 type node struct {
 	url    string // of HTTP
+	trust  *tls.Config
 	client *client.Client
 }
 
 func nodeAt(t *testing.T, base string) *node {
 	t.Helper()
-	api := testenv.Got(client.New(client.Options{Server: base, Token: operatorToken})).Must(t)
-	t.Cleanup(api.Close)
-	return &node{url: base, client: api}
+	return nodeBehind(t, base, nil)
+}
+
+// nodeBehind is a node behind a proxy that ends TLS.
+func nodeBehind(t *testing.T, base string, trust *tls.Config) *node {
+	t.Helper()
+	n := &node{url: base, trust: trust}
+	n.client = n.as(t, operatorToken)
+	return n
+}
+
+// as is a client with a token.
+func (n *node) as(t *testing.T, token string) *client.Client {
+	t.Helper()
+	o := client.Options{Server: n.url, Token: token}
+	if n.trust != nil {
+		o.HTTPClient = &http.Client{Transport: &http.Transport{TLSClientConfig: n.trust}}
+	}
+	c := testenv.Got(client.New(o)).Must(t)
+	t.Cleanup(c.Close)
+	return c
 }
 
 func (n *node) ws() string { return "ws" + strings.TrimPrefix(n.url, "http") + "/ws" }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strconv"
 	"sync"
@@ -86,8 +87,9 @@ func hello(t *testing.T, n *node, user, campaign string) (*player, error) {
 // connection's end, and has hung up. Else the caller hangs up.
 func enter(t *testing.T, ctx context.Context, n *node, user, token, campaign string) (*player, error) {
 	t.Helper()
-	d := websocket.Dialer{Subprotocols: []string{wire.Subprotocol}, HandshakeTimeout: 20 * time.Second}
-	conn, _, err := d.DialContext(ctx, n.ws(), nil)
+	d := websocket.Dialer{Subprotocols: []string{wire.Subprotocol}, HandshakeTimeout: 20 * time.Second,
+		TLSClientConfig: n.trust}
+	conn, _, err := d.DialContext(ctx, n.ws(), http.Header{"Origin": {n.url}}) // as a browser on its page
 	if err != nil {
 		return nil, err
 	}

@@ -83,6 +83,7 @@ type gameRules struct {
 	limit   int // wins allowed to a player
 	drops   int // of its rain, in a second
 	users   func() []string
+	change  func(*rain.Spec) // of the campaign
 }
 
 const (
@@ -110,6 +111,9 @@ func newGame(t *testing.T, nodes []*node, r gameRules) *game {
 	}
 	spec := fund(t, nodes[0], r.name, rain.Money(100*r.packets), r.packets)
 	spec.WinsPerUser, spec.Shards = r.limit, r.shards
+	if r.change != nil {
+		r.change(&spec)
+	}
 	c := createCampaign(t, nodes[0].client, spec)
 	startRain(t, nodes[0].client, c.ID, longRain(r.drops))
 	return &game{gameRules: r, t: t, nodes: nodes, op: nodes[0].client, campaign: c.ID, stop: func() {}}

@@ -35,9 +35,7 @@ func earn(t *testing.T, n *node, users ...string) {
 // asPlayer is a client with a player's token.
 func asPlayer(t *testing.T, n *node, user string) *client.Client {
 	t.Helper()
-	c := testenv.Got(client.New(client.Options{Server: n.url, Token: token(t, user)})).Must(t)
-	t.Cleanup(c.Close)
-	return c
+	return n.as(t, token(t, user))
 }
 
 // awaitWithdrawal waits until an operator sees a player's only withdrawal as it should be.

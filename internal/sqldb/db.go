@@ -64,6 +64,13 @@ func (db *DB) Ping(ctx context.Context) error {
 	return nil
 }
 
+// Time returns the time on the clock of a MySQL or MariaDB server.
+func (db *DB) Time(ctx context.Context) (time.Time, error) {
+	var ms int64
+	_, err := db.First(ctx, []any{&ms}, "SELECT CAST(1000 * UNIX_TIMESTAMP(NOW(3)) AS SIGNED)")
+	return time.UnixMilli(ms), err
+}
+
 // Close waits for running statements and closes the connections. It removes an in-memory database.
 func (db *DB) Close() error {
 	err := errors.Join(db.reader.Close(), db.writer.Close())

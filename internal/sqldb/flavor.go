@@ -110,7 +110,7 @@ func (s server) session(use use, given map[string]string) []string {
 		b.WriteString("SESSION " + v[0] + " = " + v[1])
 	}
 	return []string{"SET NAMES utf8mb4", "SET " + b.String(),
-		"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"}
+		"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE"}
 }
 
 func seconds(d time.Duration) string { return strconv.Itoa(int(d / time.Second)) }

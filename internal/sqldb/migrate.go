@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/database"
 )
@@ -76,22 +77,58 @@ func (db *DB) migrate(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = conn.Close() }()
+	if err := checkServer(ctx, conn); err != nil {
+		return err
+	}
 	if err := lock(ctx, conn); err != nil {
 		return err
 	}
-	return errors.Join(repairVersions(ctx, conn), db.up(ctx, pool), unlock(context.WithoutCancel(ctx), conn))
+	err = makeVersions(ctx, conn)
+	if err == nil {
+		err = db.up(ctx, pool)
+	}
+	return errors.Join(err, unlock(context.WithoutCancel(ctx), conn))
 }
 
-// repairVersions writes the first row of goose's table if a node has died right after it created the table. Goose
-// does both in one transaction, but MySQL commits at each CREATE TABLE, and goose does not accept its table without
-// the row.
-func repairVersions(ctx context.Context, conn *sql.Conn) error {
+// leastPacket is the least max_allowed_packet. The longest statement inserts the rows of a batch of payouts.
+const leastPacket = 4 << 20
+
+// checkServer refuses settings of the server with which statements fail for ever.
+func checkServer(ctx context.Context, conn *sql.Conn) error {
+	var hasLog bool
+	var format string
+	var packet int64
+	err := conn.QueryRowContext(ctx, "SELECT @@log_bin, @@binlog_format, @@max_allowed_packet").Scan(&hasLog, &format,
+		&packet)
+	const noVariable = 1193
+	switch e, _ := errors.AsType[*mysql.MySQLError](err); {
+	case e != nil && e.Number == noVariable: // a newer server may have dropped one of them
+		return nil
+	case err != nil:
+		return err
+	case hasLog && format == "STATEMENT":
+		return errors.New("the server has binlog_format STATEMENT, with which it refuses to write at the isolation " +
+			"level READ COMMITTED; set binlog_format to ROW or MIXED")
+	case packet < leastPacket:
+		return fmt.Errorf("the server has max_allowed_packet %d, which is too small for a batch of payouts; set it to "+
+			"%d or more", packet, leastPacket)
+	}
+	return nil
+}
+
+// makeVersions makes goose's table with its first row, if they are missing. Goose does both in one transaction, but
+// MySQL commits at each CREATE TABLE. If the row fails, goose hides the cause and does not accept the table afterwards.
+func makeVersions(ctx context.Context, conn *sql.Conn) error {
 	store, err := database.NewStore(database.DialectMySQL, goose.DefaultTablename)
 	if err != nil {
 		return err
 	}
-	if known, err := store.ListMigrations(ctx, conn); err != nil || len(known) > 0 {
-		return nil //nolint:nilerr // there is no table yet; goose will meet and report any other error
+	known, err := store.ListMigrations(ctx, conn)
+	if isNoTable(err) {
+		err = store.CreateVersionTable(ctx, conn)
+	}
+	if err != nil || len(known) > 0 {
+		return err
 	}
 	return store.Insert(ctx, conn, database.InsertRequest{Version: 0})
 }

@@ -3,8 +3,11 @@ package sqldb_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
+
+	"github.com/go-sql-driver/mysql"
 
 	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
@@ -52,5 +55,49 @@ func TestMigrateAfterACrash(t *testing.T) {
 				testenv.WantErr(t, testenv.Err(db.First(t.Context(), []any{&n}, "SELECT COUNT(*) FROM "+table)), nil)
 			}
 		})
+	}
+}
+
+// TestServersThatWouldRefuseWritesAreRefused: the error names the setting and its remedy.
+func TestServersThatWouldRefuseWritesAreRefused(t *testing.T) {
+	t.Parallel()
+	for setting, want := range map[string]string{
+		"--binlog-format=STATEMENT":    "set binlog_format to ROW or MIXED",
+		"--max-allowed-packet=1048576": "max_allowed_packet 1048576, which is too small",
+		"--binlog-format=MIXED":        "",
+	} {
+		t.Run(setting, func(t *testing.T) {
+			t.Parallel()
+			db := testenv.Got(sqldb.OpenMySQL(testenv.StartMySQL(t, "--log-bin=binlog", "--server-id=1", setting).DSN)).Must(t)
+			defer func() { _ = db.Close() }()
+			err := db.Migrate(t.Context())
+			if want == "" {
+				testenv.Must(t, err)
+			} else {
+				testenv.Contains(t, fmt.Sprint(err), want, "error")
+			}
+		})
+	}
+}
+
+// TestAFailedFirstMigrationNamesItsCause: goose would hide the cause behind a missing first row.
+func TestAFailedFirstMigrationNamesItsCause(t *testing.T) {
+	dsn := testenv.MySQL(t)
+	cfg := testenv.Got(mysql.ParseDSN(dsn)).Must(t)
+	admin := testenv.Got(sqldb.OpenMySQL(dsn)).Must(t)
+	defer func() { _ = admin.Close() }()
+	run := func(statement string) {
+		t.Helper()
+		testenv.Must(t, testenv.Err(admin.Exec(context.WithoutCancel(t.Context()), statement)))
+	}
+	name := "'" + cfg.DBName + "'@'%'"
+	run("CREATE USER " + name)
+	defer run("DROP USER " + name)
+	run("GRANT CREATE, SELECT ON " + cfg.DBName + ".* TO " + name)
+	cfg.User = cfg.DBName
+	db := testenv.Got(sqldb.OpenMySQL(cfg.FormatDSN())).Must(t)
+	defer func() { _ = db.Close() }()
+	for range 2 {
+		testenv.Contains(t, fmt.Sprint(db.Migrate(t.Context())), "INSERT command denied", "error")
 	}
 }

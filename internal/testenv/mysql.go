@@ -32,12 +32,33 @@ func MySQL(t T) string {
 
 var sharedMariaDB = sync.OnceValues(func() (*process, error) { return launch(mariaDB) })
 
-// StartMySQL starts a mariadbd for one test, with an empty database. Committed data survives Kill.
-func StartMySQL(t T) *Server {
+// StartMySQL starts a mariadbd for one test, with an empty database. Committed data survives Kill. settings are further
+// ones on its command line.
+func StartMySQL(t T, settings ...string) *Server {
 	t.Helper()
-	s := own(t, mariaDB)
+	prog := mariaDB
+	prog.command = func(p *process) (*exec.Cmd, error) { return mariaDBServer(p, settings...) }
+	s := own(t, prog)
 	s.DSN = mysqlDSN(s.p, ownDatabase)
 	return s
+}
+
+// galera is the library that replicates between the nodes of a Galera cluster.
+const galera = "/usr/lib/galera/libgalera_smm.so"
+
+// StartGalera is StartMySQL for the only node of a Galera cluster.
+func StartGalera(t T) *Server {
+	t.Helper()
+	require(t, galera)
+	replication, err := freePort()
+	if err != nil {
+		t.Fatalf("testenv: %v", err)
+	}
+	t.Cleanup(replication.release)
+	return StartMySQL(t, "--wsrep-on=ON", "--wsrep-provider="+galera, "--wsrep-cluster-address=gcomm://",
+		"--wsrep-node-address="+loopback, "--wsrep-provider-options=gmcast.listen_addr=tcp://"+replication.addr()+
+			";ist.recv_addr="+replication.addr(),
+		"--binlog-format=ROW", "--innodb-autoinc-lock-mode=2", "--default-storage-engine=InnoDB")
 }
 
 // StartMySQLPair starts a mariadbd for one test, and a replica of it. The user of their DSNs may not write to a

@@ -3,7 +3,9 @@ package testenv
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -25,6 +27,33 @@ var sharedNATS = sync.OnceValues(func() (*process, error) { return launch(natsSe
 func StartNATS(t T) *Server {
 	t.Helper()
 	s := own(t, natsServer)
+	s.URL = natsURL(s.p)
+	return s
+}
+
+// StartNATSWith is StartNATS with a configuration, such as accounts. URL has no user.
+func StartNATSWith(t T, config string) *Server {
+	t.Helper()
+	prog := natsServer
+	prog.command = func(p *process) (*exec.Cmd, error) {
+		file := filepath.Join(p.dir, "nats.conf")
+		if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+			return nil, err
+		}
+		cmd, err := natsServer.command(p)
+		if err == nil {
+			cmd.Args = append(cmd.Args, "-c", file)
+		}
+		return cmd, err
+	}
+	prog.probe = func(ctx context.Context, p *process) error {
+		greeting, err := firstLine(ctx, p.port.addr(), "")
+		if err == nil && !strings.Contains(greeting, `"jetstream":true`) {
+			err = fmt.Errorf("no JetStream: %s", greeting)
+		}
+		return err
+	}
+	s := own(t, prog)
 	s.URL = natsURL(s.p)
 	return s
 }

@@ -14,8 +14,12 @@ import (
 // sbin lists the distributions' folders of servers, which are not in the PATH of ordinary users.
 var sbin = []string{"/usr/sbin", "/usr/local/sbin", "/usr/libexec"}
 
-// find returns the path of a program.
+// find returns the path of a program, or of a library with its complete path.
 func find(name string) (string, error) {
+	if filepath.IsAbs(name) {
+		_, err := os.Stat(name)
+		return name, err
+	}
 	path, err := exec.LookPath(name)
 	if err == nil {
 		return path, nil

@@ -22,11 +22,13 @@ var sharedRedis = sync.OnceValues(func() (*process, error) { return launch(redis
 
 // StartRedis starts a redis-server for one test. Its append-only file keeps every answered write through Kill: it is
 // written before each answer. With the usual "everysec" a write waits up to two seconds in memory while the disk is
-// busy.
-func StartRedis(t T) *Server {
+// busy. settings are further ones on its command line.
+func StartRedis(t T, settings ...string) *Server {
 	t.Helper()
 	prog := redisServer
-	prog.command = func(p *process) (*exec.Cmd, error) { return redisCommand(p, "--appendfsync", "always") }
+	prog.command = func(p *process) (*exec.Cmd, error) {
+		return redisCommand(p, append([]string{"--appendfsync", "always"}, settings...)...)
+	}
 	return own(t, prog)
 }
 
@@ -37,12 +39,26 @@ var redisServer = program{
 	probe:   redisAnswers,
 }
 
+// StartValkey is StartRedis for Valkey.
+func StartValkey(t T) *Server {
+	t.Helper()
+	prog := redisServer
+	prog.name, prog.needs = "valkey", []string{"valkey-server"}
+	prog.command = func(p *process) (*exec.Cmd, error) { return serverCommand("valkey-server", p) }
+	return own(t, prog)
+}
+
 func redisCommand(p *process, more ...string) (*exec.Cmd, error) {
+	return serverCommand("redis-server", p, more...)
+}
+
+// serverCommand starts a Redis or a Valkey.
+func serverCommand(program string, p *process, more ...string) (*exec.Cmd, error) {
 	args := []string{
 		"--port", p.port.String(), "--bind", loopback, "--dir", p.data, "--daemonize", "no",
 		"--appendonly", "yes", "--save", "", "--repl-diskless-sync-delay", "0", // a replica begins its copy at once
 	}
-	return programCommand("redis-server", append(args, more...)...)
+	return programCommand(program, append(args, more...)...)
 }
 
 // redisAnswers asks for a PONG in the plain words of the protocol. While Redis loads its file it says LOADING.

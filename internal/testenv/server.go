@@ -1,6 +1,7 @@
 package testenv
 
 import (
+	"os"
 	"syscall"
 	"time"
 )
@@ -98,6 +99,14 @@ func (s *Server) PID() int { return s.p.child.cmd.Process.Pid }
 
 // Data is the folder that the server keeps its data in.
 func (s *Server) Data() string { return s.p.data }
+
+// Log returns all that the server has written.
+func (s *Server) Log() string {
+	s.t.Helper()
+	text, err := os.ReadFile(s.p.log())
+	s.check("read the log of", err)
+	return string(text)
+}
 
 func (s *Server) check(what string, err error) {
 	s.t.Helper()

@@ -55,11 +55,24 @@ func OnRights(t testing.TB) (user, owner *Books) {
 // removed at the end of the test.
 func GrantRights(t testing.TB, dsn string) (userDSN string) {
 	t.Helper()
+	return grant(t, dsn, "redrain", docs.Rights)
+}
+
+// GrantMigration is GrantRights for docs/rights-migrate.sql.
+func GrantMigration(t testing.TB, dsn string) (userDSN string) {
+	t.Helper()
+	return grant(t, dsn, "redrain_migrate", docs.RightsMigrate)
+}
+
+// grant makes a user, who has another name in a script of rights, and runs the script.
+func grant(t testing.TB, dsn, inScript, script string) (userDSN string) {
+	t.Helper()
 	cfg, err := mysql.ParseDSN(dsn)
 	testenv.Must(t, err)
 	admin, err := sql.Open("mysql", dsn)
 	testenv.Must(t, err)
-	name := "'" + cfg.DBName + "'@'%'"
+	user := strings.Replace(inScript, "redrain", cfg.DBName, 1)
+	name := "'" + user + "'@'%'"
 	run := func(statement string) {
 		t.Helper()
 		if _, err := admin.ExecContext(context.Background(), statement); err != nil {
@@ -71,13 +84,13 @@ func GrantRights(t testing.TB, dsn string) (userDSN string) {
 		run("DROP USER " + name)
 		testenv.Must(t, admin.Close())
 	})
-	rights := strings.NewReplacer("'redrain'@'%'", name, " redrain.", " "+cfg.DBName+".").Replace(docs.Rights)
+	rights := strings.NewReplacer("'"+inScript+"'@'%'", name, " redrain.", " "+cfg.DBName+".").Replace(script)
 	for statement := range strings.SplitSeq(withoutComments(rights), ";") {
 		if strings.TrimSpace(statement) != "" {
 			run(statement)
 		}
 	}
-	cfg.User, cfg.Passwd = cfg.DBName, "secret"
+	cfg.User, cfg.Passwd = user, "secret"
 	return cfg.FormatDSN()
 }
 

@@ -3,11 +3,13 @@ package reconcile_test
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"errors"
 	"slices"
 	"testing"
 	"time"
 
+	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
 	"redrain/payout/export"
 	"redrain/payout/ledger"
@@ -235,4 +237,31 @@ func TestTheServersUserMayDoAllThatTheLedgerDoes(t *testing.T) {
 	if err != nil || root == nil {
 		t.Errorf("%+v, %v", root, err)
 	}
+}
+
+// TestTheLedgerOnAStubbornServer does all that the ledger does on a server with unusual settings.
+func TestTheLedgerOnAStubbornServer(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
+	t.Parallel()
+	dsn := testenv.StartMySQL(t, "--sql-mode=ANSI_QUOTES,PIPES_AS_CONCAT,NO_BACKSLASH_ESCAPES,ONLY_FULL_GROUP_BY",
+		"--lower-case-table-names=1", "--innodb-rollback-on-timeout=ON", "--transaction-isolation=SERIALIZABLE",
+		"--default-time-zone=+12:00", "--innodb-force-primary-key=ON", "--character-set-server=latin1",
+		"--default-storage-engine=Aria", "--max-allowed-packet=4194304", "--innodb-lock-wait-timeout=1",
+		"--innodb-strict-mode=OFF", "--log-bin=binlog", "--server-id=1", "--binlog-format=MIXED",
+		"--binlog-row-image=MINIMAL", "--query-cache-type=ON", "--group-concat-max-len=4", "--max-join-size=1000",
+		"--div-precision-increment=0").DSN
+	admin := testenv.Got(sql.Open("mysql", dsn)).Must(t)
+	defer func() { _ = admin.Close() }()
+	for _, variable := range []string{"completion_type = CHAIN", "autocommit = OFF", "tx_read_only = ON"} {
+		testenv.Must(t, testenv.Err(admin.ExecContext(t.Context(), "SET GLOBAL "+variable)))
+	}
+	b := paytest.NewBooks(t, func() (*sqldb.DB, error) { return sqldb.OpenMySQL(dsn) })
+	f := fullLedger(t, b)
+	askLists(t, b)
+	askOrders(t, b)
+	askLetters(t, b)
+	askRebuild(t, b)
+	askUpkeep(t, b)
+	f.Win("c1", 0, "last")
+	b.SettleAll(t, f, 0)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -27,6 +28,9 @@ var servers = []need{
 	{"mariadb-install-db", "mariadb-server", "tests on MariaDB"},
 	{"chromium-headless-shell", "chromium-headless-shell", "tests of the pages in a browser"},
 	{"haproxy", "haproxy", "tests behind a proxy"},
+	{"nginx", "nginx-light", "tests behind nginx"},
+	{"valkey-server", "valkey-server", "tests on Valkey"}, // Debian 12 has it in its backports
+	{"/usr/lib/galera/libgalera_smm.so", "galera-4", "tests on a Galera node"},
 }
 
 var compiler = []need{
@@ -92,6 +96,10 @@ func lacking(ctx context.Context, wanted []need) (missing []need) {
 func findable(program string) bool {
 	if program == "chromium-headless-shell" && findable("chromium") {
 		return true // the whole browser will do
+	}
+	if filepath.IsAbs(program) {
+		_, err := os.Stat(program)
+		return err == nil
 	}
 	for _, dir := range []string{"", "/usr/sbin/", "/usr/local/sbin/", "/usr/libexec/"} {
 		if _, err := exec.LookPath(dir + program); err == nil {

@@ -39,6 +39,7 @@ export const status = {
   code_ledger_went_back: { zh: "账本数据回退", en: "Ledger was rolled back" },
   code_provider_changed: { zh: "提现的支付方已更换", en: "Payout provider changed" },
   code_reclaim_cut: { zh: "退回金额被削减", en: "Return of stock was cut" },
+  code_clock_step: { zh: "Redis 时钟异常", en: "Redis clock is wrong" },
   code_lease_dated: { zh: "租约时间异常", en: "Lease dated in the future" },
 
   // Their meaning and the remedy. In English the server's own text is enough: it has the ids.
@@ -56,5 +57,6 @@ export const status = {
   say_ledger_went_back: { zh: "账本的数据库丢失了一部分数据，提现已暂停。请重启每个节点，再从 docs/use/backups.md 的第 5 步继续。", en: "" },
   say_provider_changed: { zh: "提现改发给另一个支付方。若需要确认，请查看待确认页；若不是有意更换，请用原来的支付方重启。", en: "" },
   say_reclaim_cut: { zh: "Redis 要求退回的钱多于它应退的，只退回了账本证实的部分。", en: "" },
+  say_clock_step: { zh: "Redis 的时钟与多数时钟不一致。红包雨照常进行，请校准该服务器的时钟。", en: "" },
   say_lease_dated: { zh: "一份租约的时间在未来，已被接管。请检查各节点的时钟，以及数据库是否被外部写入。", en: "" },
 } satisfies Table;
