@@ -75,7 +75,7 @@ func (r *Rain) drop(n int64, k int) Drop {
 	word := func(i int) uint64 { return binary.BigEndian.Uint64(sum[i*8:]) }
 	// The bias of the remainders is below 2^-50, and a checker in another language needs no rejection loop.
 	x, _ := bits.Mul64(r.spread(n, k, word(0)), xMax+1)
-	d := Drop{K: k, X: int(x), Kind: Packet} //nolint:gosec // 0 to xMax
+	d := Drop{K: k, X: int(x), Kind: Packet}                    //nolint:gosec // 0 to xMax
 	d.FallMS = r.FallMS - int64(word(1)%(uint64(r.FallMS)/4+1)) //nolint:gosec // a quarter of FallMS at most
 	if word(2)%100 < uint64(r.DecoyPercent) /* 0 to 100 */ {    //nolint:gosec // not negative
 		d.Kind = Decoy
