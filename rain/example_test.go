@@ -57,8 +57,8 @@ func ExampleRain_Wave() {
 	}
 	// Output:
 	// as announced: true
-	// drop 0.0 at 693, kind 0, lands after 3421 ms
-	// drop 0.1 at 192, kind 0, lands after 3112 ms
+	// drop 0.0 at 111, kind 1, lands after 3891 ms
+	// drop 0.1 at 665, kind 1, lands after 3422 ms
 }
 
 // A tap is judged by the schedule alone, before it costs anything.

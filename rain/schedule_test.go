@@ -180,6 +180,33 @@ func TestDropsAreSpreadEvenly(t *testing.T) {
 	}
 }
 
+// TestDropsDoNotPile: at the default density a packet has at most three others at its place that appear within half a
+// second of it. At random places it has up to seven.
+func TestDropsDoNotPile(t *testing.T) {
+	t.Parallel()
+	const together, packet = 2, 100 // waves, and the width of a packet on a phone
+	for seed := range 20 {
+		r := testRain()
+		r.DurationMS, r.Seed = 120_000, seedOf(seed)
+		all := waves(&r)
+		for i, w := range all {
+			for _, d := range w.Drops {
+				pile := 0
+				for _, near := range all[max(0, i-together):min(len(all), i+together+1)] {
+					for _, other := range near.Drops {
+						if dx := d.X - other.X; -packet < dx && dx < packet {
+							pile++
+						}
+					}
+				}
+				if pile > 4 {
+					t.Errorf("seed %d: %d packets lie around drop %d.%d", seed, pile, w.N, d.K)
+				}
+			}
+		}
+	}
+}
+
 // TestDigestCoversEveryDrop: two rains that differ in anything a player could see differ in it.
 func TestDigestCoversEveryDrop(t *testing.T) {
 	t.Parallel()

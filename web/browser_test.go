@@ -145,10 +145,11 @@ func (p *tab) soak(start int64, lasts time.Duration) {
 	f.setJudge(func(string) object { wins++; return f.won(wins, 88) })
 	type figures struct {
 		Frames, Drops int
-		P95           float64
+		P95, At       float64
 	}
 	eval[bool](p, soakReference)
-	var frames, work []float64
+	var frames, work, rates []float64
+	var before figures
 	var early, late chromium.Holdings
 	var earlyWins, drops int
 	seconds := int(lasts.Seconds())
@@ -166,11 +167,13 @@ func (p *tab) soak(start int64, lasts time.Duration) {
 		p.heardOne()
 		f.settle()
 		f.push(f.figures(5000-second%5000, second, object{"winners": []object{{"user": "张*", "amount": 88 + second}}}))
-		now := eval[figures](p, "redrain.stats()")
+		now := eval[figures](p, "({ ...redrain.stats(), at: performance.now() })")
 		if second > soakFall/1000 {
 			frames, drops = append(frames, now.P95), drops+now.Drops
 			work = append(work, eval[float64](p, "reference()"))
+			rates = append(rates, float64(now.Frames-before.Frames)*1000/(now.At-before.At))
 		}
+		before = now
 		if second == seconds/5 {
 			early, earlyWins = p.Holdings(), wins
 		}
@@ -181,6 +184,8 @@ func (p *tab) soak(start int64, lasts time.Duration) {
 	t.Logf("%d looks, %d packets in the air, %d wins: scripts of a frame (p95) %.1f ms at the median, %.1f in 19 of "+
 		"20, %.1f at most; reference work %.1f ms: on the phone %.1f in 19 of 20", len(frames), drops/len(frames), wins,
 		sorted[len(sorted)/2], sorted[len(sorted)*95/100], sorted[len(sorted)-1], reference, most)
+	slices.Sort(rates)
+	t.Logf("%.1f frames a second at the median, %.1f in 19 of 20 looks", rates[len(rates)/2], rates[len(rates)/20])
 	t.Logf("after %d wins %+v, at the end %+v", earlyWins, early, late)
 	if *soakFor > 0 && most > soakFrame {
 		t.Errorf("scripts take %.1f ms of a frame, want at most %v", most, soakFrame)

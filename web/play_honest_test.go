@@ -184,6 +184,8 @@ func (p *tab) practises() {
 	p.Until("practice is offered", `!document.getElementById("practice").hidden`)
 	p.Press("#practice")
 	p.shows("note", "Just practice. No prizes here")
+	p.Until("no words among the packets", `[...document.querySelectorAll("#stage > :not(canvas)")]
+		.every((e) => !e.checkVisibility({ visibilityProperty: true }))`)
 	p.hitAny(func() bool { return strings.Contains(p.text("announce"), "Caught. Practice, no prize") })
 	p.fake.setRain(10*time.Second, time.Hour)
 	p.mode("countdown")

@@ -242,7 +242,7 @@ func TestCardLuck(t *testing.T) {
 			}
 		}
 		fairness := object{"commitment": drawn.Seed.Commitment(), "schedule": object{"rain": rainID, "campaign": "c1",
-			"starts_at": f.now(), "odds": 0.5, "beat_ms": 1_000, "first_wave": 0, "waves": waves}}
+			"starts_at": f.now() - slowly/3, "odds": 0.5, "beat_ms": 1_000, "first_wave": 0, "waves": waves}}
 		f.draws = object{"odds": 0.5, "beat_ms": 1_000, "commitment": drawn.Seed.Commitment()}
 		path := "GET /campaigns/c1/rains/" + rainID + "/fairness"
 		f.setAnswer(path, reply(http.StatusOK, fairness))

@@ -1,5 +1,6 @@
 // Tests of the modules that decide something, run in the browser by TestPlayModules. run answers with what is wrong.
 
+import { verdict } from "../src/late/luck.ts";
 import { I18n, type Lang, type Table, preferred } from "../src/shared/i18n.ts";
 import { minor, yuan } from "../src/shared/money.ts";
 import { strings } from "../src/play/strings.ts";
@@ -8,13 +9,15 @@ import { phrases } from "../src/shared/phrases.ts";
 import { spread } from "../src/play/lobby.ts";
 import { Combo, Rounds } from "../src/play/round.ts";
 import { prizeOf } from "../src/rain/prize.ts";
+import type { LuckOf } from "../sdk/index.ts";
 import { type Scenery, type Stage, stage } from "../src/play/stage.ts";
 import { Wallet } from "../src/play/wallet.ts";
+import { inside } from "../src/rain/effects.ts";
 import { Frames } from "../src/rain/frames.ts";
 import { LOOKS } from "../src/rain/looks.ts";
 import { countdown, phaseOf } from "../src/rain/phase.ts";
 import { type Drop, type Place, Sky, type View, type Wave, place, topmost } from "../src/rain/sky.ts";
-import { type Winner, mergeNewest } from "../src/rain/winners.ts";
+import { type Winner, masked, mergeNewest } from "../src/rain/winners.ts";
 import { qualityAfter } from "../src/screen/wall.ts";
 
 const OUTCOMES = ["won", "already", "sold_out", "not_open", "limited", "empty", "late", "unknown_drop", "too_fast", "unavailable"];
@@ -89,6 +92,7 @@ const tests = {
     same("a long time stands quietly", [at({ rain }, 9_999).calm, at({ rain }, 10_001).calm], [true, false]);
     same("falling", mode({ rain }, 22_000), "falling");
     same("go, also for who comes late", [20_100, 21_000, 25_100].map((t) => at({ rain, since: 25_000 }, t).big), ["go", "go", "go"]);
+    same("the words around it keep their places", [at({ rain }, 20_100).title, at({ rain }, 20_100).hint], [at({ rain }, 19_900).title, at({ rain }, 19_900).hint]);
     same("and then no more", [at({ rain }, 21_000).big, at({ rain, since: 25_000 }, 26_000).big], [undefined, undefined]);
     same("sold out shows after the rain", [mode({ rain, stock: 0 }, 22_000), mode({ rain, stock: 0 }, 30_000)], ["falling", "over"]);
     same("and in a line while it rains", at({ rain, stock: 0 }, 22_000).note?.key, "note_sold_out");
@@ -151,6 +155,23 @@ const tests = {
     same("forgotten after two more", rounds.of("r1") === r, false);
   },
 
+  luck() {
+    const beat = (i: number, lucky: boolean, claim = ""): LuckOf["beats"][number] => ({ beat: i, at: i * 1_000, odds: 0.5, lucky, ...(claim ? { claim } : {}) });
+    const beats = [beat(0, true), beat(1, false), beat(2, true, "c-1"), beat(3, true, "c-2"), beat(4, true), beat(5, false), beat(6, true)];
+    const said = (ended: number, full: boolean, of = beats): unknown => {
+      const [key, { n, lucky, won, after, missed }] = verdict({ beats: of, lucky: 0, honest: true, ungranted: [] }, ended, full);
+      return [key, n, lucky, won, after, missed];
+    };
+    same("some came after the last possible win", said(9_000, true), ["luck_both", 7, 5, 2, 2, 1]);
+    same("more could be won", said(9_000, false), ["luck_missed", 7, 5, 2, 0, 3]);
+    same("beats after a stop never were", said(3_500, false), ["luck_missed", 4, 3, 2, 0, 1]);
+    same("only the limit", said(9_000, true, beats.slice(2)), ["luck_full", 5, 4, 2, 2, 0]);
+    same("each of them won", said(9_000, false, beats.slice(2, 4)), ["luck_fair", 2, 2, 2, 0, 0]);
+    same("won by the odds before", said(9_000, true, [beat(0, false, "c-1")]), ["luck_fair", 1, 1, 1, 0, 0]);
+    same("full since an earlier rain", said(9_000, true, [beat(0, true)]), ["luck_full", 1, 1, 0, 1, 0]);
+    same("a packet that was not granted", verdict({ beats, lucky: 5, honest: false, ungranted: ["c-2"] }, 9_000, true), ["luck_unfair", { claims: "c-2" }]);
+  },
+
   combos() {
     const c = new Combo();
     same("counts", [c.hit(0), c.hit(2_000), c.hit(4_500)], [1, 2, 3]);
@@ -200,6 +221,22 @@ const tests = {
     same("in one order, however they come", other.drops.map((d) => d.id), order);
   },
 
+  plates() {
+    const plate = { w: 200, h: 110 };
+    for (const width of [320, 390, 1280]) {
+      const view = { width, height: 568, top: 120 };
+      for (const [x, y] of [[0, 0], [width, 0], [0, 568], [width, 568], [width / 2, 300]] as const) {
+        for (const [label, size] of [[plate, 1.35], [{ w: width + 28, h: 110 }, 1.35], [plate, 1]] as const) {
+          const at = inside(label, x, y, size, view);
+          const [w, h] = [label.w * at.size - 28, label.h * at.size - 28]; // without the shadow
+          const out = at.x - w / 2 < -0.1 || at.x + w / 2 > width + 0.1 || at.y - h / 2 < 119.9 || at.y + h / 2 > 568.1;
+          if (out) faults.push(`a plate of ${label.w} px at ${x}, ${y} leaves a screen of ${width} px`);
+        }
+      }
+      same("a plate with room stays where the tap was", inside(plate, width / 2, 300, 1, view), { x: width / 2, y: 300, size: 1 });
+    }
+  },
+
   paces() {
     const after = (gap: number): number => {
       const frames = new Frames();
@@ -223,6 +260,7 @@ const tests = {
     away.won({ claim: "c-1", packet: "1", amount: 10 });
     same("settled while away", away.welcome([{ claim: "c-1", packet: "1", amount: 10, state: "settled" }]), true);
     same("coming", w.coming, 20);
+    same("of one campaign", [w.amounts("c"), w.amounts("b")], [[20, 10], []]);
     same("a new win", w.won({ claim: "c-3", packet: "3", amount: 30 }), true);
     same("the same win again", w.won({ claim: "c-3", packet: "3", amount: 30 }), false);
     same("count", w.count, 3);
@@ -243,6 +281,7 @@ const tests = {
 
   winners() {
     const w = (...names: string[]): Winner[] => names.map((user) => ({ user, amount: 1 }));
+    same("as the server masks", ["guest-0123456789abcdef1a2b", "guest-1a2b", "张三", "𝒳y", ""].map(masked), ["g*1a2b", "g*", "张*", "𝒳*", "*"]);
     same("new ones come first", mergeNewest(w("b", "a"), w("c"), 9), w("c", "b", "a"));
     same("what overlaps is known", mergeNewest(w("b", "a"), w("d", "c", "b", "a"), 9), w("d", "c", "b", "a"));
     same("the same again", mergeNewest(w("b", "a"), w("b", "a"), 9), w("b", "a"));

@@ -1,6 +1,6 @@
 // "Check my luck" after a rain with draws: it computes each beat of the player again from the revealed seed.
 
-import { checkLuck, type Fairness, type OwnClaim, type Rain } from "../../sdk/index.ts";
+import { checkLuck, type Fairness, type LuckOf, type OwnClaim, type Rain } from "../../sdk/index.ts";
 import { ApiError, request } from "../shared/api.ts";
 import { I18n, type Values } from "../shared/i18n.ts";
 import { within } from "../shared/patience.ts";
@@ -19,6 +19,24 @@ export interface Parts {
   i18n: I18n<typeof strings>;
   session: Session;
   user: () => string;
+  /** the player has all packets that one may win */
+  full: () => boolean;
+}
+
+/**
+ * verdict accounts for each beat of a rain until it ended (Unix ms of the server). A lucky beat without a packet came
+ * after the player's last possible win, or it had no tap in time, or no packet was left for it.
+ */
+export function verdict({ beats, honest, ungranted }: LuckOf, ended: number, full: boolean, commitment = ""): [Said, Values] {
+  if (!honest) return ["luck_unfair", { claims: ungranted.join(", ") || commitment }];
+  const drawn = beats.filter((b) => b.at < ended);
+  const last = drawn.reduce((found, b, i) => (b.claim ? i : found), -1);
+  // A node may still use the previous odds. Its grants may be unlucky by the newer ones, and count as lucky.
+  const [lucky, won] = [drawn.filter((b) => b.lucky || b.claim).length, drawn.filter((b) => b.claim).length];
+  const after = full ? drawn.filter((b, i) => b.lucky && i > last).length : 0;
+  const missed = lucky - won - after;
+  const rest = after && missed ? "luck_both" : after ? "luck_full" : missed ? "luck_missed" : "luck_fair";
+  return [rest, { n: drawn.length, lucky, won, rest: lucky - won, after, missed }];
 }
 
 /** LuckCheck is a button on the card of a rain, and its result. */
@@ -34,10 +52,11 @@ export class LuckCheck {
     this.#button.addEventListener("click", () => void this.#check());
   }
 
-  /** note keeps a rain with its first announced commitment. */
+  /** note keeps a rain with its first announced commitment, and its newest end. */
   note(rain: Rain): void {
-    if (this.#rains.some((r) => r.id === rain.id)) return;
-    this.#rains = [rain, ...this.#rains].slice(0, 2);
+    const known = this.#rains.find((r) => r.id === rain.id);
+    if (known) known.ends_at = rain.ends_at;
+    else this.#rains = [rain, ...this.#rains].slice(0, 2);
   }
 
   /** show offers the check of a rain if it has draws. */
@@ -63,7 +82,7 @@ export class LuckCheck {
   }
 
   async #find(rain: Rain): Promise<[Said, Values?]> {
-    const { session, user } = this.#parts;
+    const { session, user, full } = this.#parts;
     const token = await session.token();
     const signal = within(PATIENCE);
     const fairness = await request<Fairness>(`/campaigns/${rain.campaign}/rains/${rain.id}/fairness`, { signal });
@@ -75,11 +94,7 @@ export class LuckCheck {
       cursor = `&cursor=${encodeURIComponent(page.next_cursor)}`;
     }
     const found = checkLuck(fairness, user(), claims, rain.commitment);
-    if (!found) return ["luck_wait"];
-    const { beats, honest, ungranted } = found;
-    // A node may still use the previous odds. Its grants may be unlucky by the newer ones, and count as lucky.
-    const [lucky, won] = [beats.filter((b) => b.lucky || b.claim).length, beats.filter((b) => b.claim).length];
-    return honest ? ["luck_fair", { n: beats.length, lucky, won }] : ["luck_unfair", { claims: ungranted.join(", ") || fairness.commitment }];
+    return found ? verdict(found, rain.ends_at, full(), fairness.commitment) : ["luck_wait"];
   }
 
   #say(key: Said, values?: Values): void {

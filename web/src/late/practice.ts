@@ -62,7 +62,7 @@ export class Practice {
     const real = sky.rain !== null && sky.rain !== PRACTICE;
     if (real || performance.now() > this.#till) return this.end();
     const n = this.#n++;
-    sky.add({ rain: PRACTICE, n, at: now(), drops: [{ id: `${n}.0`, x: (n * 373) % 1000, kind: n % DECOYS ? "packet" : "decoy", fall_ms: FALLS }] });
+    sky.add({ rain: PRACTICE, n, at: now(), drops: [{ id: `${n}.0`, x: (n * 618) % 1000, kind: n % DECOYS ? "packet" : "decoy", fall_ms: FALLS }] });
     scene.wake();
   }
 }

@@ -3,7 +3,10 @@
 import type { Table } from "../shared/i18n.ts";
 
 export const luck = {
-  luck_fair: { zh: "本场 {n} 次机会，{lucky} 次中签，其中 {won} 次得到红包；结果与公布的一致", en: "Draws: {n}, lucky: {lucky}, packets won: {won}. All of it matches the published seed" },
+  luck_fair: { zh: "本场 {n} 次机会，{lucky} 次中签，其中 {won} 次得到红包。结果与公布的一致", en: "Draws: {n}, lucky: {lucky}, packets won: {won}. All of it matches the published seed" },
+  luck_full: { zh: "本场 {n} 次机会，{lucky} 次中签，其中 {won} 次得到红包；另外 {after} 次中签时，您已抢满。结果与公布的一致", en: "Draws: {n}, lucky: {lucky}, packets won: {won}. The other {after} came when you already had all your packets. All of it matches the published seed" },
+  luck_missed: { zh: "本场 {n} 次机会，{lucky} 次中签，其中 {won} 次得到红包；另外 {missed} 次没有点到，或当时没有红包可抢。结果与公布的一致", en: "Draws: {n}, lucky: {lucky}, packets won: {won}. In the other {missed} you didn’t tap in time, or no packet was left. All of it matches the published seed" },
+  luck_both: { zh: "本场 {n} 次机会，{lucky} 次中签，其中 {won} 次得到红包；另外 {rest} 次中签，{after} 次时您已抢满，{missed} 次没有点到或当时没有红包可抢。结果与公布的一致", en: "Draws: {n}, lucky: {lucky}, packets won: {won}. Of the other {rest}, {after} came when you already had all your packets, and in {missed} you didn’t tap in time, or no packet was left. All of it matches the published seed" },
   luck_unfair: { zh: "结果与公布的不一致：{claims}", en: "This doesn’t match the published seed: {claims}" },
   luck_wait: { zh: "结果还没有公布，请稍后再试", en: "The seed isn’t published yet. Try again in a moment" },
   luck_gone: { zh: "这场红包雨已经查不到了", en: "This rain is no longer available" },

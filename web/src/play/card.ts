@@ -33,14 +33,16 @@ export interface Around {
 
 /** Ending is the end of the card's rain. */
 export interface Ending {
-  /** the rain was stopped early */
-  stopped: boolean;
+  /** what the host has ended early: this rain, or the event */
+  early: "stopped" | "closed" | null;
   /** the event has no packets left, or is closed */
   over: boolean;
   /** the time until the next rain, as a text */
   next: string | null;
   /** the player who has won most of all */
   best: Winner | null;
+  /** that is this player */
+  leads: boolean;
 }
 
 /** Card shows a Round in a dialog. Its button, Esc and hide close it. */
@@ -94,21 +96,21 @@ export class Card {
   }
 
   /** show opens the card of a round, or updates it. */
-  show(round: Round, { stopped, over, next, best }: Ending): void {
+  show(round: Round, { early, over, next, best, leads }: Ending): void {
     const t = this.#i18n.t.bind(this.#i18n);
     if (this.#round !== round) this.#open(round);
     this.#dialog.classList.toggle("won", round.wins > 0);
     const tier = tierOf(round, this.#around.average());
     this.#dialog.dataset.tier = String(tier);
-    const [title, sub] = words(round, tier, over);
+    const [title, sub] = words(round, tier, over ? "over" : early ? "stopped" : "sub");
     write(byId("card-title"), t(title));
     write(byId("card-prizes"), this.#prizes(round));
     write(byId("card-rank"), this.rank(round));
-    write(byId("card-hall"), best && best.amount >= round.amount ? t("card_hall", { user: best.user, amount: yuan(best.amount) }) : "");
+    write(byId("card-hall"), best && best.amount >= round.amount ? t(leads ? "card_hall_you" : "card_hall", { user: best.user, amount: yuan(best.amount) }) : "");
     byId("card-poster").hidden = !this.#posters || !round.wins;
     write(byId("card-sub"), t(sub, { n: round.wins || round.unsure }));
     write(byId("card-unsure"), round.wins && round.unsure ? t(round.unsure === 1 ? "card_more_one" : "card_more", { n: round.unsure }) : "");
-    write(byId("card-stopped"), stopped ? t("card_stopped") : "");
+    write(byId("card-stopped"), early ? t(`card_${early}`) : "");
     write(byId("card-best"), round.wins > 1 ? `¥${yuan(round.best)}` : "");
     write(byId("card-taps"), round.taps > 0 && round.taps >= round.wins ? String(round.taps) : ""); // fewer than wins: the other taps were on another page
     write(byId("card-combo"), round.combo >= COMBO_FROM ? `×${round.combo}` : "");
@@ -169,8 +171,10 @@ function tierOf(round: Round, average: number): number {
   return 1 + TIERS.filter((from) => average > 0 && round.amount >= from * average).length;
 }
 
-function words(round: Round, tier: number, over: boolean): readonly [Key, Key] {
+// words returns the title and the line below it. A player who has only watched gets advice on how to win only if the
+// rain fell to its end and the event goes on.
+function words(round: Round, tier: number, end: "over" | "stopped" | "sub"): readonly [Key, Key] {
   if (round.wins) return [tier > 2 ? "card_won_3" : tier > 1 ? "card_won_2" : "card_won", round.wins === 1 ? "card_won_sub_one" : "card_won_sub"];
   if (round.unsure) return ["card_unsure", round.unsure === 1 ? "card_unsure_sub_one" : "card_unsure_sub"];
-  return round.taps ? ["card_none", "card_none_sub"] : ["card_watched", over ? "card_watched_over" : "card_watched_sub"];
+  return round.taps ? ["card_none", "card_none_sub"] : ["card_watched", `card_watched_${end}`];
 }

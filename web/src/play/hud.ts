@@ -112,12 +112,13 @@ export class Hud {
     el.hidden = !text;
   }
 
-  ticker(winner: Winner | null): void {
+  /** ticker shows a winner; own: it is the player. */
+  ticker(winner: Winner | null, own = false): void {
     const el = byId("ticker");
     el.hidden = !winner;
     if (!winner) return;
     const line = byId("ticker-text");
-    if (!write(line, this.#i18n.t("ticker", { user: this.called(winner), amount: yuan(winner.amount) }))) return;
+    if (!write(line, this.#i18n.t(own ? "ticker_you" : "ticker", { user: this.called(winner), amount: yuan(winner.amount) }))) return;
     replay(line, "slide");
     el.firstElementChild?.replaceWith(this.#picture(winner.avatar));
   }

@@ -9,6 +9,7 @@ import { ARRIVES } from "../rain/flight.ts";
 import { type Prize, prizeOf } from "../rain/prize.ts";
 import { Scene } from "../rain/scene.ts";
 import type { Drop } from "../rain/sky.ts";
+import { isGuest, masked } from "../rain/winners.ts";
 import { I18n } from "../shared/i18n.ts";
 import { home } from "../shared/join.ts";
 import { yuan } from "../shared/money.ts";
@@ -116,6 +117,7 @@ function render(): void {
   const waits = s.mode === "waiting" || s.mode === "countdown";
   practice?.allow(waits && left > PRACTICE_BEFORE);
   if (practice?.on) s.note = { key: "practice_note", values: {} };
+  if (s.mode === "paused" && rain && rounds.of(rain.id).wins) s.note = { key: "note_won", values: { amount: yuan(rounds.of(rain.id).amount) } };
   byId("practice").textContent = i18n.t(practice?.on ? "practice_end" : "practice");
   document.body.classList.toggle("practises", practice?.on === true);
   awake.want(waits || s.mode === "falling" || s.mode === "paused");
@@ -204,11 +206,18 @@ function cards(left: number): void {
   }
   const since = performance.now() - model.over;
   if (!card.open && (since < CARD_AFTER || (round.pending > 0 && since < CARD_WAITS))) return;
+  const closed = model.campaign?.state === "closed";
   const stopped = rain?.id === round.rain && rain.ends_at < rain.starts_at + rain.duration_ms + rain.fall_ms;
   luck?.show(round.rain);
   const [best] = model.top;
-  const over = model.campaign?.state === "closed" || model.stock === 0;
-  card.show(round, { stopped, over, next: time, best: best ? { ...best, user: hud.called(best) } : null });
+  const leads = best?.user === masked(model.user) && best.amount === wallet.amounts(model.campaign?.id ?? "").reduce((sum, n) => sum + n, 0);
+  card.show(round, {
+    early: !stopped ? null : closed ? "closed" : "stopped",
+    over: closed || model.stock === 0,
+    next: time,
+    best: best ? { ...best, user: hud.called(best) } : null,
+    leads,
+  });
 }
 
 let lost = 0; // start of the lost connection, ms of the page's clock; 0: connected
@@ -234,6 +243,12 @@ function words(look: string, result: TapResult, won: Prize): readonly [string, s
 function average(): number {
   const { budget = 0, packets = 0 } = model.campaign ?? {};
   return packets > 0 ? budget / packets : 0;
+}
+
+// full reports whether the player has all packets that one may win in the event.
+function full(): boolean {
+  const max = model.campaign?.wins_per_user ?? 0;
+  return max > 0 && model.packets >= max;
 }
 
 // opened handles the press that opens the landing. It lets sound begin, and the page answers with sound, vibration and
@@ -270,6 +285,7 @@ function practised({ id, decoy }: Drop): void {
 
 function tapped(rain: string): void {
   scene.view.purse = middle(byId("purse"));
+  fit();
   rounds.of(rain).pending++;
   sound.play("tap");
   buzz(8);
@@ -402,7 +418,9 @@ async function introduce(): Promise<void> {
 let shown = 0;
 function ticker(): void {
   const list = model.winners;
-  hud.ticker(model.campaign?.state === "closed" ? null : list[shown++ % Math.max(1, list.length)] ?? null); // no news of a closed event
+  const winner = model.campaign?.state === "closed" ? undefined : list[shown++ % Math.max(1, list.length)]; // no news of a closed event
+  const own = winner && isGuest(model.user) && winner.user === masked(model.user) && wallet.amounts(model.campaign?.id ?? "").includes(winner.amount);
+  hud.ticker(winner ?? null, own);
 }
 
 function translate(): void {
@@ -436,7 +454,7 @@ fit();
 if (new URL(location.href).searchParams.has("debug")) void late().then((there) => there?.expose(scene, now, () => room.client));
 atLeisure((there) => {
   keepsake = new there.Keepsake(i18n, closable("poster"));
-  luck = new there.LuckCheck({ i18n, session, user: () => model.user });
+  luck = new there.LuckCheck({ i18n, session, user: () => model.user, full });
   practice = new there.Practice({ scene, now, changed: render });
   card.posters();
   render();

@@ -2,7 +2,7 @@
 
 import { CloseCode, RainClient, type StateMessage } from "../../sdk/index.ts";
 import type { Scene } from "../rain/scene.ts";
-import { mergeNewest } from "../rain/winners.ts";
+import { isGuest, mergeNewest } from "../rain/winners.ts";
 import type { I18n } from "../shared/i18n.ts";
 import { yuan } from "../shared/money.ts";
 import type { Session } from "../shared/session.ts";
@@ -15,7 +15,6 @@ import { problemOf } from "./problem.ts";
 import type { strings } from "./strings.ts";
 import { isOf, type Wallet } from "./wallet.ts";
 
-const GUEST = /^guest-[0-9a-f]{20}$/; // a guest's id, as the server makes it
 const WINNERS = 8; // kept for the ticker
 
 /** Around are the parts of the page that the room changes. */
@@ -93,7 +92,7 @@ export class Room {
     });
     client.on("room", (m) => {
       const guests = m.stock_guests; // if guests have packets of their own, the others are for players only
-      const stock = guests === undefined ? m.stock : GUEST.test(model.user) ? guests : m.stock - guests;
+      const stock = guests === undefined ? m.stock : isGuest(model.user) ? guests : m.stock - guests;
       Object.assign(model, { online: m.online, stock, lanes: guests !== undefined, winners: mergeNewest(model.winners, m.winners, WINNERS), top: Array.isArray(m.top) ? m.top : [] });
       changed();
     });

@@ -84,9 +84,10 @@ function queued({ position, till }: NonNullable<Scenery["queue"]>, t: number): S
   return till > t ? { ...at, hint: "queue_hint_time", when: till - t } : at;
 }
 
-// falling is a shout at first, then only a line for players who cannot win any more.
+// falling is a shout at first, with the countdown's texts, which are hidden but keep the shout in its place. Then it is
+// only a line for players who cannot win any more.
 function falling({ campaign, stock, lanes, packets = 0 }: Scenery, age: number): Stage {
-  const at: Stage = age < SHOUT ? { mode: "falling", big: "go" } : { mode: "falling" };
+  const at: Stage = age < SHOUT ? { mode: "falling", title: "next_rain", hint: "get_ready", big: "go", about: true } : { mode: "falling" };
   const max = campaign?.wins_per_user ?? 0;
   if (max > 0 && packets >= max) at.note = { key: max === 1 ? "note_full_one" : "note_full", values: { n: max } };
   else if (stock === 0) at.note = { key: lanes ? "lane_gone" : "note_sold_out", values: {} };

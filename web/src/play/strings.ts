@@ -46,6 +46,7 @@ export const strings = {
   lobby_hint: { zh: "有新活动时，本页会自动进入", en: "You’ll join automatically when one opens" },
   entering: { zh: "正在进入…", en: "Joining…" },
   note_sold_out: { zh: "红包抢光啦，看看热闹吧", en: "All packets are gone. Enjoy the show" },
+  note_won: { zh: "本场您已抢到 ¥{amount}", en: "You’ve won ¥{amount} in this rain" },
   note_full: { zh: "已抢满 {n} 个，把机会留给别人吧", en: "You’ve caught all {n}. Leave some for others" },
   note_full_one: { zh: "您的红包已到手，把机会留给别人吧", en: "You’ve got your packet. Leave some for others" },
 
@@ -57,6 +58,7 @@ export const strings = {
   card_gold: { zh: "金红包 ×{n}", en: "Golden packets ×{n}" },
   card_fortune: { zh: "福字红包 ×{n}", en: "Fortune packets ×{n}" },
   card_hall: { zh: "目前第一：{user}，共 ¥{amount}", en: "In the lead: {user}, ¥{amount}" },
+  card_hall_you: { zh: "您目前第一，共 ¥{amount}", en: "You’re in the lead with ¥{amount}" },
   poster: { zh: "海报", en: "Poster" },
   poster_title: { zh: "我的海报", en: "My poster" },
   poster_share: { zh: "分享", en: "Share" },
@@ -73,7 +75,9 @@ export const strings = {
   card_watched: { zh: "红包雨结束了", en: "The rain is over" },
   card_watched_sub: { zh: "看到红包就快点，手快有手慢无", en: "Tap packets as they fall to win" },
   card_watched_over: { zh: "感谢关注，我们下次见", en: "Thanks for joining. See you next time" },
+  card_watched_stopped: { zh: "请留在本页，下一场再见", en: "Stay here for the next rain" },
   card_stopped: { zh: "主办方提前结束了本场", en: "The host ended this rain early" },
+  card_closed: { zh: "主办方已结束活动", en: "The host has closed the event" },
   card_best: { zh: "最大红包", en: "Best packet" },
   card_taps: { zh: "点击次数", en: "Taps" },
   card_combo: { zh: "最高连击", en: "Best combo" },
@@ -113,6 +117,7 @@ export const strings = {
   error_sub: { zh: "换一个试试", en: "Try another" },
 
   ticker: { zh: "{user} 抢到 ¥{amount}", en: "{user} won ¥{amount}" },
+  ticker_you: { zh: "您抢到 ¥{amount}", en: "You won ¥{amount}" },
   guest: { zh: "游客 {name}", en: "Guest {name}" },
   empty_list: { zh: "还没有红包，下一场见", en: "No packets yet. See you in the next rain" },
   granted: { zh: "入账中", en: "on its way" },

@@ -51,6 +51,11 @@ export class Wallet extends EventTarget {
     return this.list().reduce((sum, c) => (c.state === "granted" ? sum + c.amount : sum), 0);
   }
 
+  /** amounts returns the known wins of a campaign. */
+  amounts(campaign: string): number[] {
+    return this.list().filter((c) => isOf(c.claim, campaign)).map((c) => c.amount);
+  }
+
   has(claim: string): boolean {
     return this.#claims.has(claim);
   }

@@ -22,6 +22,12 @@ export class Brush {
     this.c.setTransform(cos * sx, sin * sx, -sin * sy, cos * sy, (x + this.dx) * r, (y + this.dy) * r);
   }
 
+  /** copy copies a picture of canvas pixels with its middle at (x, y), at whole pixels. */
+  copy(image: HTMLCanvasElement, x: number, y: number): void {
+    this.c.setTransform(1, 0, 0, 1, 0, 0);
+    this.c.drawImage(image, Math.round((x + this.dx) * this.ratio - image.width / 2), Math.round((y + this.dy) * this.ratio - image.height / 2));
+  }
+
   /** stamp copies a picture with its middle at (x, y). */
   stamp(p: Picture, x: number, y: number, angle = 0, sx = 1, sy = sx): void {
     this.frame(x, y, angle, sx, sy);

@@ -2,7 +2,7 @@
 // Everything here is a function of its age; nothing is stepped, so a slow frame only shows fewer moments of it.
 
 import type { Brush } from "./brush.ts";
-import { Flight } from "./flight.ts";
+import { Flight, type Spot } from "./flight.ts";
 import { Labels } from "./labels.ts";
 import { type Look, lookOf } from "./looks.ts";
 import { Particles } from "./particles.ts";
@@ -16,6 +16,8 @@ const LASTS_WON = 1_900; // ms for which an outcome stays
 const LASTS = 1_250;
 const FADE = 260; // ms in which words fade
 const JOLT = 280; // ms of the jolt of a bomb
+const RING = 420; // ms of the ring around a win
+const SHADOW = 14; // px around a plate that only its shadow needs
 
 /** Item is the effect of one tap. */
 interface Item {
@@ -102,24 +104,25 @@ export class Effects {
     brush.dy = force * Math.cos(age / 17);
   }
 
-  /** under draws the layer below the packets in the air, so that no word covers the next one. */
+  /** under draws the layer below the packets in the air, so that no word covers the next one; only wins are above. */
   under(brush: Brush, sprites: Sprites, now: number, view: View, still: boolean): void {
     let kept = 0;
     for (const i of this.#items) {
       if (!i.shownAt || now < i.ends) this.#items[kept++] = i;
     }
     this.#items.length = kept;
-    for (const i of this.#items) opening(brush, sprites, i, now, still);
-    // The wins' words lie on top of the others'.
+    for (const i of this.#items) if (!i.won) opening(brush, sprites, i, now, still);
     for (const i of this.#items) if (!i.won) words(brush, i, now, view, still);
-    for (const i of this.#items) if (i.won) words(brush, i, now, view, still);
     brush.c.globalAlpha = 1;
   }
 
-  /** over draws the layer above all. */
-  over(brush: Brush, sprites: Sprites, now: number): void {
+  /** over draws the layer above all: the wins, which the game is about, before everything else. */
+  over(brush: Brush, sprites: Sprites, now: number, view: View, still: boolean): void {
+    for (const i of this.#items) if (i.won) opening(brush, sprites, i, now, still);
     this.particles.draw(brush, sprites, now);
     this.flight.draw(brush, sprites, now);
+    for (const i of this.#items) if (i.won) words(brush, i, now, view, still);
+    brush.c.globalAlpha = 1;
   }
 }
 
@@ -196,9 +199,27 @@ function words(brush: Brush, i: Item, now: number, view: View, still: boolean): 
   const age = now - i.shownAt;
   const pop = still ? 1 : 1 + 0.35 * Math.exp(-age / 70) * Math.cos(age / 40);
   const rise = still ? 0 : (i.won ? 46 : 26) * (1 - Math.exp(-age / 350));
-  const { w, h } = i.label;
-  const x = Math.min(Math.max(i.at.x, w / 2 - 14), view.width - w / 2 + 14);
-  const y = Math.min(Math.max(i.at.y - rise, view.top + h / 2 - 14), view.height - h / 2 + 14);
+  const at = inside(i.label, i.at.x, i.at.y - rise, pop, view);
+  if (i.won && !still && age < RING) ring(brush, i.label, at, age / RING);
   brush.c.globalAlpha = Math.max(0, Math.min(1, (i.ends - now) / FADE));
-  brush.stamp(i.label, x, y, 0, pop);
+  brush.stamp(i.label, at.x, at.y, 0, at.size);
+}
+
+/** inside returns the place of a plate of the given size that is nearest to (x, y) and on the screen, below the head. */
+export function inside({ w, h }: { w: number; h: number }, x: number, y: number, size: number, view: View): { x: number; y: number; size: number } {
+  const fit = Math.min(size, (view.width + 2 * SHADOW) / w);
+  const [right, below] = [(w * fit) / 2 - SHADOW, (h * fit) / 2 - SHADOW];
+  return { x: Math.min(Math.max(x, right), view.width - right), y: Math.max(Math.min(y, view.height - below), view.top + below), size: fit };
+}
+
+// ring is a ring of light that leaves a win's plate; p is the elapsed fraction of its time.
+function ring(brush: Brush, { w }: Picture, { x, y }: Spot, p: number): void {
+  const { c } = brush;
+  brush.frame(x, y, 0, 1, 1);
+  c.globalAlpha = 1 - p;
+  c.lineWidth = 10 * (1 - p) + 1;
+  c.strokeStyle = "#ffe28c";
+  c.beginPath();
+  c.arc(0, 0, w * (0.3 + 0.4 * p), 0, 6.2832);
+  c.stroke();
 }

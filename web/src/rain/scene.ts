@@ -36,7 +36,7 @@ export class Scene {
   readonly #at: Place = { x: 0, y: 0, w: 0, h: 0, angle: 0 };
   #sprites: Sprites;
   #most = FIRST_RATIO; // the ratio that this device can keep up with
-  #tried = false; // it was too slow once: a higher ratio is not tried again
+  #slow = false; // it was too slow once: a higher ratio is not tried again, and the packets are copied from turned pictures
   #frame = 0;
   #warming = 0;
 
@@ -146,16 +146,16 @@ export class Scene {
     this.sky.prune(t);
     this.effects.under(this.#brush, this.#sprites, began, this.view, this.still);
     this.#drops(t);
-    this.effects.over(this.#brush, this.#sprites, began);
+    this.effects.over(this.#brush, this.#sprites, began, this.view, this.still);
     this.frames.end(performance.now() - began);
     if (this.sky.drops.length || this.effects.busy(began)) this.wake();
   }
 
   #adapt(pace: Pace): void {
-    if (pace === "slow" && this.#brush.ratio > MIN_RATIO) {
-      this.#tried = true;
+    if (pace === "slow" && (this.#brush.ratio > MIN_RATIO || !this.#slow)) {
+      this.#slow = true;
       this.#most = Math.max(MIN_RATIO, this.#brush.ratio - STEP);
-    } else if (pace === "quick" && !this.#tried && this.#most < MAX_RATIO) {
+    } else if (pace === "quick" && !this.#slow && this.#most < MAX_RATIO) {
       this.#most += STEP;
     } else {
       return;
@@ -170,7 +170,8 @@ export class Scene {
     for (const drop of this.sky.drops) {
       const at = drop.tapped ? null : place(drop, t, this.view, still, this.#at);
       if (!at) continue;
-      this.#brush.stamp(this.#sprites.of(drop), at.x, at.y, at.angle);
+      if (this.#slow) this.#brush.copy(this.#sprites.turned(drop, at.angle, this.ratio), at.x, at.y);
+      else this.#brush.stamp(this.#sprites.of(drop), at.x, at.y, at.angle);
       if (drop === this.focus) this.#ring(at);
     }
     c.globalAlpha = 1;
@@ -180,6 +181,7 @@ export class Scene {
   #ring(at: Place): void {
     const { c } = this.#brush;
     const [w, h] = [at.w + 16, at.h + 16];
+    this.#brush.frame(at.x, at.y, at.angle, 1, 1);
     for (const [color, width] of RING) {
       c.strokeStyle = color;
       c.lineWidth = width;

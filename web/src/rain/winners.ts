@@ -20,6 +20,16 @@ export function mergeNewest(known: readonly Winner[], next: readonly Winner[], k
   return [...next, ...known].slice(0, keep);
 }
 
+const GUEST = /^guest-[0-9a-f]{20}$/; // a guest's id, as the server makes it
+
+export const isGuest = (user: string): boolean => GUEST.test(user);
+
+/** masked is a player's id in the lists of the room, as the server masks it. Only a guest's is almost unique. */
+export function masked(user: string): string {
+  const [first = ""] = user;
+  return `${first}*${isGuest(user) ? user.slice(-4) : ""}`;
+}
+
 function same(a: Winner, b: Winner | undefined): boolean {
   return a.user === b?.user && a.amount === b.amount;
 }
