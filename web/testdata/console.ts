@@ -278,7 +278,7 @@ const tests: Record<string, () => void | Promise<void>> = {
       ["more than there is", {}, { online: 100 }, ["wins_per_user", 600, 0, []]],
       ["a short rain", { duration_ms: "2" }, {}, ["drops", 192, 60_384, ["longer 3", "denser 10"]]],
       ["decoys", { decoy_percent: "90" }, {}, ["drops", 96, 74_592, ["longer 25", "denser 20"]]],
-      ["too dense for a phone", { duration_ms: "2" }, { wins_per_user: 100 }, ["drops", 192, 60_384, ["longer 7", "denser 25"]]],
+      ["too dense for a phone", { duration_ms: "2" }, { online: 6, wins_per_user: 100 }, ["drops", 96, 74_592, ["longer 13"]]],
       ["no time is enough", { duration_ms: "1", drops_per_second: "1" }, { online: 1, wins_per_user: 1_000, stock: 700 }, ["drops", 1, 88_673, []]],
       ["only decoys", { decoy_percent: "100" }, {}, ["drops", 0, 88_800, []]],
       ["taps", {}, { taps_per_user: 5 }, ["taps_per_user", 60, 79_920, []]],
