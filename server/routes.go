@@ -88,7 +88,7 @@ func (s *Server) handler(a *api.API) http.Handler {
 	}
 	mux.Handle("/", web.Handler(web.Options{
 		SignIn: s.tokenEndpoint, Widget: s.widget(), PublicURL: s.cfg.PublicRoot(), Files: s.verifyFiles,
-		Images: names.Hosts(s.cfg.AvatarHosts).Sources(),
+		Images: names.Hosts(s.cfg.AvatarHosts).Sources(), Ancestors: s.cfg.FrameAncestors,
 		WeChat: web.WeChat{Sign: s.cfg.WeChatSign, SDK: s.cfg.WeChatSDK},
 	}))
 	return secure(mux)

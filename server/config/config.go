@@ -71,6 +71,7 @@ type Config struct {
 	ChallengeEndpoint string        `group:"access" placeholder:"URL" help:"Address that verifies proofs. Defaults to the service's own."`
 	ChallengeScript   string        `group:"access" placeholder:"URL" help:"Address of the widget's script. Defaults to the service's own."`
 	AllowedOrigins    []string      `group:"access" placeholder:"ORIGIN" help:"Web origins that may open a socket besides the server's own; * for all."`
+	FrameAncestors    []string      `group:"access" placeholder:"ORIGIN" help:"Web origins whose pages may show the player's page in a frame; * for all."`
 
 	TapRate           int      `group:"limits" main:"" default:"20" range:"0.." zero:"no limit" help:"Taps per second and player, over all nodes."`
 	HelloRate         float64  `group:"limits" default:"50" range:"0.." zero:"no limit" help:"Refused hellos per second and address, over all nodes. Above it hellos are refused without a lookup of their campaign."`
