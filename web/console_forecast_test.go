@@ -16,7 +16,12 @@ func TestConsoleForecastsARain(t *testing.T) {
 	f := newConsole(t)
 	maps.Copy(f.campaign, object{"packets": 600, "budget": 88_800, "wins_per_user": 100})
 	maps.Copy(f.stats, object{"online": 4, "won": 0, "stock": 600, "amount_left": 88_800})
-	p := f.open(t, chromium.Options{Device: deskDevice})
+	p := f.open(t, chromium.Options{Device: phoneDevice, Language: "zh-CN,zh"})
+	p.PressText("开始红包雨…")
+	p.Says("dialog .preview", "4 位玩家 × 80 个：600 个中最多抢走 320 个，约剩 ¥414。")
+	p.State("phone")
+	p.NoWider("the dialog")
+	p = f.open(t, chromium.Options{Device: deskDevice})
 	p.PressText("Start a rain…")
 	p.Says("dialog .preview", "4 players × 80 wins: at most 320 of 600; about ¥414 would stay.")
 	p.State("short")
@@ -83,6 +88,7 @@ func TestConsoleToastsCoverNothing(t *testing.T) {
 	for _, d := range []chromium.Device{deskDevice, phoneDevice} {
 		f := newConsole(t)
 		p := f.open(t, chromium.Options{Device: d})
+		p.Says("h1", "Gala 2026")
 		browsertest.Eval[bool](p, `(location.hash = "token=wrong", true)`)
 		p.Says(".toast.bad", "Invalid token.") // one that stays
 		p.State("toast")
@@ -95,6 +101,10 @@ func TestConsoleToastsCoverNothing(t *testing.T) {
 			}
 			return [...found];
 		})(document.querySelector(".toast").getBoundingClientRect())`)
+		y := browsertest.Eval[float64](p, `document.querySelector(".toast").getBoundingClientRect().y`)
+		if y < 30 || y > 180 {
+			t.Errorf("the toast on a %s is at %v px, not under the head", d.Name, y)
+		}
 		testenv.Equal(t, len(covered), 0, "elements under the toast on a %s: %q", d.Name, covered)
 	}
 }

@@ -106,7 +106,7 @@ const endOf = (r: RainBody) => startOf(r) + r.duration_ms + r.fall_ms;
 
 /** explain returns the text of faults that only this dialog can show. */
 function explain(fault: ApiError): string | undefined {
-  if (fault.code === "invalid" && fault.fields.length > 0) return t("lookAtFields", { fields: fault.fields.map((f) => f.field).join(", ") });
+  if (fault.code === "invalid" && fault.fields.length > 0) return t("lookAtFields", { fields: fault.fields.map(({ field }) => (t.has(field) ? t(field) : field)).join(", ") });
   return undefined;
 }
 
