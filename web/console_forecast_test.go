@@ -91,7 +91,7 @@ func TestConsoleToastsCoverNothing(t *testing.T) {
 		p.Says("h1", "Gala 2026")
 		browsertest.Eval[bool](p, `(location.hash = "token=wrong", true)`)
 		p.Says(".toast.bad", "Invalid token.") // one that stays
-		p.State("toast")
+		p.State("toast-" + d.Name)
 		covered := browsertest.Eval[[]string](p, `(({ x, y, width, height }) => {
 			const found = new Set();
 			for (let i = 1; i < 40; i++) for (let k = 1; k < 8; k++) {
