@@ -181,7 +181,7 @@ func TestConsoleHead(t *testing.T) {
 		head(want[2], "")
 		alarm := func(code, campaign string) object {
 			return object{"code": code, "campaign": campaign, "message": "what it is about, at length",
-				"first_at": at, "at": at, "times": 3}
+				"since": at, "at": at, "times": 3}
 		}
 		f.setAnswer("GET /alarms", reply(http.StatusOK, object{"items": []object{alarm("dead_letter", "c1"),
 			alarm("a_code_of_next_year", "")}}))
