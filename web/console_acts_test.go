@@ -29,6 +29,8 @@ func TestConsoleStartsOneRain(t *testing.T) {
 	p.Says("dialog .fault", "Enter 1 to 600.")
 	p.Until("no start", `document.querySelector("dialog [type=submit]").disabled`)
 	p.Fill("dialog [name=duration_ms]", "12.5")
+	p.Until("Advanced is folded", `!document.querySelector("dialog [name=decoy_percent]").checkVisibility()`)
+	p.Press("dialog summary")
 	p.Fill("dialog [name=decoy_percent]", "10")
 	p.Says("dialog .preview", "12.5 s, 8 packets a second = about 100 packets on each screen.")
 	p.Says("dialog .preview", "About 10 of them are decoys.")
@@ -42,8 +44,8 @@ func TestConsoleStartsOneRain(t *testing.T) {
 		t.Fatalf("a double click sent %+v", orders)
 	}
 	body := orders[0].fields()
-	for field, want := range map[string]any{"starts_in_ms": 3000.0, "duration_ms": 12500.0, "drops_per_second": 8.0,
-		"fall_ms": 4000.0, "decoy_percent": 10.0, "pacing": "even", "odds": 1.0, "beat_ms": 1000.0} {
+	for field, want := range map[string]any{"starts_in_ms": 10000.0, "duration_ms": 12500.0, "drops_per_second": 8.0,
+		"fall_ms": 4000.0, "decoy_percent": 10.0, "pacing": "none", "odds": 1.0, "beat_ms": 1000.0} {
 		testenv.Equal(t, body[field], want, "%s is", field)
 	}
 }

@@ -181,7 +181,7 @@ func TestConsoleHead(t *testing.T) {
 		head(want[2], "")
 		alarm := func(code, campaign string) object {
 			return object{"code": code, "campaign": campaign, "message": "what it is about, at length",
-				"first_at": at, "at": at, "times": 3}
+				"since": at, "at": at, "times": 3}
 		}
 		f.setAnswer("GET /alarms", reply(http.StatusOK, object{"items": []object{alarm("dead_letter", "c1"),
 			alarm("a_code_of_next_year", "")}}))
@@ -214,9 +214,15 @@ func TestConsoleNamesAnAddressForPhones(t *testing.T) {
 	f.setAnswer("GET /lobby", reply(http.StatusOK, object{"join": "http://192.0.2.7:8080/", "guests": true}))
 	p := f.openConsole(t, desk(), "#/first/c1")
 	p.Says("main", "http://192.0.2.7:8080/?campaign=c1")
+	code := fmt.Sprintf(`document.querySelector('main .qr[aria-label=%q]')?.checkVisibility() === true`,
+		"QR code of the player page: http://192.0.2.7:8080/?campaign=c1")
+	p.Until("the code for phones", "%s", code)
+	p.State("first")
 	p.Until("the way on is shown", `document.querySelector('main a[href="#/new"]') !== null && `+
 		`document.querySelector('main a[href="/screen?campaign=c1"]') !== null`)
 	p.Go("/console?details#/campaigns/c1/details")
 	p.Says("main", "http://192.0.2.7:8080/?campaign=c1")
 	p.Says("main", "http://192.0.2.7:8080/screen?campaign=c1")
+	p.Until("the code for phones", "%s", code)
+	p.State("details")
 }

@@ -6,9 +6,12 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"redrain/internal/testenv"
 	chromium "redrain/internal/testkit/browser"
 	"redrain/internal/testkit/browser/browsertest"
+	"redrain/rain"
 	"redrain/web/bundle"
 )
 
@@ -23,6 +26,10 @@ func TestConsoleModules(t *testing.T) {
 	p.Go("/console")
 	const run = `import("/testdata/console.js").then((m) => m.run())`
 	testenv.Equal(t, browsertest.Eval[[]string](p, run), nil, "faults")
+	first := browsertest.Eval[rain.RainSpec](p, `import("/testdata/console.js").then((m) => m.firstRain())`)
+	want := rain.DefaultRain()
+	want.StartsInMS = new(int64(10_000)) // time to look from the console to the players
+	testenv.Equal(t, cmp.Diff(want, first), "", "the form's defaults are not the API's (-want +got)")
 }
 
 // TestConsoleSignIn: a link with a token signs in, opened or pasted, and the token leaves the address. A token in a

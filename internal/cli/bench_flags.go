@@ -41,7 +41,7 @@ type benchCmd struct {
 // benchRainFlags are the settings of bench's own campaign and rain.
 type benchRainFlags struct {
 	Packets        int           `group:"benchrain" default:"0" least:"0" placeholder:"N" help:"Packets. By default 5 % more than the expected taps (for a closed loop 20,000 a second), so that every tap wins, which is the most work."`
-	Budget         rain.Money    `group:"benchrain" default:"0" least:"0" placeholder:"FEN" help:"Budget in fen. By default 100 for each packet."`
+	Budget         rain.Money    `group:"benchrain" default:"0" placeholder:"AMOUNT" help:"Budget: ${amount}. By default 1.00 for each packet."`
 	WinsPerUser    int           `group:"benchrain" default:"0" least:"0" placeholder:"N" help:"Packets that one player may win. By default all of them."`
 	Shards         int           `group:"benchrain" default:"${shards}" help:"Parts of the stock."`
 	DropsPerSecond int           `group:"benchrain" default:"0" least:"0" placeholder:"N" help:"Drops that appear in a second. By default enough for all taps; 400 for a closed loop."`

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -47,12 +48,12 @@ func (c *campaignCreateCmd) Run(app *App) error {
 
 // splitFlags say how a budget is cut.
 type splitFlags struct {
-	Budget  rain.Money     `need:"" placeholder:"FEN" help:"What is handed out, in minor units (1/100 yuan). Required."`
+	Budget  rain.Money     `need:"" placeholder:"AMOUNT" help:"What is handed out: ${amount}. Required."`
 	Packets int            `need:"" placeholder:"N" help:"Into how many packets. Required."`
 	Split   rain.SplitKind `default:"${split}" help:"How the budget is cut: one of ${splits}."`
-	Min     rain.Money     `default:"${min}" help:"Smallest packet, in minor units."`
-	Max     *rain.Money    `placeholder:"FEN" help:"Largest packet, in minor units."`
-	Amounts []rain.Money   `placeholder:"FEN" help:"The packets of the split list, in minor units."`
+	Min     rain.Money     `default:"0.01" help:"Smallest packet: ${amount}."`
+	Max     *rain.Money    `placeholder:"AMOUNT" help:"Largest packet: ${amount}."`
+	Amounts []rain.Money   `placeholder:"AMOUNT" help:"The packets of the split list, each ${amount}."`
 }
 
 type campaignPreviewCmd struct {
@@ -74,8 +75,8 @@ type summary rain.SplitSummary
 func (s summary) show(t *table) {
 	const longestBar = 50 // characters
 	t.row("packets", s.Packets)
-	t.row("mean", yuan(s.Mean))
-	t.row("deviation", yuan(s.Deviation))
+	t.row("mean", rain.Money(math.Round(s.Mean)))
+	t.row("deviation", rain.Money(math.Round(s.Deviation)))
 	t.row("smallest", s.Smallest)
 	t.row("median", s.Median)
 	t.row("largest", s.Largest)
@@ -90,9 +91,6 @@ func (s summary) show(t *table) {
 		t.row(bin.From, bin.To, bin.Packets, strings.Repeat("#", length))
 	}
 }
-
-// yuan formats a statistic in yuan with all decimals that the server gives; no such amount is ever paid.
-func yuan(minor float64) string { return fmt.Sprintf("%.4f", minor/100) }
 
 // campaignArg is the argument of the commands about one campaign.
 type campaignArg struct {

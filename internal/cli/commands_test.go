@@ -36,28 +36,28 @@ func TestCommands(t *testing.T) {
 	}
 	tests := map[string]command{
 		"create": {
-			args: "campaign create --name Gala --sponsor acme --budget 1000000 --packets 5000 --max 500 " +
+			args: "campaign create --name Gala --sponsor acme --budget 10000.00 --packets 5000 --max 5.0 " +
 				"--wins-per-user 2 --shards 3",
 			golden: "campaign.golden",
 			request: "POST /api/v1/campaigns " + bodyOf(rain.DefaultSpec(), `"name":"Gala","sponsor":"acme",`+
 				`"budget":1000000,"packets":5000,"max":500,"wins_per_user":2,"shards":3`),
 		},
 		"create a list": {
-			args: "campaign create --name Gala --sponsor acme --budget 6 --packets 3 --split list --amounts 1," +
-				"2 --amounts=3 --expires-in 1h --taps-per-user 9 --min 2 --idempotency-key once",
+			args: "campaign create --name Gala --sponsor acme --budget 0.06 --packets 3 --split list --amounts 1fen," +
+				"0.02 --amounts=3fen --expires-in 1h --taps-per-user 9 --min 2fen --idempotency-key once",
 			golden: "campaign.golden",
 			request: "POST /api/v1/campaigns " + bodyOf(rain.DefaultSpec(), `"name":"Gala","sponsor":"acme",`+
 				`"budget":6,"packets":3,"split":"list","min":2,"amounts":[1,2,3],"taps_per_user":9,`+
 				`"expires_in_ms":3600000`) + " once",
 		},
 		"preview": {
-			args:   "campaign preview --budget 1000000 --packets 5000 --split gaussian --min 50 --max 350",
+			args:   "campaign preview --budget 1000000fen --packets 5000 --split gaussian --min 0.5 --max 3.50",
 			golden: "preview.golden",
 			request: `POST /api/v1/splits/preview {"budget":1000000,"packets":5000,"split":"gaussian","min":50,` +
 				`"max":350,"amounts":null}`,
 		},
 		"preview a list": {
-			args: "campaign preview --budget 6 --packets 3 --split list --amounts 1,2,3", golden: "preview.golden",
+			args: "campaign preview --budget 6fen --packets 3 --split list --amounts 0.01,0.02,0.03", golden: "preview.golden",
 			request: `POST /api/v1/splits/preview {"budget":6,"packets":3,"split":"list","min":1,"max":null,` +
 				`"amounts":[1,2,3]}`,
 		},
@@ -96,7 +96,7 @@ func TestCommands(t *testing.T) {
 			request: `POST /api/v1/audit/verify {"from":"2026-02-15"}`},
 		"audit roots": {args: "audit roots", golden: "audit-roots.golden"},
 		"verify":      {args: "verify c1", golden: "verify.golden"},
-		"deposit": {args: "sponsor deposit acme --amount 500 --reference bank-7", golden: "sponsor.golden",
+		"deposit": {args: "sponsor deposit acme --amount 5.00 --reference bank-7", golden: "sponsor.golden",
 			request: `POST /api/v1/sponsors/acme/deposits {"amount":500,"reference":"bank-7"}`},
 		"sponsor":  {args: "sponsor show acme", golden: "sponsor.golden"},
 		"sponsors": {args: "sponsor list", golden: "sponsors.golden"},
@@ -191,7 +191,7 @@ func TestJSON(t *testing.T) {
 	decode("campaign show c1", &c)
 	testenv.Equal(t, cmp.Diff(f.campaign, c), "", "show")
 	var looked rain.SplitSummary
-	decode("campaign preview --budget 10 --packets 5", &looked)
+	decode("campaign preview --budget 0.10 --packets 5", &looked)
 	testenv.Equal(t, cmp.Diff(preview, looked), "", "preview")
 	var all []client.Campaign
 	decode("campaign list", &all)

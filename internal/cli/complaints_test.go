@@ -121,7 +121,7 @@ func TestRefusedFields(t *testing.T) {
 	f := newFake(t)
 	f.refuse(rain.Invalid{{Field: "budget", Message: "is less than packets × min (5 × 2)"},
 		{Field: "split", Message: "is one of even"}})
-	got := run(t, f.at(), "campaign", "create", "--name=n", "--sponsor=s", "--budget=9", "--packets=5")
+	got := run(t, f.at(), "campaign", "create", "--name=n", "--sponsor=s", "--budget=9fen", "--packets=5")
 	got.exits(t, cli.ExitFailure,
 		"redrain: budget is less than packets × min (5 × 2)\n"+"redrain: split is one of even\n")
 }

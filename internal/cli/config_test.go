@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"fmt"
 	"reflect"
 	"regexp"
 	"strings"
@@ -169,6 +170,8 @@ func TestBoolForms(t *testing.T) {
 	}
 }
 
+const noAmount = `--%s: %q is not an amount: give yuan with a decimal point, such as 12.50, or fen, such as 1250fen`
+
 // All faults are reported at once, one a line, with their sources, and nothing is started.
 func TestFaults(t *testing.T) {
 	tests := map[string]struct {
@@ -253,14 +256,20 @@ func TestFaults(t *testing.T) {
 		"server": {args: "watch c1 --server localhost",
 			want: []string{"--server: the server's address is not like http://host:port"}},
 		"create": {args: "campaign create --min=-1x --server=x", want: []string{
-			`--min: "-1x" is not a whole number`, "--name: required", "--sponsor: required", "--budget: required",
+			fmt.Sprintf(noAmount, "min", "-1x"), "--name: required", "--sponsor: required", "--budget: required",
 			"--packets: required", "--server: the server's address is not like http://host:port"}},
-		"deposit": {args: "sponsor deposit acme --amount=-5", want: []string{`--amount "-5": give 1 or more`,
+		"deposit": {args: "sponsor deposit acme --amount=0", want: []string{"--amount: required",
 			"--reference: required"}},
-		"preview": {args: "campaign preview --max=x", want: []string{`--max: "x" is not a whole number`,
+		"yuan or fen": {args: "campaign preview --budget 10000 --packets 5 --amounts 1.00,2", want: []string{
+			`--budget: "10000" may be yuan or fen: give 10000.00 or 10000fen`,
+			`--amounts: "2" may be yuan or fen: give 2.00 or 2fen`}},
+		"no amount": {args: "campaign preview --budget 1e3 --packets 5 --min 0.001 --max 1,000.00", want: []string{
+			fmt.Sprintf(noAmount, "budget", "1e3"), fmt.Sprintf(noAmount, "min", "0.001"),
+			fmt.Sprintf(noAmount, "max", "1,000.00")}},
+		"preview": {args: "campaign preview --max=x", want: []string{fmt.Sprintf(noAmount, "max", "x"),
 			"--budget: required", "--packets: required"}},
-		"amounts": {args: "campaign create --name=n --sponsor=s --budget=1 --packets=1 --amounts=1,x",
-			want: []string{`--amounts: "x" is not a whole number`}},
+		"amounts": {args: "campaign create --name=n --sponsor=s --budget=1.00 --packets=1 --amounts=1fen,x",
+			want: []string{fmt.Sprintf(noAmount, "amounts", "x")}},
 		"start": {args: "rain start c1 --starts-at noon --duration=x", want: []string{
 			`--starts-at: "noon" is not a time such as 2026-02-17T20:00:00+08:00, or Unix milliseconds`,
 			`--duration: "x" is not a duration such as 30s or 1h30m`}},

@@ -18,6 +18,7 @@ import (
 	"github.com/alecthomas/kong"
 	"go.yaml.in/yaml/v3"
 
+	"redrain/rain"
 	"redrain/server/config"
 )
 
@@ -25,11 +26,12 @@ import (
 // cannot parse a text, it records the fault and uses the default. So parsing goes on, and no second fault follows from
 // the first.
 type settings struct {
-	env    func(string) (string, bool)
-	opened bool
-	file   map[string]fileSetting // by key
-	from   map[string]string      // source of a flag's value; none for the command line
-	faults []string
+	env     func(string) (string, bool)
+	opened  bool
+	file    map[string]fileSetting // by key
+	from    map[string]string      // source of a flag's value; none for the command line
+	faults  []string
+	refused []string // names of the flags among the faults
 }
 
 // Apply registers the sources, and the parser for all kinds of values in the grammar.
@@ -122,6 +124,7 @@ func (s *settings) refuse(v *kong.Value, target reflect.Value, err error) error 
 	fault := "<" + v.Name + "> " + err.Error()
 	if v.Flag != nil {
 		fault = "--" + v.Name + ": " + err.Error()
+		s.refused = append(s.refused, v.Name)
 		if from := s.from[v.Name]; from != "" {
 			fault += " (from " + from + ")"
 		}
@@ -148,6 +151,8 @@ func setText(target reflect.Value, text string) (err error) {
 		if err = p.UnmarshalText([]byte(text)); strings.ContainsAny(text, "+-") { // info+2
 			err = strconv.ErrSyntax
 		}
+	case *rain.Money:
+		*p, err = parseAmount(text)
 	case *bool:
 		want = "true or false"
 		*p = slices.Contains([]string{"true", "yes", "on", "1"}, strings.ToLower(text))

@@ -5,11 +5,37 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"regexp"
+	"strconv"
 
 	"redrain/client"
 	"redrain/internal/openapi"
 	"redrain/rain"
 )
+
+// amountForms are the texts of an amount, for the help.
+const amountForms = "yuan with a decimal point, such as 12.50, or fen, such as 1250fen"
+
+// amountSyntax has yuan or fen, the two decimals of yuan, and the unit of fen.
+var amountSyntax = regexp.MustCompile(`^(\d{1,16})(?:\.(\d{1,2})|(fen))?$`)
+
+// parseAmount parses an amount of money. It refuses a number without a point and a unit: if a script means fen, and yuan
+// were read, it would give away a hundred times as much. Only 0 means the same in both.
+func parseAmount(text string) (rain.Money, error) {
+	parts := amountSyntax.FindStringSubmatch(text)
+	if parts == nil {
+		return 0, fmt.Errorf("%q is not an amount: give %s", text, amountForms)
+	}
+	digits, decimals, unit := parts[1], parts[2], parts[3]
+	switch {
+	case decimals != "":
+		digits += (decimals + "0")[:2]
+	case unit == "" && text != "0":
+		return 0, fmt.Errorf("%q may be yuan or fen: give %s.00 or %sfen", text, text, text)
+	}
+	fen, err := strconv.ParseInt(digits, 10, 64)
+	return rain.Money(fen), err
+}
 
 type oneSponsor struct {
 	Sponsor string `arg:"" help:"The sponsor's id."`
@@ -17,7 +43,7 @@ type oneSponsor struct {
 
 type newDeposit struct {
 	Sponsor   string     `arg:"" help:"The sponsor's id. The first deposit opens the account."`
-	Amount    rain.Money `need:"" least:"1" placeholder:"FEN" help:"In minor units (1/100 yuan). Required."`
+	Amount    rain.Money `need:"" placeholder:"AMOUNT" help:"What is deposited: ${amount}. Required."`
 	Reference string     `need:"" placeholder:"REF" help:"Unique name of this deposit, as in the bank's statement: the same reference adds nothing a second time. Required."`
 }
 

@@ -111,7 +111,8 @@ func (a *App) finish(t *attempt, faults []string, parseFault string) (command, [
 	case *configPrintCmd:
 		c.describe(t.context, t.settings.from, files)
 	default:
-		faults = append(faults, config.CheckTags(a.selected.Flags)...)
+		faults = append(faults, config.CheckTags(slices.DeleteFunc(slices.Clone(a.selected.Flags),
+			func(f *kong.Flag) bool { return slices.Contains(t.settings.refused, f.Name) }))...)
 	}
 	if r, ok := selected.(interface{ checkServer() error }); ok {
 		if err := r.checkServer(); err != nil {
@@ -262,6 +263,7 @@ func defaults() map[string]string {
 	vars := map[string]string{
 		"splits":    strings.Trim(strings.ReplaceAll(fmt.Sprint(rain.SplitKinds()), " ", ", "), "[]"),
 		"starts_in": millis(rain.DefaultStartsInMS).String(),
+		"amount":    amountForms,
 	}
 	for _, request := range []any{rain.DefaultRain(), rain.DefaultSpec()} {
 		var fields map[string]json.RawMessage

@@ -252,9 +252,9 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// at formats a moment in the operator's time zone.
+// at formats a moment in the operator's time zone, with that zone's offset.
 func (t *table) at(ms int64) string {
-	return time.UnixMilli(ms).In(t.zone).Format("2006-01-02 15:04:05")
+	return time.UnixMilli(ms).In(t.zone).Format("2006-01-02 15:04:05 -07:00")
 }
 
 func millis(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }

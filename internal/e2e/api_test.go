@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"encoding/csv"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"redrain/internal/testenv"
+	"redrain/rain"
 )
 
 // TestAPIRefusals: invalid input is refused with each field named, and changes nothing.
@@ -171,8 +173,14 @@ func checkClaims(t *testing.T, c *apiClient, id, claim string) {
 	a := c.call("GET", "/campaigns/"+id+"/claims", "", "Accept", "text/csv")
 	rows, err := csv.NewReader(bytes.NewReader(a.body)).ReadAll()
 	if err != nil || len(rows) != 2 || rows[0][0] != "claim" || rows[1][0] != claim || rows[1][5] != "settled" {
-		t.Errorf("CSV (%v): %s", err, a.body)
+		t.Fatalf("CSV (%v): %s", err, a.body)
 	}
+	fen, _ := strconv.ParseInt(rows[1][3], 10, 64)
+	ms, _ := strconv.ParseInt(rows[1][4], 10, 64)
+	at, err := time.Parse(time.RFC3339, rows[1][7])
+	testenv.Equal(t, strings.Join(rows[0][6:8], " "), "amount_yuan time", "the columns for people")
+	testenv.Equal(t, rows[1][6], rain.Money(fen).String(), "the amount in yuan")
+	testenv.Equal(t, at.UnixMilli(), ms, "the time (%v)", err)
 	if a := c.call("GET", "/audit?limit=500", ""); !strings.Contains(string(a.body), "campaign.close") {
 		t.Errorf("audit: %s", a.body)
 	}

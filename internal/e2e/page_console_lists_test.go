@@ -34,6 +34,7 @@ func TestListsInTheConsole(t *testing.T) {
 
 	goTo(p, "#/new")
 	p.Until("the list is offered", `[...document.querySelectorAll("datalist option")].some((o) => o.value === "vip")`)
+	p.Press(".create summary")
 	p.Fill(`.create [name="players"]`, "vip")
 	p.Says(".create", "2 players are on it; only they can take part")
 

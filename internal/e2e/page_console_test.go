@@ -73,6 +73,7 @@ func goTo(p *browsertest.Page, hash string) {
 func createInConsole(t *testing.T, p *browsertest.Page, n *node) (id string) {
 	t.Helper()
 	goTo(p, "#/new")
+	p.Press(".create summary")
 	for name, value := range map[string]string{"name": "Bob's 年会 <3", "sponsor": "acme", "budget": "300.00",
 		"packets": "60", "wins_per_user": "5", "min": "0.88", "max": "19.99", "shards": "3", "expires_in_ms": "36"} {
 		p.Fill("form [name="+name+"]", value)
@@ -99,11 +100,9 @@ func createInConsole(t *testing.T, p *browsertest.Page, n *node) (id string) {
 func startInConsole(t *testing.T, p *browsertest.Page, n *node, id string) {
 	t.Helper()
 	p.PressText("Start a rain…")
+	p.Press("dialog summary")
 	for name, value := range map[string]string{"starts_in_ms": "1", "duration_ms": "120", "fall_ms": "15"} {
 		p.Fill("dialog [name="+name+"]", value)
-	}
-	if was := chooseIn(p, "dialog [name=pacing]", "none"); was != "even" { // so that the first tap wins
-		t.Errorf("the pacing of a new rain is %q", was)
 	}
 	p.Says("dialog", "120 s, 8 packets a second = about 960 packets on each screen.")
 	p.State("start a rain")
@@ -114,14 +113,12 @@ func startInConsole(t *testing.T, p *browsertest.Page, n *node, id string) {
 	p.Says(".rainnow", "falling")
 }
 
-// chooseIn chooses an option of a select, and returns the one before.
-func chooseIn(p *browsertest.Page, selector, value string) (before string) {
+// chooseIn chooses an option of a select.
+func chooseIn(p *browsertest.Page, selector, value string) {
 	p.T.Helper()
-	return browsertest.Eval[string](p, `((el, was) => {
-		was = el.value;
+	browsertest.Eval[bool](p, `((el) => {
 		el.value = %q;
-		el.dispatchEvent(new Event("change", { bubbles: true }));
-		return was;
+		return el.dispatchEvent(new Event("change", { bubbles: true }));
 	})(document.querySelector(%q))`, value, selector)
 }
 

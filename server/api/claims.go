@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/elnormous/contenttype"
 
@@ -195,12 +196,13 @@ func (a *API) claimsCSV(q *request, c *rain.Campaign, only ledger.ClaimFilter, g
 			waiting[claimantOf(g)] = true
 		}
 		out := csv.NewWriter(to)
-		_ = out.Write([]string{"claim", "user", "packet", "amount", "at", "state"})
+		_ = out.Write([]string{"claim", "user", "packet", "amount", "at", "state", "amount_yuan", "time"})
 		row := func(c ledger.Claim) error {
 			delete(waiting, claimantOf(c))
 			return out.Write([]string{
 				inert(c.Claim), inert(c.User), strconv.Itoa(c.Packet), strconv.FormatInt(int64(c.Amount), 10),
 				strconv.FormatInt(c.WonAt, 10), string(c.State),
+				c.Amount.String(), time.UnixMilli(c.WonAt).UTC().Format("2006-01-02T15:04:05.000Z"),
 			})
 		}
 		if err := a.o.Claims.EachClaim(ctx, c.ID, only, row); err != nil {

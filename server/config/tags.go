@@ -87,18 +87,10 @@ func CheckTags(flags []*kong.Flag) (faults []string) {
 		case !value.IsValid() || value.IsZero() && (f.Tag.Has("zero") || !f.HasDefault):
 		case f.Tag.Has("oneof") && !isOneOf(value, strings.Split(f.Tag.Get("oneof"), ",")),
 			bounds(f.Tag) != "" && !isWithin(value, bounds(f.Tag)):
-			faults = append(faults, fmt.Sprintf("--%s %q: give %s", f.Name, plain(value), accepted(f.Value)))
+			faults = append(faults, fmt.Sprintf("--%s %q: give %s", f.Name, fmt.Sprint(value), accepted(f.Value)))
 		}
 	}
 	return faults
-}
-
-// plain formats a value as it is given. Money is given as a whole number.
-func plain(value reflect.Value) string {
-	if value.CanInt() && value.Type() != reflect.TypeFor[time.Duration]() {
-		return strconv.FormatInt(value.Int(), 10)
-	}
-	return fmt.Sprint(value)
 }
 
 func isOneOf(value reflect.Value, kinds []string) bool {
@@ -111,7 +103,7 @@ func isOneOf(value reflect.Value, kinds []string) bool {
 // isWithin compares as float64, which is exact for every bound in use. NaN is outside every range.
 func isWithin(value reflect.Value, within string) bool {
 	least, most, _ := strings.Cut(within, "..")
-	n := number(plain(value))
+	n := number(fmt.Sprint(value))
 	return n >= number(least) && (most == "" || n <= number(most))
 }
 

@@ -1,7 +1,8 @@
 // Tests of the console's modules that decide something, run in the browser by TestConsoleModules. run answers with what is wrong.
 
-import { clock, count, millis, money, percent, rate, seconds, when } from "../src/console/format.ts";
+import { clock, count, millis, moment, money, percent, rate, roughly, seconds, when } from "../src/console/format.ts";
 import { fill } from "../src/console/i18n.ts";
+import { isSoldOut, soldOutAt } from "../src/console/campaign/soldout.tsx";
 import { newest } from "../src/console/campaign/page.tsx";
 import { ALL, listPath, merge } from "../src/console/campaign/uselist.ts";
 import { Feed } from "../src/console/live/feed.ts";
@@ -10,6 +11,7 @@ import { pastOf } from "../src/console/live/past.ts";
 import { Ring, SPAN } from "../src/console/live/ring.ts";
 import { Parser } from "../src/console/live/sse.ts";
 import { LIMITS, PRESETS, emptyForm, number, readRain, type RainForm } from "../src/console/rains/limits.ts";
+import { forecast, remedies } from "../src/console/rains/forecast.ts";
 import { left, phaseAt } from "../src/console/rains/phase.ts";
 import { parse, to } from "../src/console/route.ts";
 import { sample, toLocal, toServer } from "../src/console/servertime.ts";
@@ -33,7 +35,7 @@ function same(what: string, got: unknown, want: unknown): void {
 
 const RAIN = { id: "r1", campaign: "c1", phase: "countdown", starts_at: 1_000, ends_at: 15_000, duration_ms: 10_000, first_wave: 0 } as Rain;
 const CAMPAIGN = { id: "c1", name: "Spring Gala", sponsor: "acme", state: "ready", revision: 3, rains: [RAIN] } as unknown as Campaign;
-const FORM: RainForm = { ...emptyForm(), pacing: "none" };
+const FORM: RainForm = emptyForm();
 
 const tests: Record<string, () => void | Promise<void>> = {
   unsure() {
@@ -170,11 +172,13 @@ const tests: Record<string, () => void | Promise<void>> = {
     same("count", [count(0), count(3820), count(1234567), count(null), count(undefined)], ["0", "3,820", "1,234,567", "–", "–"]);
     same("rate", [rate(0), rate(9.94), rate(9.96), rate(92.5), rate(1234.4), rate(null)], ["0.0", "9.9", "10", "93", "1,234", "–"]);
     same("money", [money(763880), money(-5), money(0), money(undefined)], ["¥7,638.80", "-¥0.05", "¥0.00", "–"]);
+    same("roughly", [roughly(53_280), roughly(123_456_789), roughly(9_999), roughly(0)], ["¥533", "¥1,234,568", "¥99.99", "¥0.00"]);
     same("millis", [millis(0.123), millis(8.12), millis(130.4), millis(2400), millis(null)], ["0.12 ms", "8.1 ms", "130 ms", "2.4 s", "–"]);
     same("percent", [percent(0, 0), percent(1, 300), percent(999, 1000), percent(1, 1), percent(0, 5)], ["0%", "0.3%", "99%", "100%", "0%"]);
     same("seconds", [seconds(10_000), seconds(2_500), seconds(null)], ["10", "2.5", "–"]);
     const noon = new Date(2025, 10, 21, 12, 3, 9).getTime();
     same("when", [when(noon), clock(noon), when(undefined)], ["2025-11-21 12:03:09", "12:03:09", "–"]);
+    same("another day", [moment(noon), moment(Date.now()).length], ["2025-11-21 12:03:09", 8]);
     same("left", [left(0), left(6_100), left(723_000), left(11_045_000), left(-5)], ["0:00", "0:07", "12:03", "3:04:05", "0:00"]);
   },
 
@@ -234,7 +238,7 @@ const tests: Record<string, () => void | Promise<void>> = {
   rainForm() {
     const read = (part: Partial<RainForm>, now = 1e12) => readRain({ ...FORM, ...part }, now, (local) => local + 90_000);
     const { duration_ms, fall_ms, decoy_percent, odds, starts_in_ms } = read({}).rain ?? {};
-    same("as the server's defaults", [duration_ms, fall_ms, decoy_percent, odds, starts_in_ms], [10_000, 4_000, 0, 1, 3_000]);
+    same("at first", [duration_ms, fall_ms, decoy_percent, odds, starts_in_ms], [10_000, 4_000, 0, 1, 10_000]);
     same("by luck", read({ luck: "odds", odds: "12.5", beat_ms: "0.5" }).rain?.odds, 0.125);
     same("by luck that sets itself", [read({ luck: "auto", odds: "x", beat_ms: "2" }).rain?.odds, read({ luck: "auto", beat_ms: "2" }).rain?.beat_ms], ["auto", 2_000]);
     same("no luck at all", [read({ luck: "odds", odds: "0" }).wrong.odds, read({ luck: "auto", beat_ms: "11" }).wrong.beat_ms], ["range", "range"]);
@@ -256,7 +260,57 @@ const tests: Record<string, () => void | Promise<void>> = {
     same("no time", read({ at: true, starts_at: "" }).wrong, { starts_at: "time" });
     for (const p of PRESETS) same(`preset ${p.key}`, read(p.form).wrong, {});
   },
+
+  forecasts() {
+    const stats = { online: 12, stock: 600, amount_left: 88_800 };
+    const rules = { wins_per_user: 20, taps_per_user: 0 };
+    const of = (form: Partial<RainForm>, more: Partial<typeof stats & typeof rules> = {}) => {
+      const { rain } = readRain({ ...FORM, ...form }, 0, (local) => local);
+      if (!rain) throw new Error(`no rain of ${JSON.stringify(form)}`);
+      const [c, s] = [{ ...rules, ...more }, { ...stats, ...more }];
+      const f = forecast(c, s, rain);
+      return { ...f, offers: remedies(c, f, rain).map((r) => `${r.key} ${r.n}`), helps: remedies(c, f, rain).map((r) => r.form) };
+    };
+    const { players, each, limit, most, left, needed, wanted, offers } = of({});
+    same("the rules limit", { players, each, limit, most, left, needed, wanted, offers }, { players: 12, each: 20, limit: "wins_per_user", most: 240, left: 53_280, needed: 30, wanted: 50, offers: [] });
+    const table: [string, Partial<RainForm>, Partial<typeof stats & typeof rules>, [string, number, number, string[]]][] = [
+      ["enough", {}, { wins_per_user: 50 }, ["wins_per_user", 600, 0, []]],
+      ["more than there is", {}, { online: 100 }, ["wins_per_user", 600, 0, []]],
+      ["a short rain", { duration_ms: "2" }, {}, ["drops", 192, 60_384, ["longer 3", "denser 10"]]],
+      ["decoys", { decoy_percent: "90" }, {}, ["drops", 96, 74_592, ["longer 25", "denser 20"]]],
+      ["too dense for a phone", { duration_ms: "2" }, { online: 6, wins_per_user: 100 }, ["drops", 96, 74_592, ["longer 13"]]],
+      ["no time is enough", { duration_ms: "1", drops_per_second: "1" }, { online: 1, wins_per_user: 1_000, stock: 700 }, ["drops", 1, 88_673, []]],
+      ["only decoys", { decoy_percent: "100" }, {}, ["drops", 0, 88_800, []]],
+      ["taps", {}, { taps_per_user: 5 }, ["taps_per_user", 60, 79_920, []]],
+      ["draws", { luck: "odds", odds: "25" }, {}, ["draws", 30, 84_360, ["certain 0"]]],
+      ["automatic draws", { luck: "auto" }, {}, ["draws", 120, 71_040, ["certain 0"]]],
+      ["long beats", { luck: "auto", beat_ms: "3" }, {}, ["draws", 48, 81_696, ["certain 0"]]],
+      ["nobody", {}, { online: 0 }, ["wins_per_user", 0, 88_800, []]],
+      ["nothing", {}, { stock: 0, amount_left: 0 }, ["wins_per_user", 0, 0, []]],
+    ];
+    for (const [name, form, more, want] of table) {
+      const f = of(form, more);
+      same(name, [f.limit, f.most, f.left, f.offers], want);
+      // What is offered helps: no longer do the drops or draws limit.
+      for (const help of f.helps) same(`${name}, after ${JSON.stringify(help)}`, of({ ...form, ...help }, more).limit, "wins_per_user");
+    }
+    same("only decoys need", of({ decoy_percent: "100" }).needed, null); // Infinity, in JSON
+  },
+
+  soldOut() {
+    const at = (...stock: number[]) => soldOutAt({ stock, t: stock.map((_, i) => i * 1_000), span_ms: stock.map(() => 1_000) });
+    same("the end of the first second without stock", at(9, 3, 0, 0), 3_000);
+    same("not yet", at(9, 3), undefined);
+    same("before it is known", [at(0, 0), at()], [undefined, undefined]);
+    const is = (state: string, stock?: number) => isSoldOut({ ...CAMPAIGN, state } as Campaign, stock === undefined ? undefined : { stock });
+    same("sold out", [is("ready", 0), is("raining", 0), is("closed", 0), is("paused", 0), is("ready", 1), is("ready")], [true, true, false, false, false, false]);
+  },
 };
+
+/** firstRain is the body that the form sends as it is at first. */
+export function firstRain(): unknown {
+  return readRain(emptyForm(), Date.now(), (local) => local).rain;
+}
 
 /** run runs all, one after the other: they share the page's clock. */
 export async function run(): Promise<string[]> {

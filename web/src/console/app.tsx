@@ -27,8 +27,8 @@ export function App() {
     return (
       <>
         <Header route={route} />
+        <div class="strip"><Toasts /></div>
         <SignIn />
-        <Toasts />
       </>
     );
   }
@@ -38,14 +38,13 @@ export function App() {
     <>
       <a class="skip" href="#content" onClick={skip}>{t("skip")}</a>
       <Header route={route} />
-      <StatusLine key={standing.who.name} />
+      <div class="strip"><StatusLine key={standing.who.name} /><Toasts /></div>
       {/* What one person has typed is not shown to the next one who signs in. */}
       <Fragment key={standing.who.name}>
         {head === "campaigns" || head === "new" || head === "first" ? <Campaigns route={route} />
           : <main id="content" class="single" tabIndex={-1}>{Other ? <Other route={route} /> : <Lost />}</main>}
       </Fragment>
       {standing.lapsed && <SignInAgain name={standing.who.shared ? undefined : standing.who.name} />}
-      <Toasts />
     </>
   );
 }

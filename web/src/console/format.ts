@@ -25,6 +25,11 @@ export function money(minor: Maybe): string {
   return minor < 0 ? `-¥${plain(-minor)}` : `¥${plain(minor)}`;
 }
 
+/** roughly is an estimate of money: whole yuan from ¥100 on. */
+export function roughly(minor: number): string {
+  return minor < 10_000 ? money(minor) : `¥${count(minor / 100)}`;
+}
+
 /** millis is a latency: "0.42 ms", "8.1 ms", "130 ms", "2.4 s". */
 export function millis(ms: Maybe): string {
   if (ms == null) return NOTHING;
@@ -57,6 +62,11 @@ export function clock(ms: number): string {
 /** when is date and clock. */
 export function when(ms: Maybe): string {
   return ms == null ? NOTHING : `${date(ms)} ${clock(ms)}`;
+}
+
+/** moment is the time of day, with the date if it is another day than today. */
+export function moment(ms: number): string {
+  return date(ms) === date(Date.now()) ? clock(ms) : when(ms);
 }
 
 /** zone names this computer's time zone: "Asia/Shanghai (UTC+08:00)". */

@@ -410,7 +410,7 @@ export interface paths {
         };
         /**
          * The winners
-         * @description In the order of the packets. With `Accept: text/csv` all claims are streamed as CSV with a header row, and `limit` and `cursor` have no effect. `user`, `packet` and `state` filter by the exact value, in both forms. 410 `campaign_dropped`: the payouts were removed from the ledger, and the export has them.
+         * @description In the order of the packets. With `Accept: text/csv` all claims are streamed as CSV with a header row, and `limit` and `cursor` have no effect. The CSV has each amount in yuan too, and each time as ISO 8601 in UTC; more columns may follow. `user`, `packet` and `state` filter by the exact value, in both forms. 410 `campaign_dropped`: the payouts were removed from the ledger, and the export has them.
          */
         get: operations["listClaims"];
         put?: never;
@@ -3976,8 +3976,8 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ClaimPage"];
                     /**
-                     * @example claim,user,packet,amount,at,state
-                     *     c1-17,u1,17,88,1763712004750,settled
+                     * @example claim,user,packet,amount,at,state,amount_yuan,time
+                     *     c1-17,u1,17,88,1763712004750,settled,0.88,2025-11-21T08:00:04.750Z
                      */
                     "text/csv": string;
                 };

@@ -7,6 +7,7 @@ import { campaign as strings } from "../strings/campaign.ts";
 import { counts } from "../strings/create.ts";
 import { Act, Copy, Time } from "../ui/index.ts";
 import { useHome } from "./home.ts";
+import { JoinCode } from "./joincode.tsx";
 import type { TabProps } from "./tabs.ts";
 
 const t = texts(strings);
@@ -35,7 +36,7 @@ export function DetailsTab({ campaign: c }: TabProps) {
       <section class="panel">
         <header><h2>{t("pages")}</h2></header>
         <dl class="details">
-          <Address label={t("playerPage")} home={home} path={`/?campaign=${encodeURIComponent(c.id)}`} />
+          <Address label={t("playerPage")} home={home} path={`/?campaign=${encodeURIComponent(c.id)}`} code />
           <Address label={t("screenPage")} home={home} path={`/screen?campaign=${encodeURIComponent(c.id)}`} />
         </dl>
       </section>
@@ -50,9 +51,9 @@ export function DetailsTab({ campaign: c }: TabProps) {
   );
 }
 
-function Address({ label, home, path }: { label: string; home: string; path: string }) {
+function Address({ label, home, path, code = false }: { label: string; home: string; path: string; code?: boolean }) {
   const address = new URL(path, home).href;
   return (
-    <div><dt>{label}</dt><dd><a href={path} target="_blank" rel="noopener" class="mono">{address}</a><Copy text={address} label={t("copyAddress", { label })} /></dd></div>
+    <div><dt>{label}</dt><dd><a href={path} target="_blank" rel="noopener" class="mono">{address}</a><Copy text={address} label={t("copyAddress", { label })} />{code && <JoinCode address={address} />}</dd></div>
   );
 }

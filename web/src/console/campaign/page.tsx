@@ -14,8 +14,9 @@ import { to } from "../route.ts";
 import { serverNow } from "../servertime.ts";
 import { campaign as strings } from "../strings/campaign.ts";
 import type { Campaign, Rain } from "../../shared/schemas.ts";
-import { Empty, FaultBox, Loading, State, Tabs } from "../ui/index.ts";
+import { Empty, FaultBox, Loading, Tabs } from "../ui/index.ts";
 import { DetailsTab } from "./details.tsx";
+import { CampaignState, SoldOutSince } from "./soldout.tsx";
 import { moreTabs, type TabProps } from "./tabs.ts";
 
 const t = texts(strings);
@@ -56,7 +57,7 @@ export function CampaignPage({ id, tab, changed }: CampaignPageProps) {
   return (
     <article class="stack">
       <header class="head">
-        <div class="title"><h1>{campaign.name}</h1><State of={campaign.state} /></div>
+        <div class="title"><h1>{campaign.name}</h1><CampaignState campaign={campaign} stats={live.stats} /><SoldOutSince campaign={campaign} stats={live.stats} /></div>
         <p class="soft">{t("summary", { budget: money(campaign.budget), sponsor: campaign.sponsor, packets: campaign.packets })}
           {" · "}<a href={`/?campaign=${seg(id)}`} target="_blank" rel="noopener">{t("playerPage")}</a>
           {" · "}<a href={`/screen?campaign=${seg(id)}`} target="_blank" rel="noopener">{t("screenPage")}</a></p>

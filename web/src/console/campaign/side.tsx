@@ -9,7 +9,8 @@ import { ui } from "../strings/ui.ts";
 import type { Campaign, Stats } from "../../shared/schemas.ts";
 import { may } from "../session.ts";
 import { first } from "../strings/first.ts";
-import { Act, Button, Empty, FaultBox, Loading, State } from "../ui/index.ts";
+import { Act, Button, Empty, FaultBox, Loading } from "../ui/index.ts";
+import { CampaignState, SoldOutSince } from "./soldout.tsx";
 import type { List, Query, Sort } from "./uselist.ts";
 
 const t = texts(strings);
@@ -76,10 +77,11 @@ function Item({ campaign: c, chosen }: { campaign: Campaign; chosen: boolean }) 
   return (
     <li ref={ref}>
       <a href={to("campaigns", c.id)} aria-current={chosen ? "true" : undefined}>
-        <span class="name"><span>{c.name}</span><State of={c.state} /></span>
+        <span class="name"><span>{c.name}</span><CampaignState campaign={c} stats={known.current} /></span>
         <span class="soft under"><span>{c.sponsor}</span><span class="num">{money(c.budget)}</span></span>
         <span class="under">
           <span class="meter" aria-hidden="true"><i style={{ width: won === undefined ? "0" : percent(won, c.packets) }} /></span>
+          <SoldOutSince campaign={c} stats={known.current} />
           <span class="soft num">{won === undefined ? "–" : percent(won, c.packets)}<span class="unseen"> {t("wonPart")}</span></span>
         </span>
       </a>

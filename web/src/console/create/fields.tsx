@@ -1,9 +1,9 @@
 // The groups of fields of the form.
 
 import { money } from "../format.ts";
-import { Field, SelectField, TextField } from "../ui/index.ts";
+import { Advanced, Field, SelectField, TextField } from "../ui/index.ts";
 import { plainYuan, type AmountList } from "./amounts.ts";
-import { SPLITS, UNITS, type Draft, type Field as Name, type Unit } from "./draft.ts";
+import { SPLITS, UNITS, emptyDraft, type Draft, type Field as Name, type Unit } from "./draft.ts";
 import { COUNT_FIELDS, type Count } from "./limits.ts";
 import { PlayersField } from "./players.tsx";
 import { SponsorField, type SponsorFunds } from "./sponsor.tsx";
@@ -68,16 +68,20 @@ function AmountsField({ state, list }: { state: FormState; list: AmountList }) {
   );
 }
 
+/** The rules that few campaigns change: those that are whole numbers, and all. */
+const FOLDED_COUNTS = COUNT_FIELDS.filter((field) => field !== "wins_per_user");
+const FOLDED = [...FOLDED_COUNTS, "players", "guests_share"] as const;
+
 /** RuleFields: what a player may do, and until when. */
 export function RuleFields({ state }: { state: FormState }) {
   const units = Object.keys(UNITS) as Unit[];
-  const isOfPlayer = (field: Count) => field.endsWith("_per_user"); // they come before the expiry
+  const usual = emptyDraft();
   const count = (field: Count) => <TextField key={field} {...text(state, field)} kind="numeric" hint={t(`${field}_hint`)} />;
   return (
     <fieldset class="panel">
       <legend>{t("groupRules")}</legend>
       <div class="fields">
-        {COUNT_FIELDS.filter(isOfPlayer).map(count)}
+        {count("wins_per_user")}
         <Field label={t("expires_in_ms")} hint={t("expiresHint")} fault={state.fault("expires_in_ms")}>
           {(control) => (
             <span class="withunit">
@@ -91,10 +95,12 @@ export function RuleFields({ state }: { state: FormState }) {
             </span>
           )}
         </Field>
-        {COUNT_FIELDS.filter((field) => !isOfPlayer(field)).map(count)}
+      </div>
+      <Advanced open={FOLDED.some((field) => state.draft[field] !== usual[field] || state.fault(field))}>
+        {FOLDED_COUNTS.map(count)}
         <PlayersField value={state.draft.players} fault={state.fault("players")} onInput={(players) => state.change({ players })} />
         <TextField {...text(state, "guests_share")} kind="decimal" hint={t("shareHint")} />
-      </div>
+      </Advanced>
     </fieldset>
   );
 }

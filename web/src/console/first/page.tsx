@@ -3,6 +3,7 @@ import "./first.css";
 import { waits } from "../approvals/said.ts";
 import { ApiError, api, post, seg } from "../api.ts";
 import { useHome } from "../campaign/home.ts";
+import { JoinCode } from "../campaign/joincode.tsx";
 import { clock, money } from "../format.ts";
 import { useAction, useLoad } from "../hooks.ts";
 import { texts } from "../i18n.ts";
@@ -59,6 +60,7 @@ function FirstRain({ id }: { id: string | undefined }) {
           <p>{t("playText")}</p>
           {who?.guests === false && <p class="soft">{t("noGuests")}</p>}
           {id && <p class="row"><a class="button main" href={path} target="_blank" rel="noopener">{t("playDo")}</a><span class="mono">{address}</span><Copy text={address} label={t("copy")} /></p>}
+          {id && <JoinCode address={address} />}
         </li>
         <li class={id ? "" : "later"}>
           <h2>{t("rain")}</h2>

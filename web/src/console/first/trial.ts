@@ -2,4 +2,4 @@
 export const TRIAL = { sponsor: "trial", budget: 8_800, packets: 200, split: "double_mean", min: 1, wins_per_user: 20 };
 
 /** RAIN is its rain: time enough to go to the players' page. */
-export const RAIN = { starts_in_ms: 8_000, duration_ms: 30_000, drops_per_second: 8, pacing: "even" };
+export const RAIN = { starts_in_ms: 10_000, duration_ms: 30_000, drops_per_second: 8 };

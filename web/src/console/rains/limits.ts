@@ -15,7 +15,7 @@ export interface Limit {
 }
 
 export const LIMITS = {
-  starts_in_ms: { least: 0, most: 7 * 86_400_000, scale: 1_000, begin: "3", unit: "unitS" },
+  starts_in_ms: { least: 0, most: 7 * 86_400_000, scale: 1_000, begin: "10", unit: "unitS" },
   duration_ms: { least: 1_000, most: 600_000, scale: 1_000, begin: "10", unit: "unitS" },
   drops_per_second: { least: 1, most: 400, scale: 1, begin: "8", unit: "" },
   fall_ms: { least: 500, most: 20_000, scale: 1_000, begin: "4", unit: "unitS" },
@@ -27,8 +27,10 @@ export const LIMITS = {
 export type LimitedField = keyof typeof LIMITS;
 type PlainField = Exclude<LimitedField, "starts_in_ms" | "odds" | "beat_ms">;
 
-/** PLAIN_FIELDS are the numbers that the form always shows. */
-export const PLAIN_FIELDS = (Object.keys(LIMITS) as LimitedField[]).filter((f): f is PlainField => !["starts_in_ms", "odds", "beat_ms"].includes(f));
+/** The numbers that every rain has: those that the form always shows, and those under Advanced. */
+export const SHOWN_FIELDS = ["duration_ms", "drops_per_second"] as const satisfies readonly PlainField[];
+export const FOLDED_FIELDS = ["fall_ms", "decoy_percent"] as const satisfies readonly PlainField[];
+const PLAIN_FIELDS: readonly PlainField[] = [...SHOWN_FIELDS, ...FOLDED_FIELDS];
 
 /** MOST_AHEAD is the longest time, in ms, until the start of a rain. */
 export const MOST_AHEAD = 7 * 86_400_000;
@@ -47,10 +49,10 @@ export interface RainForm extends Record<LimitedField, string> {
   luck: "all" | "auto" | "odds";
 }
 
-/** emptyForm is the initial form. */
+/** emptyForm is the initial form: the API's defaults, but for a longer countdown. */
 export function emptyForm(): RainForm {
   const limited = Object.fromEntries(Object.entries(LIMITS).map(([field, { begin }]) => [field, begin])) as Record<LimitedField, string>;
-  return { at: false, starts_at: "", ...limited, pacing: "even", luck: "all" };
+  return { at: false, starts_at: "", ...limited, pacing: "none", luck: "all" };
 }
 
 /** Wrong is the fault of a field: not a number, out of its limits, a start in the past or too far ahead. */

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { TabProps } from "../campaign/tabs.ts";
-import { clock, when } from "../format.ts";
+import { clock, moment } from "../format.ts";
 import { useInterval } from "../hooks.ts";
 import { texts } from "../i18n.ts";
 import { serverNow, toLocal } from "../servertime.ts";
@@ -9,7 +9,6 @@ import { State } from "../ui/index.ts";
 import { activeRain, left, phaseAt } from "./phase.ts";
 
 const t = texts(strings);
-const FAR = 3_600_000; // ms: further off than this the date is said too
 
 /** RainNow is the rain that is scheduled or falls: what it does, and for how long still. */
 export function RainNow({ campaign }: TabProps) {
@@ -21,7 +20,7 @@ export function RainNow({ campaign }: TabProps) {
   const phase = phaseAt(rain, campaign, now);
   const [from, until] = now < rain.starts_at ? [now, rain.starts_at] : [rain.starts_at, rain.ends_at];
   const starts = toLocal(rain.starts_at);
-  const words = phase === "countdown" ? t("nowCountdown", { left: left(until - now), at: until - now > FAR ? when(starts) : clock(starts) })
+  const words = phase === "countdown" ? t("nowCountdown", { left: left(until - now), at: moment(starts) })
     : t(phase === "paused" ? "nowPaused" : "nowFalling", { left: left(until - now), at: clock(toLocal(rain.ends_at)) });
   return (
     <section class={`rainnow ${phase}`} aria-label={t("rainNow")}>

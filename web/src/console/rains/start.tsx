@@ -1,14 +1,15 @@
 import { useState } from "preact/hooks";
 import { post, seg, type ApiError } from "../api.ts";
 import type { TabProps } from "../campaign/tabs.ts";
-import { clock, count, money, seconds, when, zone } from "../format.ts";
+import { clock, count, moment, seconds, when, zone } from "../format.ts";
 import { useAction, useInterval } from "../hooks.ts";
 import { texts } from "../i18n.ts";
 import { serverNow, toLocal, toServer } from "../servertime.ts";
 import { rains as strings } from "../strings/rains.ts";
 import type { Rain } from "../../shared/schemas.ts";
-import { Button, Dialog, FaultText, SelectField, TextField, fieldWords, toast } from "../ui/index.ts";
-import { LIMITS, PLAIN_FIELDS, PRESETS, emptyForm, readRain, type LimitedField, type RainForm, type RainBody } from "./limits.ts";
+import { Advanced, Button, Dialog, FaultText, SelectField, TextField, fieldWords, toast } from "../ui/index.ts";
+import { Outlook } from "./outlook.tsx";
+import { FOLDED_FIELDS, LIMITS, PRESETS, SHOWN_FIELDS, emptyForm, readRain, type LimitedField, type RainForm, type RainBody } from "./limits.ts";
 
 const t = texts(strings);
 
@@ -22,7 +23,7 @@ export function StartRain({ campaign: c, live, reload, onClose }: TabProps & { o
   useInterval(() => tick({}), 1_000); // the sentence says when it ends
   const action = useAction(async (key, rain: RainBody) => {
     const started = await post<Rain>(`/campaigns/${seg(c.id)}/rains`, rain, key);
-    toast(t("started", { at: clock(toLocal(started.starts_at)) }));
+    toast(t("started", { at: moment(toLocal(started.starts_at)) }));
     reload();
   });
   const set = (part: Partial<RainForm>) => {
@@ -65,16 +66,21 @@ export function StartRain({ campaign: c, live, reload, onClose }: TabProps & { o
           {form.at
             ? <TextField moment wide name="starts_at" label={t("starts_at")} hint={t("zone", { zone: zone(Date.now()) })} value={form.starts_at} fault={fault("starts_at")} onInput={(v) => set({ starts_at: v })} />
             : field("starts_in_ms")}
-          {PLAIN_FIELDS.map(field)}
+          {SHOWN_FIELDS.map(field)}
+        </div>
+        <Advanced open={[...FOLDED_FIELDS, "odds" as const, "beat_ms" as const].some(fault)}>
+          {FOLDED_FIELDS.map(field)}
           <SelectField name="pacing" label={t("pacing")} value={form.pacing} hint={t(form.pacing === "even" ? "pacingEvenHint" : "pacingNoneHint")}
             options={[{ value: "none", label: t("pacing_none") }, { value: "even", label: t("pacing_even") }]} onChange={(pacing) => set({ pacing })} />
           <SelectField name="luck" label={t("luck")} value={form.luck} hint={t(`luckHint_${form.luck}`)}
             options={[{ value: "all", label: t("luck_all") }, { value: "auto", label: t("luck_auto") }, { value: "odds", label: t("luck_odds") }]} onChange={(luck) => set({ luck })} />
           {form.luck === "odds" && field("odds")}
           {form.luck !== "all" && field("beat_ms")}
-        </div>
-        <div class="preview">{rain ? preview(rain).map((line) => <p key={line}>{line}</p>) : <p class="soft">{t("previewWrong")}</p>}
-          {rain && live.stats && <p class="soft">{t("previewMoney", { left: money(live.stats.amount_left), packets: live.stats.stock })}</p>}
+        </Advanced>
+        <div class="preview">
+          {rain ? preview(rain).map((line) => <p key={line}>{line}</p>) : <p class="soft">{t("previewWrong")}</p>}
+          {rain && endOf(rain) > toLocal(c.expires_at) && <p class="short">{t("expires", { at: when(toLocal(c.expires_at)) })}</p>}
+          {rain && live.stats && <Outlook campaign={c} stats={live.stats} rain={rain} change={set} />}
         </div>
         <FaultText fault={action.fault} explain={explain} />
         <div class="end">
@@ -88,17 +94,19 @@ export function StartRain({ campaign: c, live, reload, onClose }: TabProps & { o
 
 /** preview is a rain in words: how many packets each screen sees, when it begins and ends. */
 function preview(r: RainBody): string[] {
-  const starts = toLocal(r.starts_at ?? serverNow() + (r.starts_in_ms ?? 0));
   const drops = Math.floor((r.duration_ms * r.drops_per_second) / 1_000);
   const decoys = Math.round((drops * r.decoy_percent) / 100);
-  const ends = clock(starts + r.duration_ms + r.fall_ms);
-  const values = { lasts: seconds(r.duration_ms), rate: r.drops_per_second, drops, decoys: count(decoys), starts: when(starts), ends };
+  const values = { lasts: seconds(r.duration_ms), rate: r.drops_per_second, drops, decoys: count(decoys), starts: when(startOf(r)), ends: clock(endOf(r)) };
   return [t("preview", values), ...(decoys > 0 ? [t("previewDecoys", values)] : []), t(r.starts_at ? "previewAt" : "previewEnds", values)];
 }
 
+/** startOf and endOf are a rain's times on this computer's clock, if it were started now. */
+const startOf = (r: RainBody) => toLocal(r.starts_at ?? serverNow() + (r.starts_in_ms ?? 0));
+const endOf = (r: RainBody) => startOf(r) + r.duration_ms + r.fall_ms;
+
 /** explain returns the text of faults that only this dialog can show. */
 function explain(fault: ApiError): string | undefined {
-  if (fault.code === "invalid" && fault.fields.length > 0) return t("lookAtFields", { fields: fault.fields.map((f) => f.field).join(", ") });
+  if (fault.code === "invalid" && fault.fields.length > 0) return t("lookAtFields", { fields: fault.fields.map(({ field }) => (t.has(field) ? t(field) : field)).join(", ") });
   return undefined;
 }
 

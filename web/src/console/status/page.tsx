@@ -33,7 +33,7 @@ function columns(): Column<OpenAlarm>[] {
     { key: "campaign", head: t("campaign"), cell: (a) => (a.campaign ? <CampaignLink id={a.campaign} /> : "–") },
     { key: "message", head: t("message"), cell: (a) => <span class="why"><Said of={a} /></span> },
     { key: "times", head: t("times"), num: true, cell: (a) => a.times },
-    { key: "first", head: t("first"), hide: true, cell: (a) => <Time ms={a.first_at} /> },
+    { key: "first", head: t("first"), hide: true, cell: (a) => <Time ms={a.since} /> },
     { key: "last", head: t("last"), cell: (a) => <Time ms={a.at} /> },
   ];
 }

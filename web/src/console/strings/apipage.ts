@@ -4,7 +4,7 @@ import type { Table } from "../../shared/i18n.ts";
 
 export const apipage = {
   title: { zh: "接口", en: "API" },
-  lead: { zh: "控制台能做的，脚本也能做。以下命令已填好这台服务器的地址和所选活动。", en: "Scripts can do everything the console does. These commands use this server and the selected campaign." },
+  lead: { zh: "控制台能做的，脚本也能做。以下命令已填好这台服务器的地址和所选活动，金额单位为分。", en: "Scripts can do everything the console does. These commands use this server and the selected campaign. Amounts are in fen (1/100 yuan)." },
   token: { zh: "令牌存放在环境变量中，不写进命令：", en: "Keep the token in the environment, not in the commands:" },
   copy: { zh: "复制：{what}", en: "Copy: {what}" },
   tokenNote: { zh: "执行后粘贴令牌并回车，屏幕和命令历史中都不会留下令牌。", en: "Run it, paste the token and press Enter. The token appears neither on screen nor in the history." },

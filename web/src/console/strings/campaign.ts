@@ -20,6 +20,8 @@ export const campaign = {
   "sort_budget.desc": { zh: "预算最高", en: "Largest budget" },
   wonPart: { zh: "的红包已抢到", en: "of the packets are won" },
   choose: { zh: "从列表中选择一个活动。", en: "Select a campaign from the list." },
+  since: { zh: "{at} 抢完", en: "since {at}" },
+  qrLabel: { zh: "玩家页面的二维码：{address}", en: "QR code of the player page: {address}" },
   summary: { zh: "{sponsor} 出资 {budget}，共 {packets} 个红包", en: "{budget} from {sponsor} in {packets} {packets|packet|packets}" },
   tabs: { zh: "活动内容", en: "Campaign sections" },
   tabLive: { zh: "实时", en: "Live" },

@@ -28,8 +28,8 @@ export const claims = {
   csvCut: { zh: "下载中断，文件不完整。请重新下载。", en: "Download interrupted; the file is incomplete. Download it again." },
   csvFile: { zh: "数据会直接写入您选择的文件，几百万行也没问题。", en: "Rows are written straight to the file you choose; millions are fine." },
   csvMemory: { zh: "此浏览器会先把文件放进内存。超过约一百万行时，请用 Chrome 或 Edge，或 API 页上的 curl 命令。", en: "This browser keeps the file in memory first. For over a million rows, use Chrome, Edge, or curl from the API page." },
-  csvMore: { zh: "金额单位为分，时间为 Unix 毫秒，包含全部记录。", en: "Amounts are in minor units (1/100 yuan), times in Unix milliseconds. All claims are included." },
-  csvFiltered: { zh: "金额单位为分，时间为 Unix 毫秒，按上面的条件筛选。", en: "Amounts are in minor units (1/100 yuan), times in Unix milliseconds. The filters above apply." },
+  csvMore: { zh: "包含全部记录；amount_yuan 为金额（元），time 为时间（UTC）。", en: "All claims. The column amount_yuan is in yuan; time is in UTC." },
+  csvFiltered: { zh: "按上面的条件筛选；amount_yuan 为金额（元），time 为时间（UTC）。", en: "The filters above apply. The column amount_yuan is in yuan; time is in UTC." },
 
   userTitle: { zh: "玩家 {user}", en: "Player {user}" },
   copyUser: { zh: "复制玩家 ID", en: "Copy ID" },

@@ -3,6 +3,7 @@
 import type { Table } from "../../shared/i18n.ts";
 
 export const ui = {
+  advanced: { zh: "高级设置", en: "Advanced" },
   cancel: { zh: "取消", en: "Cancel" },
   close: { zh: "关闭窗口", en: "Close this window" },
   dismiss: { zh: "知道了", en: "Dismiss" },
@@ -19,6 +20,7 @@ export const ui = {
   state_loading: { zh: "备货中", en: "stocking" },
   state_ready: { zh: "就绪", en: "ready" },
   state_raining: { zh: "红包雨中", en: "raining" },
+  state_sold_out: { zh: "已抢完", en: "sold out" },
   state_paused: { zh: "已暂停", en: "paused" },
   state_closed: { zh: "已关闭", en: "closed" },
   state_countdown: { zh: "即将开始", en: "countdown" },

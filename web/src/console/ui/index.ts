@@ -1,6 +1,7 @@
 // The primitives of the console, in one place to import from.
 
 export { Act } from "./act.tsx";
+export { Advanced } from "./advanced.tsx";
 export { Button } from "./button.tsx";
 export { copy } from "./copy.ts";
 export { Confirm, Dialog } from "./dialog.tsx";

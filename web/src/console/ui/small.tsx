@@ -15,7 +15,7 @@ export function Badge({ tone = "none", children }: { tone?: Tone; children: Comp
 }
 
 const TONES: Record<string, Tone> = {
-  ready: "good", raining: "live", falling: "live", paused: "warn", countdown: "warn", loading: "none", closed: "none", ended: "none",
+  ready: "good", raining: "live", falling: "live", sold_out: "warn", paused: "warn", countdown: "warn", loading: "none", closed: "none", ended: "none",
   granted: "warn", checked: "warn", settled: "good", failed: "warn", dead: "bad", pending: "warn", paid: "good",
 };
 

@@ -1,4 +1,4 @@
-// Short messages at the edge of the page: what was done, and what failed outside of a dialog.
+// Short messages under the head of the page: what was done, and what failed outside of a dialog.
 
 import { useEffect, useState } from "preact/hooks";
 import { Button } from "./button.tsx";
