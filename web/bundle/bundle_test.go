@@ -60,8 +60,8 @@ func TestBudgets(t *testing.T) {
 		files []string // names in the manifest
 		most  int      // bytes, gzipped
 	}{
-		{"play", []string{"play.js", "old.js", "play.css"}, 45_000},
-		{"later for play", []string{"late.js"}, 16_000},
+		{"play", []string{"play.js", "old.js", "play.css"}, 46_000},
+		{"later for play", []string{"late.js"}, 18_000},
 		{"in WeChat", []string{"wechat.js"}, 1_500},
 		// An operator loads it once, and it is cached. Over a slow line 20 KB more cost half a second. In return there
 		// are players, lists, risk, alarms, the first run and the server's words in Chinese.
