@@ -207,6 +207,10 @@ func (s *Settler) readable(ctx context.Context, messages []jetstream.Msg, most i
 	wins := 0
 	for _, m := range messages {
 		d := delivery{msg: m}
+		if m.Subject() == s.stream.probes() {
+			_ = m.Ack()
+			continue
+		}
 		if wins >= most {
 			nack(0, d)
 			continue
