@@ -3,11 +3,13 @@ package server
 import (
 	"net/http"
 	"net/url"
+	"slices"
 
 	"redrain/grab/store"
 	"redrain/internal/auth"
 	"redrain/internal/wire"
 	"redrain/server/api"
+	"redrain/server/cluster"
 	"redrain/server/config"
 	"redrain/server/live"
 	"redrain/server/login"
@@ -21,7 +23,7 @@ func (s *Server) buildNames() {
 	}
 	s.names = names.New(names.Options{
 		Store: store.NewNames(s.redis), Hosts: s.cfg.AvatarHosts,
-		Here:      func(user string) (wire.Face, bool) { return s.gateway.Face(user) },
+		Here:      func(user string) (wire.Profile, bool) { return s.gateway.Profile(user) },
 		Banned:    func(user string) bool { return s.bans.Banned(user) },
 		Recoverer: s.recoverer, Log: s.log, Registerer: s.metrics,
 	})
@@ -35,12 +37,26 @@ func (s *Server) shownNames() live.Names {
 	return s.names
 }
 
-// face returns the display profile of a token's player; nil: players are shown under masked ids.
-func (s *Server) face() func(auth.Grant) wire.Face {
+// settled notifies the players of this node of their settled claims, and publishes their display profiles: a list of
+// claims is read after they have left.
+func (s *Server) settled(campaign string, n cluster.Settled) {
+	s.gateway.Settled(campaign, n)
+	if s.names == nil {
+		return
+	}
+	users := make([]string, len(n.Claims))
+	for i, c := range n.Claims {
+		users[i] = c.User
+	}
+	s.names.Called(slices.Compact(users)) // a player's claims are adjacent
+}
+
+// profile returns the display profile of a token's player; nil: players are shown under masked ids.
+func (s *Server) profile() func(auth.Grant) wire.Profile {
 	if s.names == nil {
 		return nil
 	}
-	return s.names.Face
+	return s.names.Profile
 }
 
 // challengeServices are the possible values of --guest-challenge.

@@ -50,7 +50,7 @@ func (s *Server) buildHTTP() {
 		Operators: s.operators, SignIn: s.signIn(), WakePayer: s.payer.Wake,
 		TellWithdrawn: s.newsOfWithdrawal,
 		JoinURL:       s.joinURL, Version: ReadBuild().Version, InProcess: s.cfg.InProcess(),
-		Guests: s.cfg.GuestsAllowed(), Challenge: s.challenge(),
+		Guests: s.cfg.GuestsAllowed(), ShowNames: s.cfg.NamesShown(), Challenge: s.challenge(),
 		Payout:    openapi.Payout{Provider: s.cfg.Provider, Name: s.cfg.PayoutName},
 		GuestRate: s.cfg.GuestRate, GuestsPerDay: s.cfg.AddressGuests, Unbounded: s.addresses.Exempt,
 		AllowedOrigins: s.cfg.AllowedOrigins, Recoverer: s.recoverer, Clock: s.clock.Now,
@@ -60,7 +60,7 @@ func (s *Server) buildHTTP() {
 		o.RiskSystem = s.riskSystem
 	}
 	if s.names != nil {
-		o.Name = s.names.Name
+		o.Profiles = s.names.Known
 	}
 	if s.demo != nil {
 		o.Demo = s.demo.Campaign

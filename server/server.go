@@ -166,7 +166,7 @@ func (s *Server) build(ctx context.Context) (err error) {
 	}
 	return s.bus.Listen(s.recoverer, cluster.Listener{
 		Changed:   s.registry.Announce,
-		Settled:   s.gateway.Settled,
+		Settled:   s.settled,
 		Won:       s.figures.Won,
 		Figures:   s.figures.Heard,
 		SoldOut:   s.atLane((*gate).SoldOut),
@@ -292,7 +292,7 @@ func (s *Server) buildRooms() {
 		MayPlay:     s.mayPlay,
 		Risk:        s.risk,
 		Ask:         s.askAtHello(),
-		Face:        s.face(),
+		Profile:     s.profile(),
 		Connections: s.connections,
 		Door:        s.door, Addresses: s.addresses,
 		Players: s.players, Campaigns: s.registry, Wins: s.confirmer, Claims: s.ledger.Claims,

@@ -137,7 +137,7 @@ func TestSentencesAreTheServers(t *testing.T) {
 	if len(translated) < 50 {
 		t.Errorf("%d sentences are translated", len(translated))
 	}
-	slot, place := regexp.MustCompile(`\{\d[:*>]?\}`), regexp.MustCompile(`\{\d\}`)
+	slot, place := regexp.MustCompile(`\{\d[:*>#]?\}`), regexp.MustCompile(`\{\d\}`)
 	for _, s := range translated {
 		if !said[slot.ReplaceAllString(s[1], "{}")] {
 			t.Errorf("the server never says %q", s[1])

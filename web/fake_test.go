@@ -221,8 +221,12 @@ func (f *fakeServer) handle(c *fakeConn, m object) {
 			"claims":   append([]object{}, f.claims...), "claims_total": len(f.claims),
 			"limits": object{"taps_per_second": 20},
 		}
+		maps.Copy(welcome, profileOf(m["token"]))
 		f.mu.Unlock()
 		c.send(welcome)
+	case "token":
+		locked(&f.mu, func() { f.hello["token"] = m["token"] })
+		c.send(object{"type": "token_renewed", "id": m["id"], "token_expires_at": f.now() + 3_600_000})
 	case "ping":
 		c.send(object{"type": "pong", "id": m["id"], "t": m["t"], "server_time": f.now()})
 	case "tap":

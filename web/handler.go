@@ -37,6 +37,7 @@ type Options struct {
 //	/assets/…                        scripts, style sheets and pictures, each with the hash of its content in its name
 //	/sdk/redrain.js                  the client's library, which pages of any origin may load
 //	/sdk/redrain.d.ts                its types
+//	/sdk/faces/koi.svg and others    the pictures of guests
 //	/sdk/example                     a page that plays with it
 //	/app.webmanifest                 the player's page as an app on a home screen, in the requested language
 //	/licenses.txt                    the licences of the libraries in the scripts
@@ -73,7 +74,7 @@ func Handler(o Options) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		f, ok := files[r.URL.Path]
 		if r.URL.Path == appManifest {
-			f, ok = app[language(r.Header.Get("Accept-Language"))], true
+			f, ok = app[languageOf(r.Header.Get("Accept-Language"))], true
 			w.Header().Set("Vary", "Accept-Language")
 		}
 		secure(w.Header(), f)

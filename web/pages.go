@@ -11,7 +11,8 @@ import (
 	"io/fs"
 	"path"
 	"regexp"
-	"strings"
+
+	"golang.org/x/text/language"
 )
 
 // content is the documents, and what package bundle has made of the sources.
@@ -118,17 +119,12 @@ func appManifests(m manifest) map[string]*file {
 	return files
 }
 
-// language is the one of the page's that an Accept-Language names first; English where it names neither, as the page
-// itself decides.
-func language(accept string) string {
-	for part := range strings.SplitSeq(accept, ",") {
-		tag, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(part)), ";")
-		switch primary, _, _ := strings.Cut(tag, "-"); primary {
-		case "zh":
-			return chinese
-		case "en":
-			return english
-		}
+var languages = language.NewMatcher([]language.Tag{language.English, language.Chinese})
+
+// languageOf is the one of the page's that an Accept-Language prefers; English where it names neither.
+func languageOf(accept string) string {
+	if _, at := language.MatchStrings(languages, accept); at == 1 {
+		return chinese
 	}
 	return english
 }
@@ -139,14 +135,29 @@ var sdkTypes []byte
 //go:embed sdk/example.html
 var sdkExample []byte
 
-// sdkFiles are the client's library, for pages of this and of other servers, with an example. script is the bundled
-// library.
+// sdkFaces are the pictures of guests, by their ids.
+//
+//go:embed sdk/faces
+var sdkFaces embed.FS
+
+// sdkFiles are the client's library, for pages of this and of other servers, with an example and the pictures of
+// guests. script is the bundled library.
 func sdkFiles(script []byte) map[string]*file {
 	library, types, example := newFile("redrain.js", script), newFile("redrain.d.ts", sdkTypes),
 		newFile("example.html", sdkExample)
 	library.anyOrigin, types.anyOrigin = true, true
 	example.inline = inlineScript(sdkExample)
-	return map[string]*file{"/sdk/redrain.js": library, "/sdk/redrain.d.ts": types, "/sdk/example": example}
+	files := map[string]*file{"/sdk/redrain.js": library, "/sdk/redrain.d.ts": types, "/sdk/example": example}
+	faces, err := sdkFaces.ReadDir("sdk/faces")
+	must(err)
+	for _, face := range faces {
+		picture, err := sdkFaces.ReadFile("sdk/faces/" + face.Name())
+		must(err)
+		f := newFile(face.Name(), picture)
+		f.immutable, f.anyOrigin = true, true // another picture gets another id
+		files["/sdk/faces/"+face.Name()] = f
+	}
+	return files
 }
 
 var scriptPattern = regexp.MustCompile(`(?s)<script type="module">(.*?)</script>`)

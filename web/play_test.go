@@ -168,7 +168,7 @@ func TestAGuestWinsAndIsPaid(t *testing.T) {
 	p.Press("#card-ok")
 	p.Press("#mine")
 	p.shows("sheet-balance", "0.88")
-	p.Until("my packets, with when it was won", `/^Packet #17received\+0\.88\d+\/\d+, \d\d:\d\d$/.test(
+	p.Until("my packets, with when it was won", `/^Packet #18received\+0\.88\d+\/\d+, \d\d:\d\d$/.test(
 		document.querySelector("#sheet-list li").textContent)`)
 	p.State("packets")
 	p.Press("#sheet-close")

@@ -134,15 +134,16 @@ func (c *Connections) Nodes(ctx context.Context) ([]string, error) {
 	return nodes, wrap(c.Checked(err), "read the nodes")
 }
 
-// namedFor is the time for which a player's display profile is kept after its last report. A board is read for an
-// evening.
-const namedFor = 24 * time.Hour
+// namedFor is the time for which a player's display profile is kept after its last report. A list of claims is read in
+// the days after an event.
+const namedFor = 7 * 24 * time.Hour
 
 // Named is a player's display profile. The reader's settings restrict its display, and it proves nothing.
 type Named struct {
 	User   string `json:"-"`
 	Name   string `json:"name,omitempty"`
 	Avatar string `json:"avatar,omitempty"` // address of a picture
+	Face   string `json:"face,omitempty"`   // id of one of redrain's own pictures
 }
 
 // Names stores the recent display profiles of players.

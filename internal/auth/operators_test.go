@@ -64,10 +64,10 @@ func TestBearer(t *testing.T) {
 	}
 }
 
-func TestGuestName(t *testing.T) {
+func TestNewGuest(t *testing.T) {
 	seen := make(map[string]bool)
 	for range 1000 {
-		name := auth.GuestName()
+		name := auth.NewGuest()
 		if !rain.IsGuest(name) || rain.CheckUser(name) != nil {
 			t.Fatalf("%q", name)
 		}

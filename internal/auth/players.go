@@ -159,6 +159,7 @@ type Grant struct {
 	// As the token has them, so they are untrusted. "" if it has none.
 	Name    string // the display name: the nickname, else the name
 	Picture string // address of the player's picture
+	Face    string // id of one of redrain's own pictures
 }
 
 // Verify returns the id of the token's player; see Grant for the errors.
@@ -214,7 +215,7 @@ func (p *Players) grant(ctx context.Context, token string) (Grant, error) {
 // grantOf returns the grant of a verified token's claims. It refuses a token with a longer life than allowed: from now
 // on, and since it was issued.
 func (p *Players) grantOf(claims jwt.MapClaims) (Grant, error) {
-	g := Grant{Session: textOf(claims, "sid"), Picture: textOf(claims, "picture"),
+	g := Grant{Session: textOf(claims, "sid"), Picture: textOf(claims, "picture"), Face: textOf(claims, "face"),
 		Name: cmp.Or(textOf(claims, "nickname"), textOf(claims, "name"))}
 	user, isText := claims["sub"].(string)
 	if !isText {
@@ -254,6 +255,7 @@ type Persona struct {
 	User    string
 	Name    string // the display name; "": none
 	Picture string // address of the player's picture; "": none
+	Face    string // id of one of redrain's own pictures; "": none
 }
 
 // Mint signs a token for a player, valid for ttl from now, or for as long as a token may be. It needs the secret, else
@@ -273,7 +275,7 @@ func (p *Players) Mint(who Persona, ttl time.Duration) (token string, expires ti
 	expires = now.Add(ttl).Truncate(time.Second) // the precision of a token
 	claims := jwt.MapClaims{"sub": who.User, "iat": now.Unix(), "exp": expires.Unix()}
 	for name, text := range map[string]string{
-		"iss": p.o.Issuer, "aud": p.o.Audience, "name": who.Name, "picture": who.Picture,
+		"iss": p.o.Issuer, "aud": p.o.Audience, "name": who.Name, "picture": who.Picture, "face": who.Face,
 	} {
 		if text != "" {
 			claims[name] = text
@@ -286,10 +288,10 @@ func (p *Players) Mint(who Persona, ttl time.Duration) (token string, expires ti
 	return token, expires, nil
 }
 
-// GuestName returns the id of a new guest: rain.GuestPrefix and 80 random bits in hex. Guests have accounts with
+// NewGuest returns the id of a new guest: rain.GuestPrefix and 80 random bits in hex. Guests have accounts with
 // money, so two must never get the same name. 80 random bits make that practically certain without a central
 // registry.
-func GuestName() string {
+func NewGuest() string {
 	var b [rain.GuestBytes]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return rain.GuestPrefix + hex.EncodeToString(b[:])

@@ -276,7 +276,13 @@ type Claim struct {
 	Claim string `json:"claim"`
 	User  string `json:"user"`
 
-	// Packet The packet's number in the split, unique in its campaign.
+	// Name In a campaign's list: the player's name, if it is known; see `Player`.
+	Name string `json:"name,omitempty"`
+
+	// Face A picture of a guest, which the server has as `/sdk/faces/koi.svg`. Missing: none.
+	Face Face `json:"face,omitempty"`
+
+	// Packet The packet's number in the split, from 0, unique in its campaign. Pages count from 1.
 	Packet string `json:"packet"`
 
 	// Amount Minor units, 1/100 yuan.
@@ -365,6 +371,9 @@ type Dismissed struct {
 	Kept []string `json:"kept"`
 }
 
+// Face A picture of a guest, which the server has as `/sdk/faces/koi.svg`. Missing: none.
+type Face = string
+
 // Fairness defines model for Fairness.
 type Fairness struct {
 	Commitment string `json:"commitment"`
@@ -394,12 +403,21 @@ type FullProofLine struct {
 
 // Guest defines model for Guest.
 type Guest struct {
-	User  string `json:"user"`
+	User string `json:"user"`
+
+	// Name The guest's name. Missing after a sign-in by a code.
+	Name string `json:"name,omitempty"`
+
+	// Face A picture of a guest, which the server has as `/sdk/faces/koi.svg`. Missing: none.
+	Face  Face   `json:"face,omitempty"`
 	Token string `json:"token"`
 
 	// ExpiresAt Unix milliseconds on the server's clock.
 	ExpiresAt Time `json:"expires_at"`
 }
+
+// GuestName A name for others to see. White space around it is removed; empty: a drawn one.
+type GuestName = string
 
 // GuestsShare The part of the packets that guests win from, rounded down; the others are for players with a token of yours. The rest of each part returns to the sponsor in the end. In millionths; null: guests and players share one stock.
 type GuestsShare = float64
@@ -538,8 +556,11 @@ type Lobby struct {
 	// WinsPerUser Packets that one player may win, over all rains of the campaign.
 	WinsPerUser int `json:"wins_per_user"`
 
-	// Guests Whether anybody may play under a generated name.
+	// Guests Whether anybody may play as a guest.
 	Guests bool `json:"guests"`
+
+	// Names Whether winners are shown by their names (`--show-names`).
+	Names bool `json:"names"`
 
 	// StartsInMS Time until the next rain; missing if there is none, or if it falls already. Clients that all enter at this moment do so at random moments within a part of it.
 	StartsInMS int64 `json:"starts_in_ms,omitempty"`
@@ -665,8 +686,11 @@ type PendingOrder struct {
 type Player struct {
 	User string `json:"user"`
 
-	// Name The nickname or name of the player's token, while a node knows it (--show-names). It proves nothing.
+	// Name The nickname or name of the player's token, while a node knows it (--show-names): for a week after a win. It proves nothing.
 	Name string `json:"name,omitempty"`
+
+	// Face A picture of a guest, which the server has as `/sdk/faces/koi.svg`. Missing: none.
+	Face Face `json:"face,omitempty"`
 
 	// Balance Minor units, 1/100 yuan.
 	Balance Money `json:"balance"`
@@ -1089,7 +1113,7 @@ type WhoAmI struct {
 	// InProcess None of the back ends is a real one: a trial.
 	InProcess bool `json:"in_process"`
 
-	// Guests Anyone may play under a generated name.
+	// Guests Anyone may play as a guest.
 	Guests bool `json:"guests"`
 }
 
@@ -1430,6 +1454,11 @@ type EventsParams struct {
 
 // CreateGuestJSONBody defines parameters for CreateGuest.
 type CreateGuestJSONBody struct {
+	// Name A name for others to see. White space around it is removed; empty: a drawn one.
+	Name GuestName `json:"name,omitempty"`
+
+	// Face A picture of a guest, which the server has as `/sdk/faces/koi.svg`. Missing: none.
+	Face  Face   `json:"face,omitempty"`
 	Proof string `json:"proof,omitempty"`
 }
 
@@ -1486,6 +1515,15 @@ type ListMyClaimsParams struct {
 
 	// Cursor The `next_cursor` of the page before.
 	Cursor PageCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// RenewGuestJSONBody defines parameters for RenewGuest.
+type RenewGuestJSONBody struct {
+	// Name A name for others to see. White space around it is removed; empty: a drawn one.
+	Name GuestName `json:"name,omitempty"`
+
+	// Face A picture of a guest, which the server has as `/sdk/faces/koi.svg`. Missing: none.
+	Face Face `json:"face,omitempty"`
 }
 
 // ListMyWithdrawalsParams defines parameters for ListMyWithdrawals.
@@ -1752,6 +1790,9 @@ type LoginJSONRequestBody LoginJSONBody
 
 // CreateLoginCodeJSONRequestBody defines body for CreateLoginCode for application/json ContentType.
 type CreateLoginCodeJSONRequestBody = LoginCodeRequest
+
+// RenewGuestJSONRequestBody defines body for RenewGuest for application/json ContentType.
+type RenewGuestJSONRequestBody RenewGuestJSONBody
 
 // WithdrawJSONRequestBody defines body for Withdraw for application/json ContentType.
 type WithdrawJSONRequestBody = NewWithdrawal

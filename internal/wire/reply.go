@@ -45,9 +45,10 @@ const LateHello = "no hello in time"
 
 // Welcome answers hello and join.
 type Welcome struct {
-	Type        string   `json:"type"`
-	ID          ID       `json:"id,omitempty"`
-	User        string   `json:"user"`
+	Type string `json:"type"`
+	ID   ID     `json:"id,omitempty"`
+	User string `json:"user"`
+	Profile
 	ServerTime  int64    `json:"server_time"`
 	Campaign    Campaign `json:"campaign"`
 	Rain        *Rain    `json:"rain"` // null if none was ever scheduled
@@ -220,14 +221,15 @@ type Room struct {
 // Winner is a player who has won, under a masked id, and with the display profile if that is shown.
 type Winner struct {
 	User string `json:"user"`
-	Face
+	Profile
 	Amount rain.Money `json:"amount"`
 }
 
-// Face is a player's display profile, from the player's token, checked. Both fields may be left out.
-type Face struct {
+// Profile is a player's display profile, from the player's token, checked. All fields may be left out.
+type Profile struct {
 	Name   string `json:"name,omitempty"`   // at most 32 characters
 	Avatar string `json:"avatar,omitempty"` // https address of a picture
+	Face   string `json:"face,omitempty"`   // id of one of the server's own pictures; see names.IsFace
 }
 
 // Mask hides a name except its first character: 张三 becomes 张*. A guest keeps the last four characters as well,

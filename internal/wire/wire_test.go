@@ -33,7 +33,8 @@ func examples() map[string]any {
 	const now = 1_763_712_000_000
 	return map[string]any{
 		"welcome": Welcome{
-			Type: TypeWelcome, ID: "1", User: "u1", ServerTime: now, Campaign: CampaignOf(c, now),
+			Type: TypeWelcome, ID: "1", User: "u1", Profile: Profile{Name: "锦鲤 08", Face: "koi"},
+			ServerTime: now, Campaign: CampaignOf(c, now),
 			Rain:        RainOf(r, now, false),
 			Claims:      []Claim{{Claim: "c1-17", Packet: "17", Amount: 88, State: "settled"}},
 			ClaimsTotal: 1, Limits: Limits{TapsPerSecond: 20}, ExpiresAt: now + 3_600_000,
@@ -64,7 +65,7 @@ func examples() map[string]any {
 		"room": Room{
 			Type: TypeRoom, T: now, Online: 300, Stock: 4_998, Won: 2, AmountWon: 608,
 			Winners: []Winner{{User: Mask("张三"), Amount: 88},
-				{User: Mask("7"), Face: Face{Name: "小雨", Avatar: "https://img.example/7"}, Amount: 5}},
+				{User: Mask("7"), Profile: Profile{Name: "小雨", Avatar: "https://img.example/7", Face: "koi"}, Amount: 5}},
 			Top: []Winner{{User: Mask("guest-0123456789abcdef1a2b"), Amount: 520}, {User: Mask("张三"), Amount: 88}},
 		},
 		"pong": Pong{Type: TypePong, ID: "4", T: now, ServerTime: now + 12},

@@ -40,15 +40,15 @@ func (s ClaimState) Told() (state ClaimState, held bool) {
 
 // Claim is a player's win: paid, held or dead-lettered.
 type Claim struct {
-	Claim    string     `json:"claim"`
-	Campaign string     `json:"-"`
-	User     string     `json:"user"`
-	Packet   int        `json:"packet,string"`
-	Amount   rain.Money `json:"amount"`
-	WonAt    int64      `json:"at"`               // Unix ms
-	Ticket   string     `json:"ticket,omitempty"` // the drop or beat of the win; "" if only the dead letter has it
-	State    ClaimState `json:"state"`
-	Held     bool       `json:"held,omitempty"` // waits for an operator; its State is granted
+	Claim    string
+	Campaign string
+	User     string
+	Packet   int
+	Amount   rain.Money
+	WonAt    int64  // Unix ms
+	Ticket   string // the drop or beat of the win; "" if only the dead letter has it
+	State    ClaimState
+	Held     bool // waits for an operator; its State is granted
 }
 
 // ClaimQuery selects claims. A campaign's claims are in the order of their packets. A player's claims, in all

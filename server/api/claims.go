@@ -13,6 +13,8 @@ import (
 
 	"github.com/elnormous/contenttype"
 
+	"redrain/internal/openapi"
+	"redrain/internal/wire"
 	"redrain/payout/export"
 	"redrain/payout/ledger"
 	"redrain/rain"
@@ -57,7 +59,30 @@ func (a *API) campaignClaims(q *request) (any, error) {
 		return nil, err
 	}
 	all, next := mergeClaims(settled, granted, p, next)
-	return listOf(all, next, same), nil
+	profiles, err := a.profiles(ctx, all)
+	if err != nil {
+		a.o.Log.Warn("read players' names; the list has claims without", "campaign", c.ID, "err", err)
+	}
+	return listOf(all, next, func(c ledger.Claim) openapi.Claim {
+		view := claimView(c)
+		view.Name, view.Face = profiles[c.User].Name, profiles[c.User].Face
+		return view
+	}), nil
+}
+
+func claimView(c ledger.Claim) openapi.Claim {
+	return openapi.Claim{Claim: c.Claim, User: c.User, Packet: strconv.Itoa(c.Packet), Amount: c.Amount, At: c.WonAt,
+		State: string(c.State), Held: c.Held, Ticket: c.Ticket}
+}
+
+// profiles returns the known display profiles of the players of some claims.
+func (a *API) profiles(ctx context.Context, claims []ledger.Claim) (map[string]wire.Profile, error) {
+	users := make([]string, len(claims))
+	for i, c := range claims {
+		users[i] = c.User
+	}
+	slices.Sort(users)
+	return a.o.Profiles(ctx, slices.Compact(users))
 }
 
 // claimFilterOf parses the filter of a list of claims.
@@ -186,8 +211,10 @@ func mergeClaims(settled, granted []ledger.Claim, p page, next string) ([]ledger
 	return all, next
 }
 
-// claimsCSV streams all requested claims row by row: those of the ledger, and then the granted ones that it does not
-// have.
+// csvAtOnce is the number of rows of a CSV whose players' names are read in one call.
+const csvAtOnce = 500
+
+// claimsCSV streams all requested claims: those of the ledger, and then the granted ones that it does not have.
 func (a *API) claimsCSV(q *request, c *rain.Campaign, only ledger.ClaimFilter, granted []ledger.Claim) error {
 	q.attach("claims-" + c.ID + ".csv")
 	write := func(ctx context.Context, to io.Writer) error {
@@ -196,14 +223,34 @@ func (a *API) claimsCSV(q *request, c *rain.Campaign, only ledger.ClaimFilter, g
 			waiting[claimantOf(g)] = true
 		}
 		out := csv.NewWriter(to)
-		_ = out.Write([]string{"claim", "user", "packet", "amount", "at", "state", "amount_yuan", "time"})
+		_ = out.Write([]string{"claim", "user", "packet", "amount", "at", "state", "amount_yuan", "time",
+			"nickname", "face"})
+		var unnamed error // names are left out after the first failure: each further call could last as long
+		rows := make([]ledger.Claim, 0, csvAtOnce)
+		flush := func() error {
+			var profiles map[string]wire.Profile
+			if unnamed == nil {
+				if profiles, unnamed = a.profiles(ctx, rows); unnamed != nil {
+					a.o.Log.Warn("read players' names; the CSV has claims without", "campaign", c.ID, "err", unnamed)
+				}
+			}
+			for _, c := range rows {
+				_ = out.Write([]string{
+					inert(c.Claim), inert(c.User), strconv.Itoa(c.Packet), strconv.FormatInt(int64(c.Amount), 10),
+					strconv.FormatInt(c.WonAt, 10), string(c.State), c.Amount.String(),
+					time.UnixMilli(c.WonAt).UTC().Format("2006-01-02T15:04:05.000Z"),
+					inert(profiles[c.User].Name), profiles[c.User].Face,
+				}) // Error has it
+			}
+			rows = rows[:0]
+			return out.Error()
+		}
 		row := func(c ledger.Claim) error {
 			delete(waiting, claimantOf(c))
-			return out.Write([]string{
-				inert(c.Claim), inert(c.User), strconv.Itoa(c.Packet), strconv.FormatInt(int64(c.Amount), 10),
-				strconv.FormatInt(c.WonAt, 10), string(c.State),
-				c.Amount.String(), time.UnixMilli(c.WonAt).UTC().Format("2006-01-02T15:04:05.000Z"),
-			})
+			if rows = append(rows, c); len(rows) < csvAtOnce {
+				return nil
+			}
+			return flush()
 		}
 		if err := a.o.Claims.EachClaim(ctx, c.ID, only, row); err != nil {
 			return err
@@ -213,6 +260,7 @@ func (a *API) claimsCSV(q *request, c *rain.Campaign, only ledger.ClaimFilter, g
 				_ = row(g) // Error has it
 			}
 		}
+		_ = flush()
 		out.Flush()
 		return out.Error()
 	}

@@ -2,6 +2,11 @@ package api
 
 import (
 	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,7 +17,9 @@ import (
 	"redrain/internal/embedded"
 	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
+	"redrain/internal/wire"
 	"redrain/payout/ledger"
+	"redrain/payout/paytest"
 	"redrain/rain"
 	"redrain/server/servertest"
 )
@@ -73,4 +80,58 @@ func TestGrantedOnly(t *testing.T) {
 	testenv.Must(t, err)
 	count(ledger.ClaimFilter{State: ledger.StateGranted}, 1)
 	count(ledger.ClaimFilter{State: ledger.StateGranted, User: "u"}, 0)
+}
+
+// manyClaims has one claim of each player u0, u1 and so on.
+type manyClaims struct {
+	claimList
+	n int
+}
+
+func (m manyClaims) EachClaim(_ context.Context, _ string, _ ledger.ClaimFilter,
+	yield func(ledger.Claim) error) error {
+	for i := range m.n {
+		if err := yield(ledger.Claim{Claim: "c1-1", User: "u" + strconv.Itoa(i), State: ledger.StateSettled}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// The CSV has the known names of the players, read in batches. If they cannot be read, the claims come without.
+func TestNamesInTheCSV(t *testing.T) {
+	asked, most := 0, 0
+	var away error
+	a := newAPI(Options{Claims: manyClaims{n: 2*csvAtOnce + 1}, Log: paytest.Quiet,
+		Profiles: func(_ context.Context, users []string) (map[string]wire.Profile, error) {
+			asked, most = asked+1, max(most, len(users))
+			known := map[string]wire.Profile{}
+			for _, user := range users {
+				if user != "u1" {
+					known[user] = wire.Profile{Name: "=" + user, Face: "koi"}
+				}
+			}
+			return known, away
+		}})
+	rows := func() []string {
+		t.Helper()
+		w := httptest.NewRecorder()
+		a.serve(w, httptest.NewRequest(http.MethodGet, "/", nil), route{method: http.MethodGet, need: anyone,
+			handle: func(q *request) (any, error) {
+				waiting := []ledger.Claim{{Claim: "c1-2", User: "late", Packet: 2, State: ledger.StateGranted}}
+				return nil, a.claimsCSV(q, &rain.Campaign{ID: "c1"}, ledger.ClaimFilter{}, waiting)
+			}})
+		return strings.Split(strings.TrimSpace(w.Body.String()), "\n")
+	}
+	got := rows()
+	testenv.Equal(t, len(got), 2*csvAtOnce+3, "rows")
+	testenv.Equal(t, []int{asked, most}, []int{3, csvAtOnce}, "calls for names, and players in one")
+	for i, end := range map[int]string{0: ",nickname,face", 1: ",'=u0,koi", 2: ",,", 2*csvAtOnce + 2: ",'=late,koi"} {
+		if !strings.HasSuffix(got[i], end) {
+			t.Errorf("row %d is %q, want %q at its end", i, got[i], end)
+		}
+	}
+	asked, away = 0, errors.New("away")
+	testenv.Equal(t, len(rows()), 2*csvAtOnce+3, "rows without Redis")
+	testenv.Equal(t, asked, 1, "calls for names while they cannot be read")
 }

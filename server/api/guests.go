@@ -1,9 +1,11 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -11,9 +13,11 @@ import (
 
 	"redrain/internal/auth"
 	"redrain/internal/openapi"
+	"redrain/internal/wire"
 	"redrain/rain"
 	"redrain/server/clientip"
 	"redrain/server/login"
+	"redrain/server/names"
 	"redrain/server/risk"
 )
 
@@ -66,12 +70,20 @@ func (a *API) guest(q *request) (any, error) {
 			return nil, err
 		}
 	}
+	wish, err := bodyOf(q, openapi.CreateGuestJSONBody{})
+	if err != nil {
+		return nil, err
+	}
+	profile, err := profileOf(wish.Name, wish.Face)
+	if err != nil {
+		return nil, err // before the proof, which works once
+	}
 	if a.o.Challenge != nil {
-		if err := a.challenged(q, address); err != nil {
+		if err := a.challenged(q, address, wish.Proof); err != nil {
 			return nil, err
 		}
 	}
-	user := auth.GuestName()
+	user := auth.NewGuest()
 	if err := a.vetGuest(q, risk.Caller{User: user, Address: address}); err != nil {
 		return nil, err // not counted for the address: the guest may come back
 	}
@@ -82,27 +94,37 @@ func (a *API) guest(q *request) (any, error) {
 			return nil, err
 		}
 	}
-	guest, err := a.mint(user)
+	guest, err := a.mint(user, names.Draw(profile, q.Header.Get("Accept-Language")))
 	if err == nil {
 		a.guests.WithLabelValues("made").Inc()
 	}
 	return created(guest), err
 }
 
+// profileOf returns a guest's chosen name and face; both may be "".
+func profileOf(name, face string) (p wire.Profile, err error) {
+	var wrong faults
+	if name != "" {
+		accepted, ok := names.Accept(name)
+		wrong.check(ok, "name", "has 1 to %d visible characters, and none that change the direction of writing",
+			names.MaxName)
+		p.Name = accepted
+	}
+	wrong.check(face == "" || names.IsFace(face), "face", "is one of %s", strings.Join(names.Faces(), ", "))
+	p.Face = face
+	return p, wrong.err()
+}
+
 // mint creates a guest's token.
-func (a *API) mint(user string) (openapi.Guest, error) {
-	token, expires, err := a.o.Players.Mint(auth.Persona{User: user}, guestFor)
-	return openapi.Guest{User: user, Token: token, ExpiresAt: expires.UnixMilli()}, err
+func (a *API) mint(user string, p wire.Profile) (openapi.Guest, error) {
+	token, expires, err := a.o.Players.Mint(auth.Persona{User: user, Name: p.Name, Face: p.Face}, guestFor)
+	return openapi.Guest{User: user, Name: p.Name, Face: p.Face, Token: token, ExpiresAt: expires.UnixMilli()}, err
 }
 
 // challenged checks the proof of the request. A refusal contains the next challenge, so that a page needs no further
 // request.
-func (a *API) challenged(q *request, address string) error {
-	said, err := bodyOf(q, openapi.CreateGuestJSONBody{})
-	if err != nil {
-		return err
-	}
-	err = a.o.Challenge.Check(q.Context(), address, said.Proof)
+func (a *API) challenged(q *request, address, proof string) error {
+	err := a.o.Challenge.Check(q.Context(), address, proof)
 	p := problem{Status: http.StatusForbidden, Code: "challenge_required"}
 	switch {
 	case err == nil:
@@ -126,8 +148,8 @@ func (a *API) challenged(q *request, address string) error {
 	return &problemError{p}
 }
 
-// renewGuest exchanges a guest's token for a later one, so that a guest stays the same player while the page is used.
-// Other players get their tokens from their platform.
+// renewGuest exchanges a guest's token for a later one, so that a guest stays the same player while the page is used. A
+// name or a face of the request replaces the one before. Other players get their tokens from their platform.
 func (a *API) renewGuest(q *request) (any, error) {
 	switch {
 	case !a.o.Guests:
@@ -140,7 +162,20 @@ func (a *API) renewGuest(q *request) (any, error) {
 		"too many new tokens for this guest; try again shortly"); err != nil {
 		return nil, err
 	}
-	return a.mint(q.user)
+	wish, err := bodyOf(q, openapi.RenewGuestJSONBody{})
+	if err != nil {
+		return nil, err
+	}
+	profile, err := profileOf(wish.Name, wish.Face)
+	if err != nil {
+		return nil, err
+	}
+	before, err := a.o.Players.Grant(q.Context(), auth.Bearer(q.Request))
+	if err != nil {
+		return nil, err
+	}
+	profile.Name, profile.Face = cmp.Or(profile.Name, before.Name), cmp.Or(profile.Face, before.Face)
+	return a.mint(q.user, names.Draw(profile, q.Header.Get("Accept-Language")))
 }
 
 // The limit of a guest's new tokens, per second and in a burst. A token lives for minutes at least.

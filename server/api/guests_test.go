@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +17,9 @@ import (
 	"redrain/internal/openapi"
 	"redrain/internal/testenv"
 	"redrain/payout/paytest"
+	"redrain/rain"
 	"redrain/server/login"
+	"redrain/server/names"
 )
 
 // oneWord is a challenge whose proof is a word.
@@ -82,8 +85,68 @@ func TestAGuestIsChallenged(t *testing.T) {
 	}
 }
 
+// A guest has the chosen name and face, or drawn ones. The token holds both, and keeps what a renewal does not change.
+func TestGuestsHaveNames(t *testing.T) {
+	players := testenv.Got(auth.NewPlayers(auth.PlayersOptions{Secret: doorSecret})).Must(t)
+	a := newAPI(Options{Guests: true, Players: players, Log: paytest.Quiet})
+	inChinese := func(r *http.Request) { r.Header.Set("Accept-Language", "zh-CN,zh;q=0.9,en;q=0.8") }
+	created := func(what, token, path, body string, status int, name, face string) openapi.Guest {
+		t.Helper()
+		w := ask(a, token, "POST", path, body, inChinese)
+		var g openapi.Guest
+		testenv.Must(t, json.Unmarshal(w.Body.Bytes(), &g))
+		grant, err := players.Grant(t.Context(), g.Token)
+		if w.Code != status || err != nil || !regexp.MustCompile("^"+name+"$").MatchString(g.Name) ||
+			!regexp.MustCompile("^"+face+"$").MatchString(g.Face) || grant.Name != g.Name || grant.Face != g.Face ||
+			grant.User != g.User || !rain.IsGuest(g.User) {
+			t.Errorf("%s: %d %s, the token has %+v (%v)", what, w.Code, w.Body, grant, err)
+		}
+		return g
+	}
+	const anyName, anyFace = `\S+ \d{2,3}`, `[a-z]+`
+	for _, c := range []struct{ body, name, face string }{
+		{"", anyName, anyFace},
+		{"{}", anyName, anyFace},
+		{`{"name":"","face":""}`, anyName, anyFace},
+		{`{"face":"koi"}`, `锦鲤 \d{2,3}`, "koi"},
+		{`{"name":"小雨"}`, "小雨", anyFace},
+		{`{"name":" José 🎉\n","face":"cat"}`, "José 🎉", "cat"},
+	} {
+		created(c.body, "", "/guests", c.body, http.StatusCreated, c.name, c.face)
+	}
+	g := created("new", "", "/guests", `{"name":"小雨","face":"cat"}`, http.StatusCreated, "小雨", "cat")
+	created("renewed", g.Token, "/me/token", "", http.StatusOK, "小雨", "cat")
+	created("another face", g.Token, "/me/token", `{"face":"koi"}`, http.StatusOK, "小雨", "koi")
+	created("another name", g.Token, "/me/token", `{"name":"大雨"}`, http.StatusOK, "大雨", "cat")
+	old, _, err := players.Mint(auth.Persona{User: g.User}, time.Hour)
+	testenv.Must(t, err)
+	created("a token without a name", old, "/me/token", "", http.StatusOK, anyName, anyFace)
+	for _, body := range []string{
+		`{"name":" "}`, `{"name":"a\nb"}`, `{"name":"a\u202eb"}`, `{"name":"a\u200bb"}`, `{"name":"\u0000"}`,
+		`{"name":"\u3164"}`, `{"name":"` + strings.Repeat("字", names.MaxName+1) + `"}`, `{"name":7}`,
+		`{"face":"../koi"}`, `{"face":"Koi"}`, `{"nick":"x"}`,
+	} {
+		field := body[2:strings.Index(body, `":`)]
+		for path, token := range map[string]string{"/guests": "", "/me/token": g.Token} {
+			wantAnswer(t, ask(a, token, "POST", path, body), http.StatusUnprocessableEntity, `"invalid"`,
+				`"field":"`+field+`"`)
+		}
+	}
+}
+
+// A refused name costs no proof: it works once.
+func TestANameIsCheckedBeforeTheProof(t *testing.T) {
+	a := newAPI(Options{Guests: true, Challenge: &oneWord{}, Players: minter{}, Log: paytest.Quiet})
+	wantAnswer(t, ask(a, "", "POST", "/guests", `{"name":"\u202e"}`), http.StatusUnprocessableEntity, `"invalid"`)
+	wantAnswer(t, ask(a, "", "POST", "/guests", `{"name":"小雨"}`), http.StatusForbidden, `"challenge_required"`)
+}
+
 // minter mints tokens that are the player's name, and takes them.
 type minter struct{ Players }
+
+func (minter) Grant(_ context.Context, token string) (auth.Grant, error) {
+	return auth.Grant{User: token}, nil
+}
 
 func (minter) Verify(_ context.Context, token string) (string, error) {
 	if token == "" {

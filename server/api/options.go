@@ -14,6 +14,7 @@ import (
 	"redrain/internal/auth"
 	"redrain/internal/loop"
 	"redrain/internal/openapi"
+	"redrain/internal/wire"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/chain"
 	"redrain/payout/ledger/posting"
@@ -196,9 +197,9 @@ type Options struct {
 	Logins *login.Codes
 	// Banned reports whether this node has a ban of a player.
 	Banned func(user string) bool
-	// Name returns a player's name, or "" if it is unknown; nil: players have no names.
-	Name   func(ctx context.Context, user string) string
-	SignIn *SignIn // nil: operators have no identity provider
+	// Profiles returns the known display profiles of players. After an error some are missing. Nil: there are none.
+	Profiles func(ctx context.Context, users []string) (map[string]wire.Profile, error)
+	SignIn   *SignIn // nil: operators have no identity provider
 	// Demo returns the id of the demo campaign, or "". Nil: there is no demo.
 	Demo func() string
 	// WakePayer is called when a withdrawal waits to be paid.
@@ -223,6 +224,7 @@ type Options struct {
 	Version   string // of this build
 	InProcess bool   // without external back ends: a trial without durable data
 	Guests    bool   // guests are admitted
+	ShowNames bool   // players are shown by their names
 	// Challenge is the CAPTCHA before a guest is created. May be nil.
 	Challenge Challenge
 	// AllowedOrigins are the web origins whose pages may read the routes for players and for all clients; "*": all.
@@ -243,8 +245,8 @@ func New(o Options) *API {
 	if o.Demo == nil {
 		o.Demo = func() string { return "" }
 	}
-	if o.Name == nil {
-		o.Name = func(context.Context, string) string { return "" }
+	if o.Profiles == nil {
+		o.Profiles = func(context.Context, []string) (map[string]wire.Profile, error) { return nil, nil }
 	}
 	return &API{o: o, previews: semaphore.NewWeighted(1), refusals: newRefusals(o.Registerer),
 		spare:  rate.NewLimiter(wrongTokensAMinute/60.0, wrongTokensAMinute),

@@ -8,6 +8,7 @@ import (
 
 	"redrain/grab/store"
 	"redrain/internal/testenv"
+	"redrain/internal/wire"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/standing"
 	"redrain/payout/paytest"
@@ -69,7 +70,9 @@ func riskDesk(t *testing.T, b *paytest.Books, l *ledger.Ledger, log *slog.Logger
 	a := newAPI(Options{Held: l.Risk, Sanctions: l.Sanctions, Claims: l.Claims, Operators: testStaff,
 		Players: onePlayer{}, Connections: noConnections{},
 		Audit: &auditNotes{}, Notifier: &desk{}, Clock: b.Clock.Now, Log: log,
-		Name:   func(_ context.Context, user string) string { return "Name of " + user },
+		Profiles: func(_ context.Context, users []string) (map[string]wire.Profile, error) {
+			return map[string]wire.Profile{users[0]: {Name: "Name of " + users[0]}}, nil
+		},
 		Judged: judged})
 	return func(who, method, path, body string, status int, want ...string) {
 		t.Helper()

@@ -36,7 +36,7 @@ func TestDomainTypesHaveTheFieldsOfTheirSchemas(t *testing.T) {
 		"Rain": wire.Rain{}, "Withdrawal": wire.Withdrawal{}, "WithdrawalAction": wire.Action{},
 		"Stats": live.Stats{}, "Alarm": cluster.Alarm{}, "Rebuilt": campaigns.Rebuilt{}, "AuditRoot": chain.Root{},
 		"Reconciliation": reconcile.Reconciliation{}, "Books": reconcile.Books{}, "ProofProgress": reconcile.Progress{},
-		"StatementReport": statement.Report{}, "Claim": ledger.Claim{}, "AuditRecord": ledger.AuditRecord{},
+		"StatementReport": statement.Report{}, "AuditRecord": ledger.AuditRecord{},
 		"Sponsor": ledger.Sponsor{}, "FoundPlayer": ledger.Player{}, "PlayerList": standing.List{},
 		"ListMember": ledger.ListMember{},
 	} {

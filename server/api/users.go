@@ -80,7 +80,11 @@ func (a *API) user(q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := openapi.Player{User: user, Name: a.o.Name(q.Context(), user), Balance: balance,
+	profiles, err := a.o.Profiles(q.Context(), []string{user})
+	if err != nil {
+		a.o.Log.Warn("read a player's name", "err", err)
+	}
+	p := openapi.Player{User: user, Name: profiles[user].Name, Face: profiles[user].Face, Balance: balance,
 		Sanctions: []openapi.Sanction{}, Verdicts: listOf(verdicts, "", verdictViewOf).Items,
 		Connections: a.connectionsOf(q.Context(), user)}
 	for _, s := range slices.Backward(given) { // the oldest first, so that the newest decides
@@ -144,7 +148,7 @@ func (a *API) claimsOf(q *request) (any, error) {
 	granted = slices.DeleteFunc(granted, func(g ledger.Claim) bool {
 		return slices.ContainsFunc(claims, func(c ledger.Claim) bool { return c.Claim == g.Claim })
 	})
-	return listOf(append(granted, claims...), next, same), nil
+	return listOf(append(granted, claims...), next, claimView), nil
 }
 
 // recentMS is the time after a rain's end within which its wins are settled unless there is an outage.

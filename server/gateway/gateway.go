@@ -45,8 +45,8 @@ type Gateway struct {
 
 // New returns a gateway without connections. Drain ends it.
 func New(o Options) *Gateway {
-	if o.Face == nil {
-		o.Face = func(auth.Grant) wire.Face { return wire.Face{} }
+	if o.Profile == nil {
+		o.Profile = func(auth.Grant) wire.Profile { return wire.Profile{} }
 	}
 	m := newMetrics(o.Registerer)
 	over, err := lru.New[string, int64](overMost)

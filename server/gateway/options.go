@@ -92,8 +92,8 @@ type Options struct {
 	// Ask asks the operator's own risk system about a player who says hello and whom all other checks have admitted.
 	// It returns standing.ErrDenied, risk.ErrNoAnswer, or the error of storing the answer. Nil: no check.
 	Ask            func(ctx context.Context, who risk.Caller) error
-	Risk           *risk.Watch                // builds tap profiles; nil: none
-	Face           func(auth.Grant) wire.Face // display profiles; nil: masked ids only
+	Risk           *risk.Watch                   // builds tap profiles; nil: none
+	Profile        func(auth.Grant) wire.Profile // display profiles; nil: masked ids only
 	Door           Door
 	Addresses      Addresses // nil: no limit
 	Connections    Connections

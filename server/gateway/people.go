@@ -29,7 +29,7 @@ type people struct {
 type person struct {
 	sessions map[*session]struct{}
 	gates    map[string]Gate // of the campaigns whose rooms the player has been in
-	face     wire.Face       // the player's display profile, by the newest token
+	profile  wire.Profile    // the player's display profile, by the newest token
 	nodes    atomic.Int32    // number of the player's nodes, as far as is known; 0: this one
 }
 
@@ -38,7 +38,7 @@ func newPeople(several prometheus.Gauge) *people {
 }
 
 // add adds a connection of a player, with the display profile.
-func (p *people) add(user string, s *session, face wire.Face) *person {
+func (p *people) add(user string, s *session, profile wire.Profile) *person {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	one := p.of[user]
@@ -46,19 +46,19 @@ func (p *people) add(user string, s *session, face wire.Face) *person {
 		one = &person{sessions: map[*session]struct{}{}, gates: map[string]Gate{}}
 		p.of[user] = one
 	}
-	one.sessions[s], one.face = struct{}{}, face
+	one.sessions[s], one.profile = struct{}{}, profile
 	return one
 }
 
-// Face returns the display profile of a player of this node; false if the player is not here. It is safe for
+// Profile returns the display profile of a player of this node; false if the player is not here. It is safe for
 // concurrent use.
-func (g *Gateway) Face(user string) (face wire.Face, isHere bool) {
+func (g *shared) Profile(user string) (profile wire.Profile, isHere bool) {
 	g.people.mu.Lock()
 	defer g.people.mu.Unlock()
 	if one := g.people.of[user]; one != nil {
-		return one.face, true
+		return one.profile, true
 	}
-	return face, false
+	return profile, false
 }
 
 // remove removes a connection; one that was never added does no harm. With the last one the gates forget the player.
@@ -144,7 +144,7 @@ func (g *Gateway) Settled(campaign string, n cluster.Settled) {
 		for of < len(rest) && rest[of].User == user {
 			of++
 		}
-		if _, isHere := g.Face(user); isHere { // a player who comes later reads the settlement in the ledger
+		if _, isHere := g.Profile(user); isHere { // a player who comes later reads the settlement in the ledger
 			g.settledOf(gate, user, rest[:of])
 		}
 		rest = rest[of:]

@@ -55,23 +55,23 @@ func TestPlayersAreSentAway(t *testing.T) {
 // The newest token decides the display profile of a player, as long as they are here.
 func TestPlayersAreShownByTheirNewestToken(t *testing.T) {
 	d := openDoor(t, &neighbours{}, func(o *Options) {
-		o.Face = func(g auth.Grant) wire.Face { return wire.Face{Name: strconv.FormatInt(g.Until, 10)} }
+		o.Profile = func(g auth.Grant) wire.Profile { return wire.Profile{Name: strconv.FormatInt(g.Until, 10)} }
 	})
 	until := time.Now().Add(time.Hour).UnixMilli()
 	c := d.connect()
 	c.say(fmt.Sprintf(`{"type":"hello","token":"u %d","campaign":"c"}`, until))
-	c.hear("welcome")
+	testenv.Contains(t, c.hear("welcome"), fmt.Sprintf(`"name":"%d"`, until), "the player's own profile")
 	shown := func(want int64) {
 		t.Helper()
-		if face, here := d.gateway.Face("u"); !here || face.Name != strconv.FormatInt(want, 10) {
-			t.Errorf("%+v, %v; want %d", face, here, want)
+		if profile, here := d.gateway.Profile("u"); !here || profile.Name != strconv.FormatInt(want, 10) {
+			t.Errorf("%+v, %v; want %d", profile, here, want)
 		}
 	}
 	shown(until)
 	c.say(fmt.Sprintf(`{"type":"token","id":1,"token":"u %d"}`, until+1))
 	c.hear(wire.TypeRenewed)
 	shown(until + 1)
-	if _, here := d.gateway.Face("other"); here {
+	if _, here := d.gateway.Profile("other"); here {
 		t.Error("an absent player is here")
 	}
 }

@@ -102,7 +102,7 @@ func (s *session) greet(req wire.Request) {
 		return
 	}
 	s.tokenUser, s.since, s.number = user, s.g.o.Clock(), s.g.numbers.Add(1)
-	s.person = s.g.people.add(user, s, s.g.o.Face(grant))
+	s.person = s.g.people.add(user, s, s.g.o.Profile(grant))
 	if s.g.o.Banned(user) { // people.add comes first, so that a ban after this check finds the connection
 		s.end(room.CodeSentAway, sentAway)
 		return
@@ -242,7 +242,7 @@ func (s *session) renew(req wire.Request) {
 	case !s.extend(grant.Until):
 		s.complain(req.ID, wire.CodeBadToken, "the new token has expired")
 	default:
-		s.g.people.add(s.user, s, s.g.o.Face(grant))
+		s.g.people.add(s.user, s, s.g.o.Profile(grant))
 		s.send(wire.Renewed{Type: wire.TypeRenewed, ID: req.ID, ExpiresAt: grant.Until})
 	}
 }

@@ -26,8 +26,9 @@ func (g *shared) welcome(ctx context.Context, c *rain.Campaign, user string, id 
 	g.o.Gate(c).Remember(user, wins.Confirmed)
 	g.o.Gate(c).RememberUnsure(user, wins.Unconfirmed)
 	now := g.o.Clock()
+	profile, _ := g.Profile(user)
 	return wire.Welcome{
-		Type: wire.TypeWelcome, ID: id, User: user, ServerTime: now,
+		Type: wire.TypeWelcome, ID: id, User: user, Profile: profile, ServerTime: now,
 		Campaign: wire.CampaignOf(c, now), Rain: wire.RainOf(c.Current(), now, c.Status != rain.Open),
 		Claims: g.claims(ctx, c, user, wins.Confirmed), ClaimsTotal: wins.Total - len(wins.Unconfirmed),
 		Limits: wire.Limits{TapsPerSecond: g.o.TapRate}, ExpiresAt: until,

@@ -145,7 +145,6 @@ func (f *Figures) Won(campaign string, n cluster.Won) {
 	if f.o.Lobby.Room(campaign) == nil {
 		return
 	}
-	f.called(users(n.Winners))
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	shown := f.winners[campaign]
@@ -262,11 +261,11 @@ func (f *Figures) sum(ctx context.Context, campaign string) (cluster.Figures, bo
 	for i, r := range top {
 		best[i] = cluster.Winner{User: r.User, Amount: r.Amount}
 	}
-	faces, nameless := f.faces(ctx, newest, best)
+	profiles, nameless := f.profiles(ctx, newest, best)
 	return cluster.Figures{Node: f.o.Node, InStock: inStock(levels), Room: wire.Room{
 		T: f.o.Clock(), Online: nodes.online, Stock: levels.Stock, StockGuests: ofGuests(c, levels), Won: levels.Won,
 		AmountWon: levels.AmountWon,
-		Winners:   shown(newest, faces), Top: shown(best, faces), Waiting: waiting,
+		Winners:   shown(newest, profiles), Top: shown(best, profiles), Waiting: waiting,
 	}, Nameless: nameless}, true
 }
 

@@ -17,7 +17,7 @@ import (
 const (
 	// waiting is the number of names that may wait to be published. Further ones are dropped, and requested again while
 	// their players are shown.
-	waiting = 1024
+	waiting = 8192
 	// atOnce is the number of names published in one call.
 	atOnce = 200
 	// within is the limit of publishing and of reading.
@@ -35,10 +35,10 @@ type Store interface {
 // Options of a Book. All are required unless stated otherwise.
 type Options struct {
 	Store      Store
-	Hosts      Hosts                               // hosts of avatars; nil: no avatars
-	Here       func(user string) (wire.Face, bool) // the display profile of a player of this node
-	Banned     func(user string) bool              // players who are shown under a masked id only
-	Recoverer  *loop.Recoverer                     // nil: panics are logged only
+	Hosts      Hosts                                  // hosts of avatars; nil: no avatars
+	Here       func(user string) (wire.Profile, bool) // the display profile of a player of this node
+	Banned     func(user string) bool                 // players who are shown under a masked id only
+	Recoverer  *loop.Recoverer                        // nil: panics are logged only
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
 }
@@ -67,19 +67,24 @@ func New(o Options) *Book {
 	return b
 }
 
-// Face returns the display profile of a token's player.
-func (b *Book) Face(g auth.Grant) wire.Face {
-	return wire.Face{Name: Clean(g.Name), Avatar: b.o.Hosts.Avatar(g.Picture)}
+// Profile returns the display profile of a token's player.
+func (b *Book) Profile(g auth.Grant) wire.Profile { return b.checked(g.Name, g.Picture, g.Face) }
+
+func (b *Book) checked(name, avatar, face string) wire.Profile {
+	if !IsFace(face) {
+		face = ""
+	}
+	return wire.Profile{Name: Clean(name), Avatar: b.o.Hosts.Avatar(avatar), Face: face}
 }
 
 // Called publishes the names of those of the players who are on this node. It does not wait.
 func (b *Book) Called(users []string) {
 	for _, user := range users {
-		face, here := b.o.Here(user)
-		if !here || face == (wire.Face{}) {
+		profile, here := b.o.Here(user)
+		if !here || profile == (wire.Profile{}) {
 			continue
 		}
-		b.add(store.Named{User: user, Name: face.Name, Avatar: face.Avatar})
+		b.add(store.Named{User: user, Name: profile.Name, Avatar: profile.Avatar, Face: profile.Face})
 	}
 	b.wake.Signal()
 }
@@ -101,35 +106,38 @@ func (b *Book) add(one store.Named) {
 	}
 }
 
-// Faces returns the published profiles. They are checked again, because another writer to Redis may have changed them.
-func (b *Book) Faces(ctx context.Context, users []string) (map[string]wire.Face, error) {
+// Profiles returns the published profiles. They are checked again, because another writer to Redis may have changed
+// them.
+func (b *Book) Profiles(ctx context.Context, users []string) (map[string]wire.Profile, error) {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	named, err := b.o.Store.Read(ctx, users)
 	if err != nil {
 		return nil, err
 	}
-	faces := make(map[string]wire.Face, len(named))
+	profiles := make(map[string]wire.Profile, len(named))
 	for _, one := range named {
-		face := wire.Face{Name: Clean(one.Name), Avatar: b.o.Hosts.Avatar(one.Avatar)}
-		if b.o.Banned(one.User) {
-			face = wire.Face{}
+		profiles[one.User] = wire.Profile{}
+		if !b.o.Banned(one.User) {
+			profiles[one.User] = b.checked(one.Name, one.Avatar, one.Face)
 		}
-		faces[one.User] = face
 	}
-	return faces, nil
+	return profiles, nil
 }
 
-// Name returns a player's name if this node or any other has it, else "".
-func (b *Book) Name(ctx context.Context, user string) string {
-	if face, here := b.o.Here(user); here && face.Name != "" {
-		return face.Name
+// Known returns the profiles of players that this node has, or any other has published. After an error those of this
+// node are complete.
+func (b *Book) Known(ctx context.Context, users []string) (map[string]wire.Profile, error) {
+	profiles, err := b.Profiles(ctx, users)
+	if profiles == nil {
+		profiles = map[string]wire.Profile{}
 	}
-	faces, err := b.Faces(ctx, []string{user})
-	if err != nil {
-		b.o.Log.Debug("read a player's name", "err", err)
+	for _, user := range users {
+		if profile, here := b.o.Here(user); here && profile.Name != "" {
+			profiles[user] = profile
+		}
 	}
-	return faces[user].Name
+	return profiles, err
 }
 
 // Run publishes names until ctx ends.

@@ -67,8 +67,8 @@ func TestABookTellsWhoIsCalled(t *testing.T) {
 		s := &shelf{names: map[string]store.Named{}}
 		b := New(Options{Store: s, Hosts: Hosts{"img.example"}, Log: slog.New(slog.DiscardHandler),
 			Registerer: prometheus.NewRegistry(),
-			Here: func(user string) (wire.Face, bool) {
-				return map[string]wire.Face{"a": {Name: "小雨"}, "b": {Name: "B"}, "plain": {}}[user], user != "elsewhere"
+			Here: func(user string) (wire.Profile, bool) {
+				return map[string]wire.Profile{"a": {Name: "小雨"}, "b": {Name: "B"}, "plain": {}}[user], user != "elsewhere"
 			},
 			Banned: func(user string) bool { return user == "b" },
 		})
@@ -83,7 +83,7 @@ func TestABookTellsWhoIsCalled(t *testing.T) {
 		call(2, "a", "b", "a")
 		s.away = errors.New("away")
 		s.names = map[string]store.Named{}
-		if _, err := b.Faces(t.Context(), []string{"a"}); err == nil {
+		if _, err := b.Profiles(t.Context(), []string{"a"}); err == nil {
 			t.Error("no error where nothing could be read")
 		}
 		<-time.After(publishedFor + 1) // of the bubble
@@ -91,11 +91,11 @@ func TestABookTellsWhoIsCalled(t *testing.T) {
 		s.away = nil
 		call(3, "a")
 		s.names["b"] = store.Named{User: "b", Name: "B"}
-		s.names["forged"] = store.Named{User: "forged", Name: "x\u202e", Avatar: "https://evil.example/x"}
-		faces, err := b.Faces(t.Context(), []string{"a", "b", "forged", "elsewhere"})
-		want := map[string]wire.Face{"a": {Name: "小雨"}, "b": {}, "forged": {Name: "x"}}
-		if err != nil || !maps.Equal(faces, want) {
-			t.Errorf("%v, %v; want %v", faces, err, want)
+		s.names["forged"] = store.Named{User: "forged", Name: "x\u202e", Avatar: "https://evil.example/x", Face: "../x"}
+		profiles, err := b.Profiles(t.Context(), []string{"a", "b", "forged", "elsewhere"})
+		want := map[string]wire.Profile{"a": {Name: "小雨"}, "b": {}, "forged": {Name: "x"}}
+		if err != nil || !maps.Equal(profiles, want) {
+			t.Errorf("%v, %v; want %v", profiles, err, want)
 		}
 		stop()
 		// After the end no reader is left, and adding names does not block.
@@ -107,29 +107,34 @@ func TestABookTellsWhoIsCalled(t *testing.T) {
 	})
 }
 
-// A player's name is this node's, or else the published one, checked again. If the store cannot be read, there is none.
-func TestNameOfAPlayer(t *testing.T) {
+// A player's name is this node's, or else the published one, checked again. If the store cannot be read, the names of
+// this node remain.
+func TestKnown(t *testing.T) {
 	s := &shelf{names: map[string]store.Named{
 		"far": {User: "far", Name: "远\u202e方"}, "near": {User: "near", Name: "old"},
 	}}
 	b := New(Options{Store: s, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
-		Here: func(user string) (wire.Face, bool) {
-			face, here := map[string]wire.Face{"near": {Name: "近"}, "nameless": {}}[user]
-			return face, here
+		Here: func(user string) (wire.Profile, bool) {
+			profile, here := map[string]wire.Profile{"near": {Name: "近"}, "nameless": {}}[user]
+			return profile, here
 		},
 		Banned: func(string) bool { return false },
 	})
-	for user, want := range map[string]string{"near": "近", "far": "远方", "nameless": "", "nobody": ""} {
-		testenv.Equal(t, b.Name(t.Context(), user), want, "%s is called", user)
-	}
+	users := []string{"near", "far", "nameless", "nobody"}
+	known, err := b.Known(t.Context(), users)
+	testenv.Must(t, err)
+	testenv.Equal(t, known, map[string]wire.Profile{"near": {Name: "近"}, "far": {Name: "远方"}}, "profiles")
 	s.away = errors.New("away")
-	testenv.Equal(t, b.Name(t.Context(), "far"), "", "where nothing can be read")
+	known, err = b.Known(t.Context(), users)
+	if err == nil || !maps.Equal(known, map[string]wire.Profile{"near": {Name: "近"}}) {
+		t.Errorf("without the store: %v, %v", known, err)
+	}
 }
 
 // bookOfAll is a book of a node on which all players are.
 func bookOfAll(s *shelf) *Book {
 	return New(Options{Store: s, Registerer: prometheus.NewRegistry(),
-		Here: func(user string) (wire.Face, bool) { return wire.Face{Name: user}, true }})
+		Here: func(user string) (wire.Profile, bool) { return wire.Profile{Name: user}, true }})
 }
 
 // Waiting names are published together, and never too many at once.
@@ -166,10 +171,10 @@ func TestLostNamesAreToldAgain(t *testing.T) {
 	}
 }
 
-func TestFaceOfAToken(t *testing.T) {
+func TestProfileOfAToken(t *testing.T) {
 	b := New(Options{Registerer: prometheus.NewRegistry(), Hosts: Hosts{"img.example"}})
-	got := b.Face(auth.Grant{User: "u", Name: " 小\u200b雨 ", Picture: "https://img.example/1"})
-	if (got != wire.Face{Name: "小雨", Avatar: "https://img.example/1"}) {
+	got := b.Profile(auth.Grant{User: "u", Name: " 小\u200b雨 ", Picture: "https://img.example/1", Face: "koi"})
+	if (got != wire.Profile{Name: "小雨", Avatar: "https://img.example/1", Face: "koi"}) {
 		t.Errorf("%+v", got)
 	}
 }

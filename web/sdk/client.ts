@@ -67,7 +67,7 @@ export class RainClient {
     });
     this.#renewal = new Renewal({
       timers: this.#timers, random, now: () => this.#clock.now(), newId: () => ++this.#lastId, token: () => this.#ask(true),
-      send: (m) => m.token !== this.#shown && this.#send({ ...m, token: (this.#shown = m.token) }),
+      send: (m) => this.#offer(m),
     });
   }
 
@@ -119,6 +119,11 @@ export class RainClient {
     if (this.#state === "open") this.#move();
   }
 
+  async renew(): Promise<void> {
+    const token = await this.#ask(false);
+    if (this.#state === "open") this.#offer({ type: "token", id: ++this.#lastId, token });
+  }
+
   tap(drop: string | Drop): Promise<TapResult> {
     const { promise, fresh } = this.#taps.add(drop, () => ++this.#lastId, this.serverNow());
     if (this.#state === "ended") this.#taps.giveUp();
@@ -155,6 +160,11 @@ export class RainClient {
   /** ask gives the token; renew: the one before has expired, or does so soon. */
   #ask(renew: boolean): string | Promise<string> {
     return typeof this.#token === "function" ? this.#token({ renew }) : this.#token;
+  }
+
+  /** offer sends a token that the server has not seen. */
+  #offer(m: { type: "token"; id: number; token: string }): void {
+    if (m.token !== this.#shown) this.#send({ ...m, token: (this.#shown = m.token) });
   }
 
   #dial(token: string): void {

@@ -185,6 +185,8 @@ export interface Winner {
   name?: string;
   /** Address of a picture of them (https), where the server shows it. */
   avatar?: string;
+  /** A guest's picture: the server has it as /sdk/faces/koi.svg. */
+  face?: string;
   amount: number;
 }
 
@@ -226,6 +228,10 @@ export interface WelcomeMessage {
   type: "welcome";
   /** The player's id, of the token. */
   user: string;
+  /** The player's own name and picture as others see them, where the server shows them; see Winner. */
+  name?: string;
+  avatar?: string;
+  face?: string;
   server_time: number;
   campaign: Campaign;
   /** The newest rain; null if none was ever scheduled. */
@@ -412,6 +418,12 @@ export declare class RainClient {
    * new connection the client ends with 4502 instead.
    */
   join(campaign: string): void;
+
+  /**
+   * Asks the token function for the token, and sends it if the server has not seen it: when the player has got another name.
+   * It rejects as the function does.
+   */
+  renew(): Promise<void>;
 
   /**
    * Taps a drop. The promise never rejects, and settles exactly once: with the server's answer, or with `unavailable`

@@ -1,8 +1,9 @@
 // The parts that the player's page loads later, so that a full hall does not wait for them. They are music, practice,
-// the poster, the proof of a rain, the form for withdrawals, the figures for support, and the data for WeChat.
+// the poster, the proof of a rain, a guest's name, the form for withdrawals, the figures for support, and the data for WeChat.
 
 export { expose } from "./debug.ts";
 export { LuckCheck } from "./luck.ts";
+export { Me } from "./me.ts";
 export { Music } from "./music.ts";
 export { Keepsake } from "./keepsake.ts";
 export { Practice } from "./practice.ts";

@@ -42,3 +42,26 @@ export const withdrawing = {
   w_err_again: { zh: "没有收到结果，请再点一次，不会重复提现", en: "No answer yet. Press again: you won’t withdraw twice" },
   w_err_other: { zh: "提现失败：{detail}", en: "The withdrawal failed: {detail}" },
 } satisfies Table;
+
+export const naming = {
+  me_open: { zh: "以「{name}」参加", en: "Play as {name}" },
+  me_edit: { zh: "改昵称", en: "Edit" },
+  me_edit_label: { zh: "改昵称和头像", en: "Edit your name and picture" },
+  me_title: { zh: "怎么称呼您？", en: "Choose your name" },
+  me_name: { zh: "昵称", en: "Name" },
+  me_face: { zh: "头像", en: "Picture" },
+  me_draw: { zh: "换一个", en: "Another" },
+  me_play: { zh: "进入", en: "Play" },
+  me_save: { zh: "保存", en: "Save" },
+  me_cancel: { zh: "取消", en: "Cancel" },
+  me_refused: { zh: "这个昵称用不了，请换一个：最多 32 个字，不含特殊符号", en: "That name can’t be used. Try one with up to 32 ordinary characters" },
+  me_failed: { zh: "没有保存成功，请稍后再试", en: "That didn’t work. Try again in a moment" },
+  face_koi: { zh: "锦鲤", en: "Koi" },
+  face_lantern: { zh: "灯笼", en: "Lantern" },
+  face_blossom: { zh: "梅花", en: "Blossom" },
+  face_tangerine: { zh: "金桔", en: "Tangerine" },
+  face_ingot: { zh: "元宝", en: "Gold Ingot" },
+  face_lion: { zh: "醒狮", en: "Lion" },
+  face_cat: { zh: "招财猫", en: "Lucky Cat" },
+  face_rabbit: { zh: "玉兔", en: "Jade Rabbit" },
+} satisfies Table;

@@ -18,6 +18,12 @@ export function write(el: HTMLElement, text: string): boolean {
   return true;
 }
 
+/** picture shows a picture, or hides the element if there is none. */
+export function picture(el: HTMLImageElement, address: string | undefined): void {
+  el.hidden = !address;
+  if (address && el.getAttribute("src") !== address) el.src = address;
+}
+
 /** entitle sets a title that breaks only between its words. */
 export function entitle(el: HTMLElement, title: string): void {
   el.classList.add("phrases");

@@ -3,9 +3,10 @@
 import type { Campaign } from "../../sdk/index.ts";
 import { clock } from "../rain/phase.ts";
 import { calling, type Winner } from "../rain/winners.ts";
+import { pictureOf, type Profile } from "../shared/faces.ts";
 import type { I18n, Lang } from "../shared/i18n.ts";
 import { yuan } from "../shared/money.ts";
-import { byId, entitle, replay, write } from "./dom.ts";
+import { byId, entitle, picture, replay, write } from "./dom.ts";
 import type { Stage } from "./stage.ts";
 import type { strings } from "./strings.ts";
 import type { Wallet } from "./wallet.ts";
@@ -14,7 +15,7 @@ const COMBO_FROM = 3;
 const SAID = 1_600; // ms for which the line about a tap stays
 
 /** About holds the stage's data of the event; before the player is in the room it may be incomplete. */
-export type About = Partial<Pick<Campaign, "name" | "wins_per_user" | "budget" | "packets">> & { guests?: boolean; starts_in_ms?: number; told?: number; join?: string };
+export type About = Partial<Pick<Campaign, "name" | "wins_per_user" | "budget" | "packets">> & { guests?: boolean; names?: boolean; starts_in_ms?: number; told?: number; join?: string };
 
 /** Hud shows texts of an I18n. */
 export class Hud {
@@ -120,7 +121,7 @@ export class Hud {
     const line = byId("ticker-text");
     if (!write(line, this.#i18n.t(own ? "ticker_you" : "ticker", { user: this.called(winner), amount: yuan(winner.amount) }))) return;
     replay(line, "slide");
-    el.firstElementChild?.replaceWith(this.#picture(winner.avatar));
+    el.firstElementChild?.replaceWith(this.#picture(pictureOf(winner)));
   }
 
   // picture is a winner's, or the coin. Each is a new element: a changed address would show the previous picture until
@@ -158,10 +159,12 @@ export class Hud {
     this.#combo = n;
   }
 
-  /** user shows the player. The whole name is in the title, for an organizer who asks for it. */
-  user(name: string): void {
-    byId("user").title = name;
-    write(byId("user"), name ? this.#i18n.t("player", { user: this.player(name) }) : "");
+  /** user shows the player as others see them. The id is in the title, for an organizer who asks for it. */
+  user(id: string, profile: Profile): void {
+    byId("user").title = id;
+    write(byId("user"), id ? this.#i18n.t("player", { user: profile.name ? calling(profile.name) : this.player(id) }) : "");
+    picture(byId("user-face", HTMLImageElement), pictureOf(profile));
+    byId("player").hidden = !id;
   }
 
   /** player returns the displayed form of a player's id. For a guest it is the end of the generated name. */

@@ -30,6 +30,7 @@ import { Landing } from "./landing.ts";
 import { atLeisure, late } from "./late.ts";
 import type { Keepsake } from "../late/keepsake.ts";
 import type { LuckCheck } from "../late/luck.ts";
+import type { Me } from "../late/me.ts";
 import type { Practice } from "../late/practice.ts";
 import * as lobby from "./lobby.ts";
 import { newModel } from "./model.ts";
@@ -75,7 +76,8 @@ const scene = new Scene(canvas, { now });
 const announcer = new Announcer((n) => i18n.t("announce_missed", { n }));
 const sheet = new Sheet({ i18n, wallet, session, announce: (text) => announcer.say(text), earlier });
 const awake = new Awake();
-let keepsake: Keepsake | null = null; // these three are loaded later
+let keepsake: Keepsake | null = null; // these four are loaded later
+let me: Me | null = null;
 let luck: LuckCheck | null = null;
 let practice: Practice | null = null;
 const card = new Card(i18n, { mine: () => sheet.open(), poster: portray, cheer, average, still: () => scene.still, closed: () => render() });
@@ -127,7 +129,11 @@ function render(): void {
   const hits = phase === "falling" ? combo.value(performance.now()) : 0;
   hud.combo(hits);
   sound.music(mood(s.mode, left), Math.min(1, hits / HIGHEST));
-  hud.user(model.user);
+  hud.user(model.user, model.profile);
+  const offered = model.landing && !model.problem && !!model.about?.guests && !!model.about.names;
+  byId("me-open").hidden = !offered;
+  if (offered) me?.offer();
+  byId("me-edit").hidden = !me || !session.guest || !model.profile.name; // without a name, others see none
   banner();
   byId("other").hidden = lobby.named() === null || !(model.problem?.other || model.campaign?.state === "closed");
   cards(left);
@@ -195,11 +201,12 @@ function cards(left: number): void {
   const free = calm && phase !== "paused"; // during a pause the packets can be opened, but not the last card
   if (!calm) {
     sheet.close();
+    me?.close();
     keepsake?.close();
   }
   sheet.next(time === null ? "" : i18n.t("sheet_next", { time }));
   const round = rounds.card((id) => id !== rain?.id || phase === "ended");
-  if (!round || !free || sheet.isOpen || keepsake?.isOpen) {
+  if (!round || !free || sheet.isOpen || me?.isOpen || keepsake?.isOpen) {
     if (round && !free) round.dismissed = true;
     card.hide();
     return;
@@ -347,6 +354,13 @@ function enter(): void {
   render();
 }
 
+// renamed shows the guest's new name, and sends it.
+function renamed(): void {
+  model.profile = { name: session.called, face: session.face };
+  void room.client?.renew();
+  render();
+}
+
 // become changes the player.
 function become(player: Player): void {
   session.use(player);
@@ -454,6 +468,7 @@ fit();
 if (new URL(location.href).searchParams.has("debug")) void late().then((there) => there?.expose(scene, now, () => room.client));
 atLeisure((there) => {
   keepsake = new there.Keepsake(i18n, closable("poster"));
+  me = new there.Me({ i18n, session, dialog: closable("me"), play: opened, renamed });
   luck = new there.LuckCheck({ i18n, session, user: () => model.user, full });
   practice = new there.Practice({ scene, now, changed: render });
   card.posters();

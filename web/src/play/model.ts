@@ -2,6 +2,7 @@
 
 import type { Campaign, Rain } from "../../sdk/index.ts";
 import type { Winner } from "../rain/winners.ts";
+import type { Profile } from "../shared/faces.ts";
 import type { About } from "./hud.ts";
 import type { Ended } from "./problem.ts";
 
@@ -21,6 +22,8 @@ export interface Model {
   /** the leading players of this event, greatest first, as far as the ledger has their wins */
   top: Winner[];
   user: string;
+  /** what others see of the player */
+  profile: Profile;
   /** number of the player's packets of this campaign */
   packets: number;
   /** when the page joined the room, Unix ms of the server */
@@ -37,6 +40,6 @@ export interface Model {
 export function newModel(landing: boolean): Model {
   return {
     landing, problem: null, about: null, campaign: null, rain: null, stock: null, lanes: false, online: null, winners: [], top: [],
-    user: "", packets: 0, since: 0, away: null, queue: null, over: 0,
+    user: "", profile: {}, packets: 0, since: 0, away: null, queue: null, over: 0,
   };
 }

@@ -71,7 +71,7 @@ export class Room {
       const another = model.campaign?.id !== m.campaign.id || model.user !== m.user;
       const missed = another ? [] : m.claims.filter((c) => !wallet.has(c.claim)).reverse();
       if (another) Object.assign(model, { stock: null, winners: [], top: [], since: m.server_time });
-      Object.assign(model, { problem: null, campaign: m.campaign, rain: m.rain, user: m.user, away: null, queue: null, packets: m.claims_total - missed.length });
+      Object.assign(model, { problem: null, campaign: m.campaign, rain: m.rain, user: m.user, profile: { name: m.name, avatar: m.avatar, face: m.face }, away: null, queue: null, packets: m.claims_total - missed.length });
       landing.show(false);
       for (const c of missed) unheard(c.claim, c.amount, c.luck);
       told();

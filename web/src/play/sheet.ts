@@ -2,6 +2,7 @@
 
 import { request } from "../shared/api.ts";
 import { yuan } from "../shared/money.ts";
+import { numbered } from "../shared/packet.ts";
 import { within } from "../shared/patience.ts";
 import type { Withdrawal } from "../../sdk/index.ts";
 import type { Balance, Claim } from "../shared/schemas.ts";
@@ -128,7 +129,7 @@ export class Sheet {
 
   #claim(c: Entry): HTMLLIElement {
     const { i18n } = this.#parts;
-    const what = c.packet ? i18n.t("packet", { packet: c.packet }) : i18n.t("packet_plain");
+    const what = c.packet ? i18n.t("packet", { packet: numbered(c.packet) }) : i18n.t("packet_plain");
     const li = row(span("what", what), span(`state ${c.state}`, i18n.t(c.held && c.state === "granted" ? "held" : c.state)), span("amount", `+${yuan(c.amount)}`));
     if (c.at) li.append(span("why", clock(i18n.lang, c.at))); // each campaign has a packet of that number
     return li;

@@ -1,10 +1,10 @@
 // The winners' list from the room's figures.
 
-/** Winner is one entry of a room message: a masked id, a name if there is one, and the amount in minor units. */
-export interface Winner {
+import type { Profile } from "../shared/faces.ts";
+
+/** Winner is one entry of a room message: a masked id, a display profile if there is one, and the amount in minor units. */
+export interface Winner extends Profile {
   user: string;
-  name?: string;
-  avatar?: string;
   amount: number;
 }
 

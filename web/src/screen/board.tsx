@@ -1,6 +1,7 @@
 // After a rain: what was given, and who has won most.
 
 import type { Winner } from "../../sdk/redrain.d.ts";
+import { pictureOf } from "../shared/faces.ts";
 import { Clock, Face, type Fact, Facts, money, number, wide } from "./parts.tsx";
 import { JoinCorner } from "./qr.tsx";
 import type { State } from "./state.ts";
@@ -16,7 +17,7 @@ export function Board({ state, left, finale, join }: { state: State; left: numbe
   const title: Key = finale === null ? "board" : `finale_${finale}`;
   // The winners are those of all rains, above them stand the figures of one: the first may have more than was given in it.
   const ofAll = finale === null && (state.round?.before?.won ?? 0) > 0;
-  const faces = state.top.slice(0, STEPS.length).some((w) => w.avatar);
+  const faces = state.top.slice(0, STEPS.length).some(pictureOf);
   const others = state.top.slice(3, finale === null ? 7 : 8);
   return (
     <main class="board">
@@ -59,7 +60,7 @@ function Step({ n, winner, faces }: { n: number; winner: Winner | undefined; fac
   const amount = money(winner.amount);
   return (
     <li class={`step step-${n}`} aria-label={`${words.t("place", { n })}: ${name}, ${amount}`}>
-      {faces && <Face address={winner.avatar} name={name} />}
+      {faces && <Face address={pictureOf(winner)} name={name} />}
       <span class="who" style={{ "--chars": Math.max(6, wide(name)) }}><bdi>{name}</bdi></span>
       <b style={{ "--chars": Math.max(6, amount.length) }}>{amount}</b>
       <span class="block" aria-hidden="true">{n}</span>

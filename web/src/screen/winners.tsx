@@ -1,5 +1,6 @@
 // The newest winners, rolling in from above.
 
+import { pictureOf } from "../shared/faces.ts";
 import { Avatar, money, wide } from "./parts.tsx";
 import type { Entry } from "./state.ts";
 import { T, useWords } from "./words.tsx";
@@ -18,7 +19,7 @@ export function Winners({ winners }: { winners: readonly Entry[] }) {
       <ol id="winners">
         {winners.map((w) => (
           // A row's place follows from how many have come since: it glides down when others come in above it.
-          <Row key={w.id} row={newest - w.id} name={words.of(w)} avatar={w.avatar} amount={money(w.amount)} />
+          <Row key={w.id} row={newest - w.id} name={words.of(w)} avatar={pictureOf(w)} amount={money(w.amount)} />
         ))}
       </ol>
     </section>

@@ -2,13 +2,19 @@
 
 import { ApiError, request } from "./api.ts";
 import { within } from "./patience.ts";
-import type { Challenge, Guest as Answer } from "./schemas.ts";
+import type { Challenge, Face, Guest as Answer } from "./schemas.ts";
 
 const PATIENCE = 10_000; // ms for an answer
 const TRIES = 4; // proofs: other guests of the address may raise the difficulty meanwhile
 
 /** Meet solves a challenge, and returns the proof. */
 export type Meet = (challenge: Challenge) => Promise<string>;
+
+/** Wish is the name and the face that a guest has chosen. The server draws what is missing. */
+export interface Wish {
+  name?: string;
+  face?: Face;
+}
 
 /** Guest is the stored identity of a guest. */
 export interface Guest {
@@ -21,14 +27,14 @@ export interface Guest {
 }
 
 /** newGuest creates a guest, and solves the server's challenge if meet is given. */
-export async function newGuest(meet: Meet | null): Promise<Guest> {
-  let proof: string | null = null;
+export async function newGuest(meet: Meet | null, wish: Wish = {}): Promise<Guest> {
+  const body: Wish & { proof?: string } = { ...wish };
   for (let tries = 0; ; tries++) {
     try {
-      return kept(await request<Answer>("/guests", { method: "POST", signal: within(PATIENCE), ...(proof === null ? {} : { body: { proof } }) }));
+      return kept(await request<Answer>("/guests", { method: "POST", signal: within(PATIENCE), body }));
     } catch (fault) {
       if (!(fault instanceof ApiError) || !fault.challenge || !meet || tries === TRIES) throw fault;
-      proof = await meet(fault.challenge);
+      body.proof = await meet(fault.challenge);
     }
   }
 }
@@ -42,13 +48,18 @@ export function due(guest: Guest): boolean {
  * renewed returns the same guest with a newer token. If the server does not accept the token any more, it returns a new
  * guest. If only the renewal fails, the guest keeps the old token.
  */
-export async function renewed(guest: Guest, meet: Meet | null): Promise<Guest> {
+export async function renewed(guest: Guest, meet: Meet | null, wish?: Wish): Promise<Guest> {
   try {
-    return kept(await request<Answer>("/me/token", { method: "POST", token: guest.token, signal: within(PATIENCE) }));
+    return await called(guest);
   } catch (fault) {
-    if (fault instanceof ApiError && fault.status === 401) return newGuest(meet);
+    if (fault instanceof ApiError && fault.status === 401) return newGuest(meet, wish);
     return guest;
   }
+}
+
+/** called returns the same guest with a newer token, under another name if there is a wish. */
+export async function called(guest: Guest, wish: Wish = {}): Promise<Guest> {
+  return kept(await request<Answer>("/me/token", { method: "POST", token: guest.token, signal: within(PATIENCE), body: wish }));
 }
 
 function kept({ user, token, expires_at }: Answer): Guest {

@@ -24,6 +24,8 @@ export interface Claims {
   sub: string;
   /** the player's name; "" if it has none */
   name: string;
+  /** the id of the player's face; "" if it has none */
+  face: string;
   /** Unix s */
   exp: number;
 }
@@ -36,7 +38,7 @@ export function claimsOf(token: string): Claims | null {
     const bytes = Uint8Array.from(atob(payload.replace(/-/g, "+").replace(/_/g, "/")), (c) => c.charCodeAt(0));
     const claims = JSON.parse(new TextDecoder().decode(bytes)) as Record<string, unknown> | null;
     const text = (v: unknown): string => (typeof v === "string" ? v : "");
-    return { sub: text(claims?.sub), name: text(claims?.name), exp: typeof claims?.exp === "number" ? claims.exp : 0 };
+    return { sub: text(claims?.sub), name: text(claims?.name), face: text(claims?.face), exp: typeof claims?.exp === "number" ? claims.exp : 0 };
   } catch {
     return null;
   }

@@ -1402,8 +1402,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Play under a generated name
-         * @description Only if the server admits guests (default: with in-process back ends only). With `--guest-challenge`, an answer without a proof, or with an old or small one, is 403 `challenge_required` or `challenge_failed` with a `challenge`. Solve it, and ask again with the proof. 403 `denied`: the address is on a list that denies, or the operator's risk system (`--risk-url`) denies. 503 `unavailable`: that system must be asked and does not answer.
+         * Play as a guest
+         * @description Only if the server admits guests (default: with in-process back ends only). Without a name a festive one is drawn, in Chinese or English by `Accept-Language`, and without a face one of the set. The token holds both, and others see them where the server shows names (`--show-names`). 422 `invalid`: the name is longer than 32 characters, or has characters that are not seen or that change the direction of writing. With `--guest-challenge`, an answer without a proof, or with an old or small one, is 403 `challenge_required` or `challenge_failed` with a `challenge`. Solve it, and ask again with the proof. 403 `denied`: the address is on a list that denies, or the operator's risk system (`--risk-url`) denies. 503 `unavailable`: that system must be asked and does not answer.
          */
         post: operations["createGuest"];
         delete?: never;
@@ -1483,7 +1483,7 @@ export interface paths {
         put?: never;
         /**
          * Stay the same guest for longer
-         * @description For a guest, with the token that they have and that is still good. Other players get theirs from their platform.
+         * @description For a guest, with the token that they have and that is still good. A name or a face replaces the one before; send the new token on an open socket too. Other players get theirs from their platform.
          */
         post: operations["renewGuest"];
         delete?: never;
@@ -2062,7 +2062,10 @@ export interface components {
             /** @description Unique everywhere. */
             claim: string;
             user: string;
-            /** @description The packet's number in the split, unique in its campaign. */
+            /** @description In a campaign's list: the player's name, if it is known; see `Player`. */
+            name?: string;
+            face?: components["schemas"]["Face"];
+            /** @description The packet's number in the split, from 0, unique in its campaign. Pages count from 1. */
             packet: string;
             amount: components["schemas"]["Money"];
             /**
@@ -2535,8 +2538,9 @@ export interface components {
         };
         Player: {
             user: string;
-            /** @description The nickname or name of the player's token, while a node knows it (--show-names). It proves nothing. */
+            /** @description The nickname or name of the player's token, while a node knows it (--show-names): for a week after a win. It proves nothing. */
             name?: string;
+            face?: components["schemas"]["Face"];
             balance: components["schemas"]["Money"];
             banned: boolean;
             /** @description The operators' acts about the player, the newest first, at most 100. */
@@ -2689,9 +2693,19 @@ export interface components {
         };
         Guest: {
             user: string;
+            /** @description The guest's name. Missing after a sign-in by a code. */
+            name?: string;
+            face?: components["schemas"]["Face"];
             token: string;
             expires_at: components["schemas"]["Time"];
         };
+        /** @description A name for others to see. White space around it is removed; empty: a drawn one. */
+        GuestName: string;
+        /**
+         * @description A picture of a guest, which the server has as `/sdk/faces/koi.svg`. Missing: none.
+         * @enum {string}
+         */
+        Face: "koi" | "lantern" | "blossom" | "tangerine" | "ingot" | "lion" | "cat" | "rabbit";
         LoginCodeRequest: {
             /** @description The player, with an operator's token only. */
             user?: string;
@@ -2752,7 +2766,7 @@ export interface components {
             server_time: components["schemas"]["Time"];
             /** @description None of the back ends is a real one: a trial. */
             in_process: boolean;
-            /** @description Anyone may play under a generated name. */
+            /** @description Anyone may play as a guest. */
             guests: boolean;
         };
         Admission: {
@@ -2776,8 +2790,10 @@ export interface components {
             name: string;
             /** @description Packets that one player may win, over all rains of the campaign. */
             wins_per_user: number;
-            /** @description Whether anybody may play under a generated name. */
+            /** @description Whether anybody may play as a guest. */
             guests: boolean;
+            /** @description Whether winners are shown by their names (`--show-names`). */
+            names: boolean;
             /**
              * Format: int64
              * @description Time until the next rain; missing if there is none, or if it falls already. Clients that all enter at this moment do so at random moments within a part of it.
@@ -3258,6 +3274,8 @@ export type Sanction = components['schemas']['Sanction'];
 export type Balance = components['schemas']['Balance'];
 export type Payout = components['schemas']['Payout'];
 export type Guest = components['schemas']['Guest'];
+export type GuestName = components['schemas']['GuestName'];
+export type Face = components['schemas']['Face'];
 export type LoginCodeRequest = components['schemas']['LoginCodeRequest'];
 export type LoginCode = components['schemas']['LoginCode'];
 export type Health = components['schemas']['Health'];
@@ -3976,8 +3994,8 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ClaimPage"];
                     /**
-                     * @example claim,user,packet,amount,at,state,amount_yuan,time
-                     *     c1-17,u1,17,88,1763712004750,settled,0.88,2025-11-21T08:00:04.750Z
+                     * @example claim,user,packet,amount,at,state,amount_yuan,time,nickname,face
+                     *     c1-17,guest-0123456789abcdef0123,17,88,1763712004750,settled,0.88,2025-11-21T08:00:04.750Z,锦鲤 08,koi
                      */
                     "text/csv": string;
                 };
@@ -5543,7 +5561,8 @@ export interface operations {
                      *       "campaign": "c1",
                      *       "name": "Gala",
                      *       "wins_per_user": 3,
-                     *       "guests": true
+                     *       "guests": true,
+                     *       "names": true
                      *     }
                      */
                     "application/json": components["schemas"]["Lobby"];
@@ -5599,7 +5618,15 @@ export interface operations {
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "小雨",
+                 *       "face": "koi"
+                 *     }
+                 */
                 "application/json": {
+                    name?: components["schemas"]["GuestName"];
+                    face?: components["schemas"]["Face"];
                     proof?: string;
                 };
             };
@@ -5614,6 +5641,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "user": "guest-7f3a91",
+                     *       "name": "小雨",
+                     *       "face": "koi",
                      *       "token": "eyJhbGciOiJIUzI1NiJ9.e30.c2lnbmF0dXJl",
                      *       "expires_at": 1763798400000
                      *     }
@@ -5621,7 +5650,9 @@ export interface operations {
                     "application/json": components["schemas"]["Guest"];
                 };
             };
+            400: components["responses"]["Malformed"];
             403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["TooMany"];
             503: components["responses"]["Unavailable"];
         };
@@ -5737,7 +5768,20 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "小雨",
+                 *       "face": "koi"
+                 *     }
+                 */
+                "application/json": {
+                    name?: components["schemas"]["GuestName"];
+                    face?: components["schemas"]["Face"];
+                };
+            };
+        };
         responses: {
             /** @description The same player and the token to play with from now on. */
             200: {
@@ -5748,6 +5792,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "user": "guest-7f3a91",
+                     *       "name": "小雨",
+                     *       "face": "koi",
                      *       "token": "eyJhbGciOiJIUzI1NiJ9.e30.c2lnbmF0dXJl",
                      *       "expires_at": 1763798400000
                      *     }
@@ -5755,8 +5801,10 @@ export interface operations {
                     "application/json": components["schemas"]["Guest"];
                 };
             };
+            400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["TooMany"];
             503: components["responses"]["Unavailable"];
         };

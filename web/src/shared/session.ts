@@ -1,7 +1,7 @@
 // The player of the page: signed in, or a guest.
 
 import { ApiError } from "./api.ts";
-import { due, type Guest, type Meet, newGuest, renewed } from "./guest.ts";
+import { called, due, type Guest, type Meet, newGuest, renewed, type Wish } from "./guest.ts";
 import { claimsOf, type Player } from "./player.ts";
 
 // In localStorage: a player stays the same in this browser, even if a phone closes the tab. A signed-in player does not
@@ -15,6 +15,8 @@ export class Session {
   refusal = "";
   /** solves the challenge before a guest is created */
   meet: Meet | null = null;
+  /** the name and the face of the next new guest */
+  wish: Wish = {};
   #player: Player | null; // the signed-in player
   #guest: Guest | null; // of this browser
   #token: string | null;
@@ -42,6 +44,11 @@ export class Session {
     return (this.#token && claimsOf(this.#token)?.name) || "";
   }
 
+  /** face is the id of the player's face; "" if the token has none. */
+  get face(): string {
+    return (this.#token && claimsOf(this.#token)?.face) || "";
+  }
+
   /** known reports whether there is a token already. */
   get known(): boolean {
     return this.#token !== null;
@@ -55,8 +62,15 @@ export class Session {
     if (this.#player) return this.#player.token;
     const guest = this.#guest;
     if (this.#token && !(guest && (renew || due(guest)))) return this.#token;
-    this.#asking ??= this.#keep(guest ? renewed(guest, this.meet) : newGuest(this.meet)).finally(() => (this.#asking = null));
+    this.#asking ??= this.#keep(guest ? renewed(guest, this.meet, this.wish) : newGuest(this.meet, this.wish)).finally(() => (this.#asking = null));
     return this.#asking;
+  }
+
+  /** call gives the guest another name and face. Without a guest it creates one. */
+  async call(wish: Wish): Promise<void> {
+    await this.#asking?.catch(() => {}); // its token has the name from before
+    await this.#keep(this.#guest ? called(this.#guest, wish) : newGuest(this.meet, wish));
+    this.wish = wish;
   }
 
   async #keep(coming: Promise<Guest>): Promise<string> {

@@ -35,6 +35,20 @@ export const renewal = {
     c.same("timers", w.waiting, 0);
   },
 
+  async itSendsATokenWithAnotherName(c: Check, w: World): Promise<void> {
+    let token = "t1";
+    const { client, line } = await w.open({ token: () => token });
+    await client.renew();
+    c.same("nothing new", line.of("token").length, 0);
+    token = "t2";
+    await client.renew();
+    c.same("once", line.of("token").map((m) => m.token), ["t2"]);
+    client.close();
+    token = "t3";
+    await client.renew();
+    c.same("and nothing after the end", line.of("token").length, 1);
+  },
+
   async aFixedTokenIsNotRenewed(c: Check, w: World): Promise<void> {
     expiring(w, 10_000);
     const { client, line } = await w.open();

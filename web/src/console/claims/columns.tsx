@@ -3,7 +3,8 @@ import { texts } from "../i18n.ts";
 import { to } from "../route.ts";
 import { claims } from "../strings/claims.ts";
 import type { Claim } from "../../shared/schemas.ts";
-import { Money, State, Time, type Column } from "../ui/index.ts";
+import { numbered } from "../../shared/packet.ts";
+import { Called, Money, State, Time, type Column } from "../ui/index.ts";
 
 const t = texts(claims);
 
@@ -14,8 +15,8 @@ const campaignOf = (claim: string) => claim.slice(0, claim.lastIndexOf("-"));
 export function claimColumns(player: boolean): Column<Claim>[] {
   const user: Column<Claim> = { key: "user", head: t("user"), cell: (c) => <a class="id" href={to("users", c.user)}>{c.user}</a> };
   return [
-    { key: "packet", head: t("packet"), cell: (c) => c.packet },
-    ...(player ? [user] : [{ key: "campaign", head: t("campaign"), cell: (c: Claim) => <CampaignLink id={campaignOf(c.claim)} /> }]),
+    { key: "packet", head: t("packet"), cell: (c) => numbered(c.packet) },
+    ...(player ? [user, { key: "nickname", head: t("nickname"), cell: (c: Claim) => <Called of={c} /> }] : [{ key: "campaign", head: t("campaign"), cell: (c: Claim) => <CampaignLink id={campaignOf(c.claim)} /> }]),
     { key: "amount", head: t("amount"), num: true, cell: (c) => <Money minor={c.amount} /> },
     { key: "state", head: t("state"), cell: (c) => (c.held ? <a href={to("risk", { user: c.user })}><State of="checked" /></a> : <State of={c.state} />) },
     { key: "at", head: t("at"), cell: (c) => <Time ms={c.at} /> },

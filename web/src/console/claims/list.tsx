@@ -8,6 +8,7 @@ import { usePages } from "../hooks.ts";
 import { texts } from "../i18n.ts";
 import { claims } from "../strings/claims.ts";
 import { ui } from "../strings/ui.ts";
+import { packetOf } from "../../shared/packet.ts";
 import type { Campaign, Claim, ClaimState } from "../../shared/schemas.ts";
 import { Button, PagedTable, SelectField, TextField } from "../ui/index.ts";
 import { claimColumns } from "./columns.tsx";
@@ -28,8 +29,9 @@ export function Claims({ campaign: { id: campaign } }: { campaign: Campaign }) {
   const [state, setState] = useState<ClaimState | "">("");
   const typed = useSettled(user.trim(), PAUSE);
   const number = useSettled(packet.trim(), PAUSE);
-  const badPacket = packet.trim() !== "" && readCount(packet) === null;
-  const filter: Filter = { user: typed, packet: readCount(number) === null ? "" : String(readCount(number)), state };
+  const badPacket = packet.trim() !== "" && !readCount(packet); // people count from 1
+  const wanted = readCount(number);
+  const filter: Filter = { user: typed, packet: wanted ? packetOf(wanted) : "", state };
   const filtered = Boolean(filter.user || filter.packet || filter.state);
   const list = usePages<Claim>((cursor, signal) => api<Page<Claim>>(claimsPath(campaign, filter, cursor), { signal }), [campaign, filter]);
   const clear = () => (setUser(""), setPacket(""), setState(""));

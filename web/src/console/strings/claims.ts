@@ -7,6 +7,7 @@ export const claims = {
   find: { zh: "查找", en: "Find" },
   user: { zh: "玩家", en: "Player" },
   packet: { zh: "红包号", en: "Packet" },
+  nickname: { zh: "昵称", en: "Nickname" },
   claim: { zh: "记录号", en: "Claim" },
   amount: { zh: "金额", en: "Amount" },
   at: { zh: "中奖时间", en: "Won at" },
@@ -19,7 +20,7 @@ export const claims = {
   noneText: { zh: "开始一场红包雨后，中奖记录会出现在这里。", en: "Wins appear here once a rain has started." },
   noMatch: { zh: "没有符合条件的记录", en: "No claims match" },
   noMatchText: { zh: "玩家 ID 和红包号需要完整匹配。可以清除条件查看全部。", en: "Player and packet must match exactly. Clear the filters to see all." },
-  badPacket: { zh: "红包号必须是整数", en: "Enter a whole number" },
+  badPacket: { zh: "红包号是从 1 开始的整数", en: "Enter a whole number from 1" },
 
   csv: { zh: "下载 CSV", en: "Download CSV" },
   csvBusy: { zh: "已下载 {rows} 行（{size}）", en: "{rows} {rows|row|rows} so far ({size})" },

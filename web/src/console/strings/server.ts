@@ -1,6 +1,7 @@
 // The server's English sentences with their Chinese translations. The placeholders, in the order of the English: {0} is
-// one word or number, {0:} a receiver of withdrawals, {0*} text of people or a provider, which stays as it is, and {0>}
-// another of these sentences. The first match counts. A test compares them with the server's sources.
+// one word or number, {0:} a receiver of withdrawals, {0*} text of people or a provider, which stays as it is, {0>}
+// another of these sentences, and {0#} a packet's number, which people count from 1. The first match counts. A test
+// compares them with the server's sources.
 
 export const sentences: readonly (readonly [en: string, zh: string])[] = [
   // the states of a withdrawal
@@ -28,10 +29,10 @@ export const sentences: readonly (readonly [en: string, zh: string])[] = [
   ["the campaign's escrow has too little money", "活动账户余额不足"],
   ["no such campaign", "没有这个活动"],
   ["the campaign has no shard {0}", "活动没有分片 {0}"],
-  ["the campaign has no packet {0}", "活动没有红包 {0}"],
-  ["packet {0} is paid to another player", "红包 {0} 已付给另一位玩家"],
-  ["packet {0} was returned to the sponsor", "红包 {0} 已退回出资方"],
-  ["packet {0} is not in the player's lane: guests and players have separate packets", "红包 {0} 不属于这位玩家：游客和玩家各有自己的红包"],
+  ["the campaign has no packet {0#}", "活动没有红包 {0}"],
+  ["packet {0#} is paid to another player", "红包 {0} 已付给另一位玩家"],
+  ["packet {0#} was returned to the sponsor", "红包 {0} 已退回出资方"],
+  ["packet {0#} is not in the player's lane: guests and players have separate packets", "红包 {0} 不属于这位玩家：游客和玩家各有自己的红包"],
   ["the player's taps are not decided on shard {0}", "这位玩家的点击不由分片 {0} 处理"],
   ["the player has won with drop {0} before, and got another packet", "玩家已用掉落物 {0} 中过另一个红包"],
   ["the player has reached the campaign's limit of {0} wins", "玩家已达到活动上限 {0} 个"],

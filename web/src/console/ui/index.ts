@@ -9,7 +9,7 @@ export { Empty, Loading } from "./empty.tsx";
 export { FaultBox, FaultText, faultWords, fieldWords, unsure } from "./fault.tsx";
 export { Field, SelectField, TextField, type ControlProps } from "./field.tsx";
 export { said } from "./said.ts";
-export { Badge, Copy, Money, State, Time, type Tone } from "./small.tsx";
+export { Badge, Called, Copy, Money, State, Time, type Tone } from "./small.tsx";
 export { More, PagedTable, Table, type Column } from "./table.tsx";
 export { Tabs, type Tab } from "./tabs.tsx";
 export { toast, Toasts } from "./toasts.tsx";

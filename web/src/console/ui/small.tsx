@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import type { ComponentChildren } from "preact";
+import { pictureOf, type Profile } from "../../shared/faces.ts";
 import { money, when } from "../format.ts";
 import { Button } from "./button.tsx";
 import { copy } from "./copy.ts";
@@ -23,6 +24,12 @@ const TONES: Record<string, Tone> = {
 export function State({ of }: { of: string }) {
   const key = `state_${of}`;
   return <Badge tone={TONES[of] ?? "none"}>{t.has(key) ? t(key) : of}</Badge>;
+}
+
+/** Called is a player's nickname, with the guest's picture. */
+export function Called({ of: { name, face } }: { of: Profile }) {
+  const address = pictureOf({ face });
+  return <span class="called">{address && <img src={address} alt="" width="20" height="20" />}<bdi>{name}</bdi></span>;
 }
 
 /** Money is an amount in minor units. */

@@ -13,7 +13,7 @@ import { to } from "../route.ts";
 import { claims } from "../strings/claims.ts";
 import { players } from "../strings/players.ts";
 import type { AuditRecord, Claim, Player, RiskVerdict, Sanction } from "../../shared/schemas.ts";
-import { Act, Badge, Copy, FaultBox, Loading, Money, PagedTable, Table, Time, type Column } from "../ui/index.ts";
+import { Act, Badge, Called, Copy, FaultBox, Loading, Money, PagedTable, Table, Time, type Column } from "../ui/index.ts";
 import { WithdrawalList } from "../withdrawals/list.tsx";
 import { ConfirmAct, type Act as ActName } from "./acts.tsx";
 
@@ -82,7 +82,7 @@ export function PlayerPage({ user }: { user: string }) {
 function Facts({ of: p }: { of: Player }) {
   const newest = p.verdicts?.[0];
   const facts: [string, preact.ComponentChildren][] = [
-    ...(p.name ? [[t("name"), <bdi>{p.name}</bdi>] as [string, preact.ComponentChildren]] : []),
+    ...(p.name ? [[t("name"), <Called of={p} />] as [string, preact.ComponentChildren]] : []),
     [t("balance"), <strong><Money minor={p.balance} /></strong>],
     [t("connections"), p.connections === undefined ? <span class="soft">{t("unknownNow")}</span> : p.connections.length === 0 ? <span class="soft">{t("notConnected")}</span>
       : <><Badge tone="live">{t("connected", { n: p.connections.length })}</Badge> <span class="soft">{p.connections.map((one) => t("since", { at: when(one.since), node: one.node })).join("; ")}</span></>],

@@ -14,27 +14,27 @@ const shownAvatars = 3
 
 // Names provides display profiles. names.Book implements it.
 type Names interface {
-	// Faces returns the profiles of players that any node has published.
-	Faces(ctx context.Context, users []string) (map[string]wire.Face, error)
+	// Profiles returns the profiles of players that any node has published.
+	Profiles(ctx context.Context, users []string) (map[string]wire.Profile, error)
 	// Called publishes those of the wanted profiles that this node has. It does not wait.
 	Called(users []string)
 }
 
-// faces returns the profiles of some players, and the players without one.
-func (f *Figures) faces(ctx context.Context, lists ...[]cluster.Winner) (map[string]wire.Face, []string) {
+// profiles returns the profiles of some players, and the players without one.
+func (f *Figures) profiles(ctx context.Context, lists ...[]cluster.Winner) (map[string]wire.Profile, []string) {
 	if f.o.Names == nil {
 		return nil, nil
 	}
 	all := users(slices.Concat(lists...))
 	slices.Sort(all)
 	all = slices.Compact(all)
-	faces, err := f.o.Names.Faces(ctx, all)
+	found, err := f.o.Names.Profiles(ctx, all)
 	if err != nil {
 		f.o.Log.Debug("read players' names; the room is shown masked ids", "err", err)
 		return nil, nil
 	}
-	return faces, slices.DeleteFunc(all, func(user string) bool {
-		_, known := faces[user]
+	return found, slices.DeleteFunc(all, func(user string) bool {
+		_, known := found[user]
 		return known
 	})
 }
@@ -55,14 +55,14 @@ func users(winners []cluster.Winner) []string {
 }
 
 // shown returns players as a room is shown them.
-func shown(winners []cluster.Winner, faces map[string]wire.Face) []wire.Winner {
+func shown(winners []cluster.Winner, profiles map[string]wire.Profile) []wire.Winner {
 	list := make([]wire.Winner, len(winners))
 	for i, w := range winners {
-		face := faces[w.User]
+		profile := profiles[w.User]
 		if i >= shownAvatars {
-			face.Avatar = ""
+			profile.Avatar = ""
 		}
-		list[i] = wire.Winner{User: wire.Mask(w.User), Face: face, Amount: w.Amount}
+		list[i] = wire.Winner{User: wire.Mask(w.User), Profile: profile, Amount: w.Amount}
 	}
 	return list
 }
