@@ -25,6 +25,7 @@ import (
 // backends are Redis, NATS and SQL: external ones, or in-process ones. The clients are the same for both.
 type backends struct {
 	redis redis.UniversalClient
+	guard *store.Guard
 	nats  *nats.Conn
 	sql   *sqldb.DB
 	dir   *embedded.Dir // the data directory of the in-process back ends; nil: none
@@ -113,7 +114,7 @@ func (b *backends) connectRedis(ctx context.Context, cfg *config.Config, log *sl
 	if err != nil {
 		return err
 	}
-	b.redis = rdb
+	b.redis, b.guard = rdb, store.NewGuard(rdb)
 	b.onClose(func() { _ = rdb.Close() })
 	return await(ctx, cfg.BackendWait, log, "redis", func(ctx context.Context) error { return rdb.Ping(ctx).Err() })
 }

@@ -62,6 +62,7 @@ type Server struct {
 	bus       *cluster.Bus
 	redis     *store.Store
 	confirmer *confirm.Confirmer
+	installed *cluster.Installation
 	outbox    *confirm.Outbox
 	gates     *grab.Gates[gateway.TapOrigin]
 	ledger    *ledger.Ledger

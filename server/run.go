@@ -60,6 +60,7 @@ func (s *Server) actors() actors {
 	all := actors{
 		base: []actor{
 			{"clock", s.clock.Run}, {"seals", s.ledger.Seals.Run}, {"forgeries", s.forgeries.Run}, {"bus", s.bus.Run},
+			{"installation", s.installed.Run},
 		},
 		upkeep: []actor{
 			{"keys", s.players.Run}, {"campaigns", s.registry.Run}, {"rooms", s.lobby.Run},
