@@ -75,7 +75,8 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer
 }
 
 // checkRedis compares Redis with the one of the installation before anything is read from it. A node with another Redis
-// starts, and does not play. An in-process Redis has no data, so it waits until no node sees the one of the last process.
+// starts, and does not play. An in-process Redis has no data, so it waits until no node sees the one of the last
+// process.
 func (s *Server) checkRedis(ctx context.Context) error {
 	if s.cfg.Redis == "" {
 		return await(ctx, s.cfg.BackendWait, s.log, "redis", s.installed.Look)

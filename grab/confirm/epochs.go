@@ -55,7 +55,7 @@ var errSuperseded = fmt.Errorf("another redis holds the shard, and this one is a
 	store.ErrOtherRedis)
 
 // errNoHistory means that a server does not report its replication id.
-var errNoHistory = errors.New("redis does not report its master_replid (INFO replication), and --confirm stream needs it")
+var errNoHistory = errors.New("redis does not report its master_replid in INFO replication: --confirm stream needs it")
 
 const (
 	// supersededFor is the time after which a superseded master is lost: by then a Cluster's map has been read many
@@ -157,33 +157,19 @@ type shardEpoch struct {
 
 // under runs the reads of look on a shard's master, as readReplicated does. It returns the record of the epoch if that
 // master holds it. Otherwise it makes the master the holder if it may.
-func (e *epochs) under(ctx context.Context, campaign string, shard int, look func(redis.Pipeliner)) (rain.Epoch, error) {
-	k, key := e.replicas.store.Keys(campaign, shard), shardKey{campaign, shard}
+func (e *epochs) under(ctx context.Context, campaign string, shard int, look func(redis.Pipeliner)) (held rain.Epoch,
+	err error) {
+	key := shardKey{campaign, shard}
 	for isFresh := false; ; {
 		r, err := e.record(ctx, key, isFresh) // first: Redis is ahead of what the stream was
 		if err != nil {
-			return rain.Epoch{}, err
+			return held, err
 		}
-		var answer *redis.SliceCmd
-		history, err := e.replicas.readReplicated(ctx, k, func(p redis.Pipeliner) {
-			look(p)
-			answer = e.claims.Read(ctx, p, k)
-		})
+		is, history, err := e.read(ctx, key, look)
 		if err != nil {
-			return rain.Epoch{}, err
+			return held, err
 		}
-		is, err := store.ParseClaim(answer)
-		if err != nil {
-			return rain.Epoch{}, err
-		}
-		if !is.Known {
-			return rain.Epoch{}, fmt.Errorf("shard %d of campaign %s: %w: %w", shard, campaign, ErrForgotten, store.ErrNoState)
-		}
-		if history == "" {
-			return rain.Epoch{}, errNoHistory
-		}
-		c := parseClaim(is.Text)
-		now := stand(c, history, r)
+		now := stand(parseClaim(is.Text), history, r)
 		if now == isOpen {
 			e.setSuperseded(key, rain.Epoch{})
 			return r, nil
@@ -192,38 +178,72 @@ func (e *epochs) under(ctx context.Context, campaign string, shard int, look fun
 			isFresh = true
 			continue
 		}
-		switch now {
-		case isSuccessor:
-			next := claim{number: max(r.Number, c.number) + 1, holder: history}
-			if c.number == r.Number+1 {
-				next.number = c.number // in the place of its predecessor's, which has not come to the stream
-			}
-			_, err = e.claims.Replace(ctx, campaign, shard, is.Text, next.String())
-		case hasBegun:
-			_, err = e.claim(ctx, key, r, rain.Epoch{Number: c.number, Holder: history, Moves: r.Moves, From: r.From})
-		case isSuspected:
-			err = e.check(ctx, key, is, r)
-		default:
-			return rain.Epoch{}, e.yield(ctx, key, is, r)
+		err = e.advance(ctx, key, now, is, history, r)
+		if errors.Is(err, rain.ErrEpochClaimed) {
+			err = ctx.Err() // another node has; the next round sees its record
 		}
-		if err != nil && !errors.Is(err, rain.ErrEpochClaimed) {
-			return rain.Epoch{}, err
-		}
-		if err := ctx.Err(); err != nil {
-			return rain.Epoch{}, err
+		if err != nil {
+			return held, err
 		}
 	}
 }
 
+// read runs the reads of look on a shard's master, and reads its claim and its replication id.
+func (e *epochs) read(ctx context.Context, key shardKey, look func(redis.Pipeliner)) (is store.Claim, history string,
+	err error) {
+	k := e.replicas.store.Keys(key.campaign, key.shard)
+	var answer *redis.SliceCmd
+	history, err = e.replicas.readReplicated(ctx, k, func(p redis.Pipeliner) {
+		look(p)
+		answer = e.claims.Read(ctx, p, k)
+	})
+	if err != nil {
+		return is, "", err
+	}
+	is, err = store.ParseClaim(answer)
+	switch {
+	case err != nil:
+	case !is.Known:
+		err = fmt.Errorf("shard %d of campaign %s: %w: %w", key.shard, key.campaign, ErrForgotten, store.ErrNoState)
+	case history == "":
+		err = errNoHistory
+	}
+	return is, history, err
+}
+
+// advance takes the next step of a master that is not open. Each step may be repeated, by any node.
+func (e *epochs) advance(ctx context.Context, key shardKey, now standing, is store.Claim, history string,
+	r rain.Epoch) (err error) {
+	c := parseClaim(is.Text)
+	switch now {
+	case isSuccessor:
+		next := claim{number: max(r.Number, c.number) + 1, holder: history}
+		if c.number == r.Number+1 {
+			next.number = c.number // in the place of its predecessor's, which has not come to the stream
+		}
+		_, err = e.claims.Replace(ctx, key.campaign, key.shard, is.Text, next.String())
+	case hasBegun:
+		_, err = e.claim(ctx, key, r, rain.Epoch{Number: c.number, Holder: history, Moves: r.Moves, From: r.From})
+	case isSuspected:
+		err = e.check(ctx, key, is, r)
+	default:
+		err = e.yield(ctx, key, is, r)
+	}
+	return err
+}
+
 // record returns the newest record of a shard that this node knows. With isFresh it asks the stream.
-func (e *epochs) record(ctx context.Context, key shardKey, isFresh bool) (rain.Epoch, error) {
+func (e *epochs) record(ctx context.Context, key shardKey, isFresh bool) (r rain.Epoch, err error) {
 	e.mu.Lock()
 	known := e.known[key]
+	if known != nil {
+		r = known.record
+	}
 	e.mu.Unlock()
 	if known != nil && !isFresh {
-		return known.record, nil
+		return r, nil
 	}
-	r, err := e.stream.Record(ctx, key.campaign, key.shard)
+	r, err = e.stream.Record(ctx, key.campaign, key.shard)
 	if err == nil {
 		e.remember(key, r)
 	}
@@ -233,10 +253,15 @@ func (e *epochs) record(ctx context.Context, key shardKey, isFresh bool) (rain.E
 func (e *epochs) remember(key shardKey, r rain.Epoch) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.of(key).record = r
+}
+
+// of returns this node's knowledge of a shard. It needs e.mu.
+func (e *epochs) of(key shardKey) *shardEpoch {
 	if e.known[key] == nil {
 		e.known[key] = &shardEpoch{}
 	}
-	e.known[key].record = r
+	return e.known[key]
 }
 
 // claim stores a record in the stream in the place of another one.
@@ -339,7 +364,7 @@ func (e *epochs) yield(ctx context.Context, key shardKey, is store.Claim, r rain
 // none does.
 func (e *epochs) setSuperseded(key shardKey, by rain.Epoch) time.Time {
 	e.mu.Lock()
-	known := e.known[key] // not nil: under has asked for the record
+	known := e.of(key)
 	was := known.superseded
 	switch {
 	case by.Number == 0:
@@ -413,8 +438,8 @@ type Rebuild struct {
 }
 
 // BeginRebuild claims the next epoch of a shard for its rebuild. From then on no win of the shard can be confirmed
-// until the rebuild has ended. So all confirmed wins are in the stream. It fails with rain.ErrEpochClaimed if another node claims
-// at the same time. The modes without epochs have nothing to claim.
+// until the rebuild has ended. So all confirmed wins are in the stream. It fails with rain.ErrEpochClaimed if another
+// node claims at the same time. The modes without epochs have nothing to claim.
 func (c *Confirmer) BeginRebuild(ctx context.Context, campaign string, shard int) (Rebuild, error) {
 	if c.mode != Stream {
 		return Rebuild{}, nil

@@ -70,8 +70,8 @@ func (o *Outbox) checkNewestReplicated(ctx context.Context, newest rain.Entry) (
 
 // readHeld runs the reads of look on a shard's master, as readReplicated does. With mode Stream the master must hold
 // the shard's epoch; its record is returned.
-func (c *Confirmer) readHeld(ctx context.Context, campaign string, shard int, look func(redis.Pipeliner)) (held rain.Epoch,
-	err error) {
+func (c *Confirmer) readHeld(ctx context.Context, campaign string, shard int, look func(redis.Pipeliner)) (
+	held rain.Epoch, err error) {
 	if c.mode == Stream {
 		return c.epochs.under(ctx, campaign, shard, look)
 	}

@@ -145,8 +145,8 @@ func (r *replicas) acknowledged(ctx context.Context, k store.Keys, master string
 // candidates returns those of the shard's master; nil if a win needs no replica: in mode Stream, if there is none.
 // Their absence is not cached. The values of look are read together with it, from the same server, so a replica that
 // joins later copies them. If the master was asked, it returns INFO replication.
-func (r *replicas) candidates(ctx context.Context, k store.Keys, look func(redis.Pipeliner)) (master, replication string,
-	c *candidates, err error) {
+func (r *replicas) candidates(ctx context.Context, k store.Keys, look func(redis.Pipeliner)) (master,
+	replication string, c *candidates, err error) {
 	cluster := r.store.IsCluster()
 	var info, nodes *redis.StringCmd
 	var now *redis.TimeCmd

@@ -29,31 +29,45 @@ func TestTwoMastersNeverShareAPacket(t *testing.T) {
 	for i := range clients {
 		clients[i] = grabtest.InProcess(t)
 	}
-	property.CheckFew(t, 150, 20, func(rt *rapid.T) {
-		b := newBrain(t, rt, clients)
-		rt.Repeat(map[string]func(*rapid.T){
-			"tap":       b.with(b.tap),
-			"tap again": b.with(b.tapAgain),
-			"step":      b.with(b.step),
-			"step more": b.with(func() { b.step(); b.step(); b.step() }),
-			"end": b.with(func() {
-				for len(b.tasks) > 0 {
-					b.step()
-				}
-			}),
-			"die": b.with(b.die),
-			"promote": b.with(func() {
-				from := b.master()
-				b.put(1-from, b.save(from))
-			}),
-			"save":    b.with(func() { m := b.master(); b.saved[m] = b.save(m) }),
-			"restart": b.with(b.restart),
-			"relay":   b.with(b.relay),
-			"rebuild": b.with(b.rebuild),
-			"settle":  b.with(b.settle),
-		})
-		b.end()
+	confirmed := 0
+	defer func() { t.Logf("%d wins were confirmed", confirmed) }()
+	property.CheckFew(t, 100, 10, func(rt *rapid.T) {
+		for range 5 {
+			b := newBrain(t, rt, clients)
+			rt.Repeat(b.actions())
+			b.end()
+			confirmed += len(b.told)
+		}
 	})
+}
+
+func (b *brain) actions() map[string]func(*rapid.T) {
+	with := func(do func()) func(*rapid.T) {
+		return func(rt *rapid.T) { b.rt = rt; do() }
+	}
+	return map[string]func(*rapid.T){
+		"tap":       with(b.tap),
+		"tap, too":  with(b.tap),
+		"tap again": with(b.tapAgain),
+		"step":      with(func() { b.steps(1) }),
+		"steps":     with(func() { b.steps(rapid.IntRange(1, 20).Draw(b.rt, "steps")) }),
+		"end one":   with(func() { b.steps(100) }),
+		"end last": with(func() {
+			if n := len(b.tasks); n > 0 {
+				b.run(b.tasks[n-1], 100)
+			}
+		}),
+		"die": with(b.die),
+		"promote": with(func() {
+			from := b.master()
+			b.put(1-from, b.save(from))
+		}),
+		"save":    with(func() { m := b.master(); b.saved[m] = b.save(m) }),
+		"restart": with(b.restart),
+		"relay":   with(b.relay),
+		"rebuild": with(b.rebuild),
+		"settle":  with(b.settle),
+	}
 }
 
 // brain is two masters of Redis under one stream and one ledger, and a node on each.
@@ -98,10 +112,6 @@ func newBrain(t *testing.T, rt *rapid.T, clients [2]redis.UniversalClient) *brai
 	b.put(0, b.save(0))
 	b.put(1, b.save(0))
 	return b
-}
-
-func (b *brain) with(do func()) func(*rapid.T) {
-	return func(rt *rapid.T) { b.rt = rt; do() }
 }
 
 func (b *brain) master() int { return rapid.IntRange(0, 1).Draw(b.rt, "master") }
@@ -271,9 +281,9 @@ func (b *brain) settle() {
 
 // post is that of the ledger: entries up to the barrier are void.
 func (b *brain) post(e rain.Entry) {
-	ms, _, err := e.Ref.Position()
+	ms, seq, err := e.Ref.Position()
 	testenv.Must(b.rt, err)
-	if b.posted[e.Ref.ID] || ms <= b.barrier {
+	if b.posted[e.Ref.ID] || ms < b.barrier || ms == b.barrier && seq == 0 {
 		return
 	}
 	b.posted[e.Ref.ID] = true
@@ -288,7 +298,7 @@ func (b *brain) post(e rain.Entry) {
 // end ends all tasks, settles all, and compares.
 func (b *brain) end() {
 	for len(b.tasks) > 0 {
-		b.step()
+		b.steps(1)
 	}
 	for _, e := range b.stream.Counting(b.c.ID, 0) {
 		b.post(e.Entry)
@@ -324,14 +334,18 @@ func (b *brain) begin(do func(ctx context.Context)) {
 	b.prune()
 }
 
-// step lets a task make its next call.
-func (b *brain) step() {
-	if len(b.tasks) == 0 {
-		return
+// steps lets a task make some calls.
+func (b *brain) steps(count int) {
+	if len(b.tasks) > 0 {
+		b.run(rapid.SampledFrom(b.tasks).Draw(b.rt, "task"), count)
 	}
-	one := rapid.SampledFrom(b.tasks).Draw(b.rt, "task")
-	one.resumed <- struct{}{}
-	<-one.stopped
+}
+
+func (b *brain) run(one *task, calls int) {
+	for ; calls > 0 && !one.ended; calls-- {
+		one.resumed <- struct{}{}
+		<-one.stopped
+	}
 	b.prune()
 }
 

@@ -219,7 +219,9 @@ func (c *clusterCell) refuses(s setting, name string) {
 	resp := testenv.Got(get(c.t, n.url+"/readyz")).Must(c.t)
 	defer func() { _ = resp.Body.Close() }()
 	testenv.Equal(c.t, resp.StatusCode, http.StatusServiceUnavailable, "readiness of the node")
-	if p, err := enter(c.t, within(c.t, 10*time.Second), n, name+"-lost", token(c.t, name+"-lost"), c.g.campaign); err == nil {
+	user := name + "-lost"
+	p, err := enter(c.t, within(c.t, 10*time.Second), n, user, token(c.t, user), c.g.campaign)
+	if err == nil {
 		p.tapNext()
 		p.untilAnswer(c.t, "unavailable")
 	}

@@ -235,9 +235,9 @@ func (s *Settler) readable(ctx context.Context, messages []jetstream.Msg, most i
 	return s.current(ctx, entries)
 }
 
-// current returns the entries that count. If an entry came behind the claim of a newer epoch of its shard, no player was
-// notified of its wins, and its packets may belong to others. It stays in its outbox. If Redis still has its wins, they
-// are published again under the new epoch.
+// current returns the entries that count. If an entry came behind the claim of a newer epoch of its shard, no player
+// was notified of its wins, and its packets may belong to others. It stays in its outbox. If the new master has its
+// wins, they are published again under the new epoch.
 func (s *Settler) current(ctx context.Context, entries []delivery) []delivery {
 	if !slices.ContainsFunc(entries, func(d delivery) bool { return d.entry.Epoch > 0 }) {
 		return entries
@@ -252,8 +252,8 @@ func (s *Settler) current(ctx context.Context, entries []delivery) []delivery {
 		if err != nil || !s.stream.claims.isOver(e.Ref.Campaign, e.Ref.Shard, e.Epoch, meta.Sequence.Stream) {
 			return false
 		}
-		s.o.Log.Info("an entry of an old epoch is dropped; no player was notified of its wins", "entry", e.Ref.String(),
-			"epoch", e.Epoch)
+		s.o.Log.Info("an entry of an old epoch is dropped; no player was notified of its wins", "entry",
+			e.Ref.String(), "epoch", e.Epoch)
 		_ = d.msg.Ack() // if the connection loses it, the message comes again
 		return true
 	})

@@ -16,8 +16,8 @@ const leftOverAtOnce = 100
 // settleLeftOver posts the entries in a lost shard's outbox to the ledger. The outbox sweeper would publish them. But
 // in a Redis that was rolled back most were settled long ago, and JetStream drops them as copies for minutes.
 //
-// With epochs, the ledger has all confirmed wins by now. So an entry whose packets have other owners was never confirmed:
-// it leaves the outbox.
+// With epochs, the ledger has all confirmed wins by now. So an entry whose packets have other owners was never
+// confirmed: it leaves the outbox.
 func (r *Rebuilder) settleLeftOver(ctx context.Context, c *rain.Campaign, shard int, epochs bool) error {
 	for after := ""; ; {
 		entries, next, err := r.o.Outbox.Page(ctx, c.ID, shard, after, leftOverAtOnce)

@@ -104,6 +104,7 @@ func (i *Installation) Look(ctx context.Context) error {
 	}
 	holder, until, err := i.o.Leases.Holder(ctx, redisLease)
 	if err != nil {
+		i.since = time.Time{}
 		return err
 	}
 	known, namespace, _ := strings.Cut(holder, " ")
@@ -122,8 +123,9 @@ func (i *Installation) Look(ctx context.Context) error {
 	case known == "" || i.o.Alone || i.isUnseen(until):
 		return i.adopt(ctx, name, holder)
 	default:
+		isLasting := !i.shut.IsZero() && time.Since(i.shut) > alarmAfter
 		return i.close(fmt.Sprintf("it is empty, and other nodes see the ledger's redis %s, or have seen it seconds ago",
-			known), time.Since(i.shut) > alarmAfter && !i.shut.IsZero())
+			known), isLasting)
 	}
 	if err == nil && i.o.Histories {
 		err = i.report(ctx, histories)
@@ -131,8 +133,8 @@ func (i *Installation) Look(ctx context.Context) error {
 	return err
 }
 
-// adopt makes the Redis of this node the one in the ledger, in the place of the holder of the lease. The ledger comes first: a Redis with a name that the ledger
-// never had could not be adopted later.
+// adopt makes the Redis of this node the one in the ledger, in the place of the holder of the lease. The ledger comes
+// first: a Redis with a name that the ledger never had could not be adopted later.
 func (i *Installation) adopt(ctx context.Context, name, was string) error {
 	isNew := name == ""
 	if isNew {
@@ -226,6 +228,6 @@ func (i *Installation) IsSeen(ctx context.Context, history string) bool {
 
 // Superseded implements confirm.Others.
 func (i *Installation) Superseded(campaign string, shard int) {
-	i.o.Alarm("redis_superseded", campaign, fmt.Sprintf("a node's redis has an old copy of shard %d; another master holds "+
-		"it. The node confirms no wins on it, and looks for the other one", shard))
+	i.o.Alarm("redis_superseded", campaign, fmt.Sprintf("a node's redis has an old copy of shard %d, and another "+
+		"master holds it; the node confirms no wins on it, and looks for the other one", shard))
 }
