@@ -86,13 +86,14 @@ func NewIdentity(s *Store) *Identity { return &Identity{s.client} }
 func (i *Identity) Read(ctx context.Context) (name string, histories []string, err error) {
 	ctx = context.WithValue(ctx, passKey{}, true)
 	s := Store{i.client}
-	var id, info *redis.StringCmd
+	var id *redis.SliceCmd // not GET: an error would have another master looked for
+	var info *redis.StringCmd
 	own := ""
 	err = s.OnMaster(ctx, i.keys.installation(), func(addr string, p redis.Pipeliner) error {
-		own, id, info = addr, p.Get(ctx, i.keys.installation()), p.Info(ctx, "replication")
+		own, id, info = addr, p.MGet(ctx, i.keys.installation()), p.Info(ctx, "replication")
 		return nil
 	})
-	if err != nil && !errors.Is(err, redis.Nil) {
+	if err != nil {
 		return "", nil, fmt.Errorf("read the name of redis: %w", i.Checked(err))
 	}
 	histories = append(histories, History(info.Val()))
@@ -109,7 +110,8 @@ func (i *Identity) Read(ctx context.Context) (name string, histories []string, e
 	for history := range others {
 		histories = append(histories, history)
 	}
-	return id.Val(), histories, err
+	name, _ = id.Val()[0].(string)
+	return name, histories, err
 }
 
 // maxMasters is more than a Cluster has.

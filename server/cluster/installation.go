@@ -28,7 +28,7 @@ const (
 	// lookWithin bounds one look.
 	lookWithin = 3 * time.Second
 	// alarmEvery is the interval of the alarm while the guard is shut. A lost Redis is replaced before the first one.
-	alarmEvery = time.Minute
+	alarmEvery = 30 * time.Second
 	alarmAfter = 2 * seenFor
 )
 

@@ -165,7 +165,7 @@ func TestANodeOnAnotherRedisDoesNotPlay(t *testing.T) {
 			p.looks(30, a, b)
 			p.failed = nil
 			p.looks(4, b, a)
-			p.wantShut(b, "it is empty", "")
+			p.wantShut(b, "it is empty", "other_redis")
 			p.wantShut(a, "", "")
 		},
 		"the last process had another one": func(p *place, a *seer) {
