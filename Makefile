@@ -37,6 +37,10 @@ run: ## start everything in one process (ARGS="--listen :9000 …")
 build: ## build the program as bin/redrain
 	$(GO) build -trimpath -o bin/redrain .
 
+.PHONY: release
+release: ## build the artefacts of a release into dist/
+	$(GO) run -C tools ./release
+
 .PHONY: quick
 quick: ## run the unit and property tests on the in-process back ends
 	$(GO) run -C tools ./test -quick $(ARGS)

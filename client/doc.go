@@ -19,6 +19,7 @@
 //		}
 //		…
 //		if m.Type == "result" {
+//			var result client.Result
 //			err = json.Unmarshal(m.Body, &result)
 //		}
 //	}

@@ -18,7 +18,7 @@ func Example() {
 	server, err := embedded.Redis()
 	check(err)
 	defer server.Close()
-	rdb, err := store.Connect(server.Addr())
+	rdb, err := store.Connect(ctx, server.Addr())
 	check(err)
 	defer func() { _ = rdb.Close() }()
 

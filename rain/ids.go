@@ -26,6 +26,16 @@ func CheckUser(id string) error {
 	return nil
 }
 
+// CheckPlayer is CheckUser for a player who comes in: it also refuses the ids that a URL cannot carry. Browsers and
+// proxies remove . and .. from paths, so such a player could not be looked up or banned. Recorded wins are only held to
+// CheckUser, and are paid.
+func CheckPlayer(id string) error {
+	if id == "." || id == ".." {
+		return errors.New("a user id is neither . nor .., which no URL can name")
+	}
+	return CheckUser(id)
+}
+
 // CheckList returns an error unless a name can be a list's: visible words, as in a campaign's name. The name is also
 // a part of a URL's path, where proxies interpret slashes and dots, and an argument of a command.
 func CheckList(name string) error {
@@ -45,7 +55,7 @@ func checkVisible(text string, most int) error {
 		return fmt.Errorf("is 1 to %d bytes of UTF-8", most)
 	}
 	for _, r := range text {
-		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
+		if IsControl(r) {
 			return errors.New("has no control characters")
 		}
 		if unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) {
@@ -53,6 +63,24 @@ func checkVisible(text string, most int) error {
 		}
 	}
 	return nil
+}
+
+// CheckText returns an error unless an operator's free text, such as a name or a reason, is 1 to so many bytes of one
+// line. Ids have a stricter rule: a text may have invisible characters, because emojis are joined by them.
+func CheckText(text string, most int) error {
+	switch {
+	case strings.TrimSpace(text) == "" || len(text) > most || !utf8.ValidString(text):
+		return fmt.Errorf("is required: 1 to %d bytes of UTF-8", most)
+	case strings.ContainsFunc(text, IsControl):
+		return errors.New("has no control characters")
+	}
+	return nil
+}
+
+// IsControl reports whether a character controls a terminal, ends a line, or changes the direction of the text around
+// it. Such a character could make a text look like another one.
+func IsControl(r rune) bool {
+	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
 }
 
 // HomeShard returns the shard on which a player takes part, 0 to shards-1: FNV-1a of the id, its halves folded,

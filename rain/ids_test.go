@@ -26,6 +26,18 @@ func TestCheckUser(t *testing.T) {
 	}
 }
 
+// TestCheckPlayer: an id that a URL cannot carry is no player's. Others that look like it are.
+func TestCheckPlayer(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{".", "..", "a\nb"} {
+		testenv.WantFail(t, rain.CheckPlayer(id), id, "is accepted")
+	}
+	for _, id := range []string{"...", ".a", "../x", "%2E%2E", "a//b"} {
+		testenv.WantErr(t, rain.CheckPlayer(id), nil, id, "is refused")
+	}
+	testenv.WantErr(t, rain.CheckUser(".."), nil, "a recorded win's player")
+}
+
 // TestCheckList: a list's name is any text that no path and no command line misreads.
 func TestCheckList(t *testing.T) {
 	t.Parallel()

@@ -83,8 +83,8 @@ func CheckSponsor(id string) error {
 // Validate returns an Invalid that names every faulty field, or nil.
 func (s *Spec) Validate() error {
 	var e Invalid
-	if s.Name == "" || len(s.Name) > MaxNameLen || !utf8.ValidString(s.Name) {
-		e.add("name", "is required: 1 to %d bytes of UTF-8", MaxNameLen)
+	if err := CheckText(s.Name, MaxNameLen); err != nil {
+		e.add("name", "%s", err)
 	}
 	if err := CheckSponsor(s.Sponsor); err != nil {
 		e.add("sponsor", "%s", err)

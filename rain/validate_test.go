@@ -124,7 +124,7 @@ func TestValidateSpec(t *testing.T) {
 	const letters = "sponsor: holds letters, digits, and - _ . only"
 	for want, changes := range map[string][]func(*rain.Spec){
 		"": {
-			func(*rain.Spec) {}, name(strings.Repeat("n", 200)), name("红包雨"), sponsor("azAZ09-_."),
+			func(*rain.Spec) {}, name(strings.Repeat("n", 200)), name("红包雨"), name("❤️ 👨‍👩‍👧"), sponsor("azAZ09-_."),
 			sponsor(strings.Repeat("a", 64)), sponsor("商家-２０26"), sponsor(strings.Repeat("商", 21) + "a"),
 			func(s *rain.Spec) { s.Budget = 10 }, least(100), most(100), both(least(100), most(100)),
 			most(math.MaxInt64), func(s *rain.Spec) { s.Split = rain.Even }, list(400, 600),
@@ -132,6 +132,8 @@ func TestValidateSpec(t *testing.T) {
 			func(s *rain.Spec) { s.Packets, s.Shards = 1, 256 },
 		},
 		"name: is required: 1 to 200 bytes of UTF-8": {name(""), name(strings.Repeat("n", 201)), name("a\xff")},
+		"name: has no control characters": {name("a\x00"), name("\x1b[31m"), name("a\nb"), name("a\u2028b"),
+			name("\u202eevil"), name("a\u2066b\u2069"), name("a\u200f"), name("\u061ca")},
 		"sponsor: is 1 to 64 bytes": {sponsor(""), sponsor(strings.Repeat("a", 65)),
 			sponsor(strings.Repeat("商", 22))},
 		letters: {sponsor("user:1"), sponsor("a/b"), sponsor("a "), sponsor("a\u3164"), sponsor("a\u200db"),

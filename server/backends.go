@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -28,17 +29,25 @@ type backends struct {
 	guard *store.Guard
 	nats  *nats.Conn
 	sql   *sqldb.DB
-	dir   *embedded.Dir // the data directory of the in-process back ends; nil: none
+	dir   *embedded.Dir        // the data directory of the in-process back ends; nil: none
+	own   *embedded.NATSServer // nil with --nats
 
 	closers []func()
 }
 
-// LogLibraries makes libraries log to log instead of standard error. It changes the complete process, so the program
-// calls it, and New does not.
-func LogLibraries(log *slog.Logger) { store.LogClient(log) }
+// SetUpLibraries makes libraries log to log instead of standard error, and HTTP clients notice dead connections. It
+// changes the complete process, so the program calls it before New.
+func SetUpLibraries(log *slog.Logger) {
+	store.LogClient(log)
+	// Over HTTP/2 a connection whose other end has vanished would fail all requests for a quarter of an hour.
+	//nolint:forcetypeassert // the standard library's
+	http.DefaultTransport.(*http.Transport).HTTP2 = &http.HTTP2Config{
+		SendPingTimeout: 15 * time.Second, PingTimeout: 5 * time.Second,
+	}
+}
 
-// errBackend means that a back end did not answer in time at start.
-var errBackend = errors.New("does not answer")
+// errBackend means that a back end did not work in time at start.
+var errBackend = errors.New("does not work")
 
 // openDir locks the data directory for this process, if one is configured.
 func (b *backends) openDir(cfg *config.Config) (err error) {
@@ -110,28 +119,23 @@ func (b *backends) connectRedis(ctx context.Context, cfg *config.Config, log *sl
 		b.onClose(own.Close)
 		addr = own.Addr()
 	}
-	rdb, err := store.Connect(addr)
-	if err != nil {
-		return err
-	}
-	b.redis, b.guard = rdb, store.NewGuard(rdb)
-	b.onClose(func() { _ = rdb.Close() })
-	return await(ctx, cfg.BackendWait, log, "redis", func(ctx context.Context) error { return rdb.Ping(ctx).Err() })
+	return await(ctx, cfg.BackendWait, log, "redis", func(ctx context.Context) (err error) {
+		if b.redis == nil {
+			rdb, err := store.Connect(ctx, addr)
+			if err != nil {
+				return err
+			}
+			b.redis, b.guard = rdb, store.NewGuard(rdb)
+			b.onClose(func() { _ = rdb.Close() })
+		}
+		return b.redis.Ping(ctx).Err()
+	})
 }
 
 func (b *backends) connectNATS(ctx context.Context, cfg *config.Config, log *slog.Logger) error {
-	options := []nats.Option{
-		nats.Name("redrain"), nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond),
-		nats.ReconnectJitter(250*time.Millisecond, time.Second), nats.PingInterval(10 * time.Second),
-		nats.MaxPingsOutstanding(2),
-		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
-			if err != nil {
-				log.Warn("the connection to NATS is lost; trying again", "err", err)
-			}
-		}),
-		nats.ReconnectHandler(func(nc *nats.Conn) {
-			log.Info("connected to NATS again", "url", nc.ConnectedUrlRedacted())
-		}),
+	options, err := natsOptions(cfg, log)
+	if err != nil {
+		return err
 	}
 	dial := func() (*nats.Conn, error) { return nats.Connect(cfg.NATS, options...) }
 	if cfg.NATS == "" {
@@ -143,6 +147,7 @@ func (b *backends) connectNATS(ctx context.Context, cfg *config.Config, log *slo
 		if err != nil {
 			return err
 		}
+		b.own = own
 		b.onClose(func() {
 			if err := own.Close(); err != nil {
 				log.Warn("the in-process NATS server left something behind", "err", err)
@@ -150,7 +155,7 @@ func (b *backends) connectNATS(ctx context.Context, cfg *config.Config, log *slo
 		})
 		dial = func() (*nats.Conn, error) { return own.Connect(options...) }
 	}
-	err := await(ctx, cfg.BackendWait, log, "nats", func(context.Context) (err error) {
+	err = await(ctx, cfg.BackendWait, log, "nats", func(context.Context) (err error) {
 		b.nats, err = dial()
 		return err
 	})
@@ -211,15 +216,6 @@ func (b *backends) connectSQL(ctx context.Context, cfg *config.Config, log *slog
 	return b.sql.Migrate(ctx)
 }
 
-// checks returns the readiness checks by the back end's name.
-func (b *backends) checks() map[string]func(context.Context) error {
-	return map[string]func(context.Context) error{
-		"redis": func(ctx context.Context) error { return b.redis.Ping(ctx).Err() },
-		"nats":  b.nats.FlushWithContext,
-		"mysql": b.sql.Ping,
-	}
-}
-
 func (b *backends) onClose(f func()) { b.closers = append(b.closers, f) }
 
 // close closes in the reverse order of opening: clients before their servers.
@@ -230,28 +226,32 @@ func (b *backends) close() {
 	b.closers = nil
 }
 
-// await retries until a back end answers, for at most patience.
+// await retries until a back end works, for at most patience. It does not retry if the address is at fault.
 func await(asked context.Context, patience time.Duration, log *slog.Logger, name string,
 	try func(context.Context) error) error {
 	const every = 500 * time.Millisecond
 	ctx, cancel := context.WithTimeout(asked, patience)
 	defer cancel()
-	for said := false; ; said = true {
+	var reason error
+	for {
 		one, done := context.WithTimeout(ctx, timeout.Backend)
 		err := try(one)
 		done()
-		if err == nil {
-			return nil
+		if _, isFinal := errors.AsType[store.AddressError](err); err == nil || isFinal {
+			return err
 		}
-		if !said {
+		if reason == nil {
 			log.Info("waiting for a back end", "backend", name, "for", patience.String(), "err", err)
+		}
+		if reason == nil || !errors.Is(err, context.DeadlineExceeded) { // the last try may be cut short
+			reason = err
 		}
 		select {
 		case <-ctx.Done():
 			if asked.Err() != nil {
 				return asked.Err() // the caller does not wait any more; the back end may be fine
 			}
-			return fmt.Errorf("%w within %s: %w", errBackend, patience, err)
+			return fmt.Errorf("%w within %s: %w", errBackend, patience, reason)
 		case <-time.After(every):
 		}
 	}

@@ -13,6 +13,7 @@
 //	live        the display of a rain on this node: phases, waves, counts, figures
 //	history     figures of each second of a rain, for the charts
 //	cluster     state that the nodes share: campaigns, the bus, mirrors of small tables, leases
+//	health      checks of the back ends, /readyz, the oldest unpaid win
 //	sockets     connections of the HTTP server: limits, deadlines, HTTP/2
 //	clientip    the client's address behind proxies (X-Forwarded-For, PROXY protocol), and its key of limits
 //	timeout     time limits of requests, commands and single calls of a back end
@@ -20,7 +21,7 @@
 // Package grab decides the wins, and payout makes money of them.
 //
 // The actors, each with a Run that ends with its context, in the order in which run.go stops their groups: front,
-// upkeep, money, base. A process has all of them unless its roles say otherwise:
+// upkeep, money, base, last. A process has all of them unless its roles say otherwise:
 //
 //	http            the HTTP server with the API, the sockets and the pages
 //	sockets         sockets.Table: closes connections that have waited for too long
@@ -56,9 +57,13 @@
 //	bus             cluster.Bus: rejects notices without a valid seal; one with a newer key waits for the key
 //	withdrawals     withdraw.Payer: ledger → payment provider (role settle)
 //	provider        asks for the confirmation of another receiver of withdrawals (role settle)
-//	admin           the HTTP server of --admin-listen: metrics, health, profiles
+//	health          health.Monitor: checks the back ends, and follows the oldest unpaid win
+//	nats server     embedded.NATSServer: restarts the in-process NATS server when it cannot write
+//	nats            backends.watchNATS: ends the process if the client has closed the connection to NATS for good
 //	clock           store.Clock: follows the cluster's time
 //	seals           posting.Seals: follows the keys of the seals, which another node may rotate
+//
+//	admin           the HTTP server of --admin-listen: metrics, health, profiles
 //
 // The schedule of the rains (live.Schedule) is not an actor: it runs a goroutine for each open room.
 package server

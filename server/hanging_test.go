@@ -17,6 +17,7 @@ func TestAHangingDatabaseIsSaidSoon(t *testing.T) {
 	cfg := config.Default()
 	cfg.Listen, cfg.MySQL, cfg.OperatorToken, cfg.JWTSecret = "127.0.0.1:0", mysql.DSN, "a token of the tests",
 		"a secret of at least thirty-two bytes"
+	cfg.DrainDelay = new(time.Duration)
 	serveOn(t, cfg, func(s *Server) {
 		list := func() int {
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet,

@@ -89,9 +89,13 @@ func (s *Server) buildRollback(ctx context.Context, js jetstream.JetStream) {
 func (s *Server) buildPayer() error {
 	var provider withdraw.Provider = withdraw.Wallet{}
 	if s.cfg.Provider == config.ProviderHTTP {
-		http, err := webhook.New(webhook.Options{
+		o := webhook.Options{
 			URL: s.cfg.ProviderURL, Secret: s.cfg.ProviderSecret, Account: s.cfg.ProviderAccount, Clock: s.clock.Now,
-		})
+		}
+		if o.Account != "" { // without it, a new secret is another receiver, which is confirmed after a restart
+			o.NewSecret = s.secret("provider-secret", o.Secret)
+		}
+		http, err := webhook.New(o)
 		if err != nil {
 			return fmt.Errorf("the payment provider: %w", err)
 		}

@@ -72,10 +72,11 @@ func (s *Server) widget() []string {
 // challenge returns the CAPTCHA that a guest has to solve first; nil for none.
 func (s *Server) challenge() api.Challenge {
 	if service, ok := challengeService(&s.cfg); ok {
-		return login.NewSiteverify(service, s.cfg.ChallengeSiteKey, s.cfg.ChallengeSecret, http.DefaultTransport)
+		return login.NewSiteverify(service, s.cfg.ChallengeSiteKey,
+			s.secret("challenge-secret", s.cfg.ChallengeSecret), http.DefaultTransport)
 	}
 	if s.cfg.GuestChallenge == login.ChallengeWork {
-		return login.NewWork(s.cfg.JWTSecret, s.cfg.ChallengeWork, store.NewLimits(s.redis))
+		return login.NewWork(s.players.Secrets, s.cfg.ChallengeWork, store.NewLimits(s.redis))
 	}
 	return nil
 }

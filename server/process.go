@@ -30,6 +30,7 @@ import (
 	"redrain/server/cluster"
 	"redrain/server/config"
 	"redrain/server/gateway"
+	"redrain/server/health"
 	"redrain/server/history"
 	"redrain/server/live"
 	"redrain/server/names"
@@ -52,7 +53,9 @@ type Server struct {
 	api      *api.API
 	http     *http.Server
 	admin    *adminServer // nil without --admin-listen
-	health   *health
+	ready    *health.Readiness
+	monitor  *health.Monitor
+	checks   []health.Check
 	sockets  *sockets.Table
 	deadline atomic.Pointer[time.Time] // of the shutdown; nil before it
 
@@ -102,7 +105,8 @@ type Server struct {
 	figures    *live.Figures
 	names      *names.Book // nil: players are shown under masked ids
 
-	verifyFiles map[string][]byte // by their names
+	verifyFiles map[string][]byte        // by their names
+	newest      map[string]func() string // the secrets that are in files, by their flags
 	events      *api.Events
 	proofs      *campaigns.Proofs
 	roots       *chain.RootRounds

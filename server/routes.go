@@ -16,6 +16,7 @@ import (
 	"redrain/payout/export"
 	"redrain/server/api"
 	"redrain/server/config"
+	"redrain/server/health"
 	"redrain/server/history"
 	"redrain/server/login"
 	"redrain/server/names"
@@ -65,7 +66,7 @@ func (s *Server) buildHTTP() {
 		o.Demo = s.demo.Campaign
 	}
 	s.api = api.New(o)
-	s.health = &health{checks: s.back.checks(), proved: s.proofs.Proved, full: s.gateway.Full, log: s.log}
+	s.ready = &health.Readiness{Monitor: s.monitor, Proved: s.proofs.Proved, Full: s.gateway.Full}
 	s.http = &http.Server{
 		Handler:           s.handler(s.api),
 		ReadHeaderTimeout: 5 * time.Second, IdleTimeout: proxyIdle, MaxHeaderBytes: 32 << 10,
@@ -88,7 +89,7 @@ func (s *Server) handler(a *api.API) http.Handler {
 	}
 	mux.Handle("/", web.Handler(web.Options{
 		SignIn: s.tokenEndpoint, Widget: s.widget(), PublicURL: s.cfg.PublicRoot(), Files: s.verifyFiles,
-		Images: names.Hosts(s.cfg.AvatarHosts).Sources(),
+		Images: names.Hosts(s.cfg.AvatarHosts).Sources(), Ancestors: s.cfg.FrameAncestors,
 		WeChat: web.WeChat{Sign: s.cfg.WeChatSign, SDK: s.cfg.WeChatSDK},
 	}))
 	return secure(mux)
@@ -96,8 +97,8 @@ func (s *Server) handler(a *api.API) http.Handler {
 
 // mountHealth adds the paths for monitoring.
 func (s *Server) mountHealth(mux *http.ServeMux) {
-	mux.Handle("/healthz", api.OnlyRead(http.HandlerFunc(s.health.live)))
-	mux.Handle("/readyz", api.OnlyRead(http.HandlerFunc(s.health.ready)))
+	mux.Handle("/healthz", api.OnlyRead(http.HandlerFunc(health.Live)))
+	mux.Handle("/readyz", api.OnlyRead(s.ready))
 	mux.Handle("/metrics", api.OnlyRead(promhttp.HandlerFor(s.metrics, promhttp.HandlerOpts{})))
 }
 

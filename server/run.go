@@ -13,30 +13,25 @@ import (
 // Run serves until ctx ends or an actor fails, and then shuts down in order: producers of work stop before its
 // consumers. It returns nil after an orderly end.
 //
-//	not ready any more → stop the rains → let taps in flight be answered → no new sockets, goodbye and close the
+//	not ready any more → go on for --drain-delay → stop the rains → let taps in flight be answered → no new sockets, goodbye and close the
 //	sockets → finish the HTTP requests → stop the upkeep, and finish the moves of stock in hand → publish what
-//	was won, and stop the relay → finish the settlement batch in hand → close the clients
+//	was won, and stop the relay → finish the settlement batch in hand → close --admin-listen, and the clients
 //
 // HTTP goes on while the sockets drain, so that a load balancer's check gets "draining".
 func (s *Server) Run(ctx context.Context) error {
 	defer s.release()
 	failed := make(chan error, 1)
-	base, money, upkeep, front := newGroup(failed), newGroup(failed), newGroup(failed), newGroup(failed)
+	last, base, money := newGroup(failed), newGroup(failed), newGroup(failed)
+	upkeep, front := newGroup(failed), newGroup(failed)
 	of := s.actors()
+	last.start(of.last)
 	base.start(of.base)
 	money.start(of.money)
 	upkeep.start(of.upkeep)
 	front.start(of.front)
 	s.announce()
 
-	var err error
-	select {
-	case <-ctx.Done():
-		s.log.Info("shutting down", "within", s.cfg.DrainTimeout.String())
-	case err = <-failed:
-		s.log.Error("shutting down because a component has failed", "err", err)
-	}
-	s.health.draining.Store(true)
+	err := s.untilEnd(ctx, failed)
 	deadline := time.Now().Add(s.cfg.DrainTimeout)
 	s.deadline.Store(&deadline)
 	limit, cancel := context.WithDeadline(context.Background(), deadline)
@@ -48,12 +43,32 @@ func (s *Server) Run(ctx context.Context) error {
 	upkeep.stop()
 	money.stop()
 	base.stop()
+	last.stop()
 	s.log.Info("stopped")
 	return err
 }
 
+// untilEnd waits until the shutdown begins. If the node was asked to stop, it is --drain-delay later. It returns the
+// error of a failed actor.
+func (s *Server) untilEnd(ctx context.Context, failed <-chan error) (err error) {
+	select {
+	case <-ctx.Done():
+		s.ready.Draining.Store(true)
+		s.log.Info("shutting down", "after", s.cfg.DrainWait().String(), "within", s.cfg.DrainTimeout.String())
+		select {
+		case <-time.After(s.cfg.DrainWait()):
+			return nil
+		case err = <-failed:
+		}
+	case err = <-failed:
+		s.ready.Draining.Store(true)
+	}
+	s.log.Error("shutting down because a component has failed", "err", err)
+	return err
+}
+
 // actors are the actors of a process, in the groups that start and stop together.
-type actors struct{ base, money, upkeep, front []actor }
+type actors struct{ last, base, money, upkeep, front []actor }
 
 // actors returns the actors of this process's roles.
 func (s *Server) actors() actors {
@@ -61,6 +76,7 @@ func (s *Server) actors() actors {
 		base: []actor{
 			{"clock", s.clock.Run}, {"seals", s.ledger.Seals.Run}, {"forgeries", s.forgeries.Run}, {"bus", s.bus.Run},
 			{"installation", s.installed.Run},
+			{"health", s.monitor.Run}, {"nats", s.back.watchNATS},
 		},
 		upkeep: []actor{
 			{"keys", s.players.Run}, {"campaigns", s.registry.Run}, {"rooms", s.lobby.Run},
@@ -79,7 +95,8 @@ func (s *Server) actors() actors {
 	}{
 		{s.names != nil, &all.upkeep, []actor{{"names", s.names.Run}}},
 		{s.issuer != nil, &all.upkeep, []actor{{"issuer", s.issuer.Run}}},
-		{s.admin != nil, &all.base, []actor{{"admin", s.admin.run}}},
+		{s.back.own != nil, &all.base, []actor{{"nats server", s.runNATS}}},
+		{s.admin != nil, &all.last, []actor{{"admin", s.admin.run}}},
 		{s.cfg.Has(config.RoleSettle), &all.base, []actor{
 			{"settlement", s.settler.Run}, {"withdrawals", s.payer.Run}, {"provider", s.provider.run},
 		}},

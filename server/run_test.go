@@ -16,7 +16,7 @@ import (
 // TestActorsOfRoles: each role brings its actors, and what every process needs is always there.
 func TestActorsOfRoles(t *testing.T) {
 	names := func(roles ...string) (all []string) {
-		has := (&Server{ledger: &ledger.Ledger{}, lists: &admission.Lists{},
+		has := (&Server{back: &backends{}, ledger: &ledger.Ledger{}, lists: &admission.Lists{},
 			cfg: config.Config{Roles: roles, ReconcileEvery: time.Minute}}).actors()
 		for _, group := range [][]actor{has.base, has.money, has.upkeep, has.front} {
 			for _, a := range group {
@@ -25,8 +25,8 @@ func TestActorsOfRoles(t *testing.T) {
 		}
 		return all
 	}
-	always := []string{"clock", "seals", "forgeries", "bus", "keys", "campaigns", "rooms", "figures", "events",
-		"admission", "sanctions", "lists", "connections", "addresses", "http", "sockets"}
+	always := []string{"clock", "seals", "forgeries", "bus", "health", "nats", "keys", "campaigns", "rooms", "figures",
+		"events", "admission", "sanctions", "lists", "connections", "addresses", "http", "sockets"}
 	for role, brings := range map[string][]string{
 		config.RoleGateway: {"deciders"},
 		config.RoleRelay:   {"relay"},
@@ -39,7 +39,7 @@ func TestActorsOfRoles(t *testing.T) {
 		slices.Sort(want)
 		testenv.Equal(t, got, want, "%s", role)
 	}
-	upkeep := (&Server{ledger: &ledger.Ledger{}, lists: &admission.Lists{},
+	upkeep := (&Server{back: &backends{}, ledger: &ledger.Ledger{}, lists: &admission.Lists{},
 		cfg: config.Config{Roles: config.AllRoles}}).actors().upkeep
 	if slices.ContainsFunc(upkeep, func(a actor) bool { return a.name == "reconciliation" }) {
 		t.Error("the books are proved though that is off")

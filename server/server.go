@@ -43,6 +43,9 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer
 		return nil, errors.Join(faults...)
 	}
 	s := &Server{cfg: cfg, log: log, out: out}
+	if err := s.readSecrets(); err != nil {
+		return nil, err
+	}
 	if err := s.readOperators(); err != nil {
 		return nil, err
 	}
@@ -108,11 +111,17 @@ func (s *Server) build(ctx context.Context) (err error) {
 	s.amounts = rain.NewAmountsCache()
 	s.ledger = ledger.New(s.back.sql, s.clock.Now, s.amounts)
 	s.ledger.Seals.Recoverer = s.recoverer
+	if err := s.require(ctx, s.ledgerCheck()); err != nil {
+		return err
+	}
 	if err := s.ledger.Seals.Load(ctx); err != nil {
 		return err
 	}
 	s.redis = store.New(s.back.redis, store.Options{Namespace: s.cfg.Namespace, Clock: s.clock.Now, Log: s.log,
 		Amounts: s.amounts, Ring: s.ledger.Seals.Ring()})
+	if err := s.require(ctx, s.redisCheck()); err != nil {
+		return err
+	}
 	s.bus = cluster.NewBus(s.back.nats, cluster.BusOptions{
 		Namespace: s.cfg.Namespace, Sealer: s.ledger.Seals.Ring(), RefreshSeals: s.ledger.Seals.Load,
 		Forged: func(count int, reason string) { s.forgeries.Notices(count, reason) },
@@ -140,12 +149,15 @@ func (s *Server) build(ctx context.Context) (err error) {
 	if err := s.buildSettler(ctx, js); err != nil {
 		return err
 	}
+	if err := s.require(ctx, s.natsCheck(publisher)); err != nil {
+		return err
+	}
 	if err := s.buildPayer(); err != nil {
 		return err
 	}
 	s.players, err = auth.NewPlayers(auth.PlayersOptions{
-		Secret: s.cfg.JWTSecret, JWKSURL: s.cfg.JWKSURL, Audience: s.cfg.JWTAudience, Issuer: s.cfg.JWTIssuer,
-		MaxLife: s.cfg.JWTMaxLife, Recoverer: s.recoverer, Log: s.log,
+		Secret: s.cfg.JWTSecret, NewSecret: s.secret("jwt-secret", s.cfg.JWTSecret), JWKSURL: s.cfg.JWKSURL,
+		Audience: s.cfg.JWTAudience, Issuer: s.cfg.JWTIssuer, MaxLife: s.cfg.JWTMaxLife, Recoverer: s.recoverer, Log: s.log,
 		Clock: func() time.Time { return time.UnixMilli(s.clock.Now()) },
 	})
 	if err != nil {
@@ -159,6 +171,7 @@ func (s *Server) build(ctx context.Context) (err error) {
 	}
 	s.buildRooms()
 	s.buildCampaigns()
+	s.buildMonitor()
 	s.buildHTTP()
 	if err := errors.Join(s.sanctions.Load(ctx), s.lists.Load(ctx), s.verdicts.Load(ctx)); err != nil {
 		return err

@@ -13,6 +13,8 @@ type Options struct {
 	// SignIn returns the address at which the console exchanges an identity provider's code, or "" while it is unknown.
 	// Nil: there is no provider.
 	SignIn func() string
+	// Ancestors are the origins whose pages may show the player's page in a frame; "*": all.
+	Ancestors []string
 	// Widget are the origins of the challenge widget for guests on the player's page, as a Content-Security-Policy
 	// names them. Empty: there is no widget.
 	Widget []string

@@ -12,6 +12,7 @@ import (
 type policy struct {
 	images, scripts, connect []string // besides those of every page
 	frames, styles           []string // none: no frames, and styles of this server
+	ancestors                []string // pages that may show this one in a frame, besides this server's
 }
 
 // policy is that of a page. The socket is named by its full origin, because some browsers do not count ws: and wss: as
@@ -31,6 +32,7 @@ func (o *Options) policy(path, host string, f *file) *policy {
 		p.images = append(p.images, o.Images...)
 	}
 	if path == "/" {
+		p.ancestors = o.Ancestors // a frame around the console could trick an operator into a click
 		p.scripts = append(p.scripts, o.Widget...)
 		p.connect = append(p.connect, o.Widget...)
 		p.frames = append(p.frames, o.Widget...) // the widget's script makes frames and styles
@@ -48,7 +50,7 @@ func (p *policy) String() string {
 	all := []string{
 		"default-src 'self'", source("img-src", p.images), source("script-src", p.scripts),
 		source("connect-src", p.connect), "object-src 'none'", "base-uri 'none'", "form-action 'self'",
-		"frame-ancestors 'self'",
+		source("frame-ancestors", p.ancestors),
 	}
 	if len(p.frames) > 0 {
 		all = append(all, "frame-src "+strings.Join(p.frames, " "))

@@ -66,6 +66,9 @@ func TestPolicies(t *testing.T) {
 			"/": {"script-src": {"https://sdk.example:8443"}, "connect-src": {"https://sign.example"},
 				"frame-src": {"weixin:", "weixinping:"}},
 		}},
+		"frames of other sites": {web.Options{Ancestors: []string{"https://app.example", "*"}}, map[string]added{
+			"/": {"frame-ancestors": {"https://app.example", "*"}},
+		}},
 		"a script of WeChat's that nobody has asked for": {web.Options{WeChat: web.WeChat{SDK: sdk}}, nil},
 		"a provider": {web.Options{SignIn: func() string { return "https://id.example/token" }}, map[string]added{
 			"/console": {"connect-src": {"https://id.example"}},

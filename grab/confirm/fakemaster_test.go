@@ -145,7 +145,7 @@ func atMaster(t *testing.T, m *fakeMaster, cluster bool) (*store.Store, redis.Un
 	t.Helper()
 	server := testenv.Got(embedded.Redis()).Must(t)
 	t.Cleanup(server.Close)
-	rdb := testenv.Got(store.Connect(server.Addr())).Must(t)
+	rdb := testenv.Got(store.Connect(t.Context(), server.Addr())).Must(t)
 	t.Cleanup(func() { _ = rdb.Close() })
 	var master redis.UniversalClient
 	if cluster {

@@ -46,7 +46,7 @@ func InProcess(t testing.TB) redis.UniversalClient {
 // Connect is a client, which is closed with the test.
 func Connect(t testing.TB, addrs string) redis.UniversalClient {
 	t.Helper()
-	rdb := testenv.Got(store.Connect(addrs)).Must(t)
+	rdb := testenv.Got(store.Connect(t.Context(), addrs)).Must(t)
 	t.Cleanup(func() { _ = rdb.Close() })
 	return rdb
 }

@@ -1,8 +1,11 @@
 package store
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"fmt"
+	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -14,73 +17,143 @@ import (
 	"redrain/internal/testenv"
 )
 
-func TestConnectUnderstandsAddresses(t *testing.T) {
-	for _, c := range [][2]string{
-		{"localhost:6379", "localhost:6379"},
-		{"[::1]:6379", "[::1]:6379"},
-		{"a:1,b:2", "cluster a:1 b:2"},
-		{" a:1 , b:2 ", "cluster a:1 b:2"},
-		{"redis://:secret@h:7/3", "h:7"},
-		{"rediss://user:secret@h:7", "h:7 tls"},
-		{"redis://u:secret@h:7?addr=i:8", "cluster h:7 i:8"},
-		{"redis://:addr=secret@h:7", "h:7"},
-		{"rediss://u:secret@h:7?addr=i:8&addr=j:9", "cluster h:7 i:8 j:9 tls"},
+func TestAddressesOfBothKinds(t *testing.T) {
+	for addrs, want := range map[string]struct{ single, cluster string }{
+		"localhost:6379":                          {"localhost:6379", "localhost:6379"},
+		"[::1]:6379":                              {"[::1]:6379", "[::1]:6379"},
+		"a:1,b:2":                                 {"a:1", "a:1 b:2"},
+		" a:1 , b:2 ":                             {"a:1", "a:1 b:2"},
+		"redis://:secret@h:7/3":                   {"h:7", ""},
+		"redis://:secret@h:7?db=3":                {"h:7", ""},
+		"redis://:secret@h:7/0":                   {"h:7", "h:7"},
+		"rediss://user:secret@h:7":                {"h:7 tls", "h:7 tls"},
+		"redis://u:secret@h:7?addr=i:8":           {"h:7", "h:7 i:8"},
+		"redis://:addr=secret@h:7":                {"h:7", "h:7"},
+		"redis://h:7?max_redirects=9":             {"h:7", "h:7"},
+		"rediss://u:secret@h:7?addr=i:8&addr=j:9": {"h:7 tls", "h:7 i:8 j:9 tls"},
 	} {
-		addrs, want := c[0], c[1]
-		rdb, err := Connect(addrs)
+		single, cluster, err := parseAddress(addrs)
+		testenv.WantErr(t, err, nil, addrs)
 		if err != nil {
-			t.Errorf("%s: %v", addrs, err)
 			continue
 		}
+		text, limits := describe(t, newClient(single))
+		testenv.Equal(t, text, want.single, "%s: one server", addrs)
 		const two = 2 * time.Second
-		got, waits := describe(rdb)
-		if wantWaits := (patience{two, two, two, 1, true}); got != want || waits != wantWaits {
-			t.Errorf("%s: %s, waits %+v; want %s, %+v", addrs, got, waits, want, wantWaits)
+		testenv.Equal(t, limits, patience{two, two, two, 5 * time.Minute, time.Minute, 1, true}, "%s: one server", addrs)
+		if cluster == nil {
+			testenv.Equal(t, "", want.cluster, "%s: a Cluster", addrs)
+			continue
 		}
+		rdb := newClusterClient(cluster)
+		text, limits = describe(t, rdb)
+		testenv.Equal(t, text, want.cluster, "%s: a Cluster", addrs)
+		testenv.Equal(t, limits, patience{two, two, two, 5 * time.Minute, time.Minute, 1, true}, "%s: a Cluster", addrs)
 		// A failover is found within a second.
-		if c, ok := rdb.(*redis.ClusterClient); ok && c.Options().ClusterStateReloadInterval != time.Second {
-			t.Errorf("%s: the cluster is read again after %s", addrs, c.Options().ClusterStateReloadInterval)
-		}
-		_ = rdb.Close()
+		testenv.Equal(t, rdb.Options().ClusterStateReloadInterval, time.Second, "%s: its map is read again", addrs)
 	}
 	for _, bad := range []string{"", "localhost", "a:1,", "a:1,b", "http://:secret@h:1", "redis://:secret@h:1/x",
-		"redis://u:secret@h:1?addr=i:1&x=y", "redis://u:secret%@h"} {
-		rdb, err := Connect(bad)
-		if err == nil {
-			t.Errorf("%q was understood as %T", bad, rdb)
-			_ = rdb.Close()
-			continue
-		}
-		if strings.Contains(err.Error(), "secret") {
-			t.Errorf("%q: the error shows the password: %v", bad, err)
+		"redis://u:secret@h:1?addr=i:1&x=y", "redis://u:secret%@h", "redis://:secret@h:1?read_only=true",
+		"redis://:secret@h:1?addr=i:1&route_randomly=true"} {
+		err := CheckAddress(bad)
+		if _, is := errors.AsType[AddressError](err); !is || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%q: %v", bad, err)
 		}
 	}
 }
 
 // patience has a client's time limits for Redis.
 type patience struct {
-	dial, read, write time.Duration
-	dials             int
-	context           bool // no longer than its caller
+	dial, read, write, life, lifeJitter time.Duration
+	dials                               int
+	context                             bool // no longer than its caller
 }
 
-func describe(rdb redis.UniversalClient) (text string, waits patience) {
+// describe closes the client.
+func describe(t *testing.T, rdb redis.UniversalClient) (text string, limits patience) {
+	t.Helper()
 	var parts []string
 	tls := false
 	switch c := rdb.(type) {
 	case *redis.ClusterClient:
 		o := c.Options()
-		parts, tls = append([]string{"cluster"}, o.Addrs...), o.TLSConfig != nil
-		waits = patience{o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.DialerRetries, o.ContextTimeoutEnabled}
+		parts, tls = o.Addrs, o.TLSConfig != nil
+		limits = patience{o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.ConnMaxLifetime, o.ConnMaxLifetimeJitter,
+			o.DialerRetries, o.ContextTimeoutEnabled}
 	case *redis.Client:
 		o := c.Options()
 		parts, tls = []string{o.Addr}, o.TLSConfig != nil
-		waits = patience{o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.DialerRetries, o.ContextTimeoutEnabled}
+		limits = patience{o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.ConnMaxLifetime, o.ConnMaxLifetimeJitter,
+			o.DialerRetries, o.ContextTimeoutEnabled}
 	}
+	testenv.Must(t, rdb.Close())
+	text = strings.Join(parts, " ")
 	if tls {
-		parts = append(parts, "tls")
+		text += " tls"
 	}
-	return strings.Join(parts, " "), waits
+	return text, limits
+}
+
+// answering is a server whose HELLO answers with a mode or, if that is an error of Redis, with it. All other commands
+// are fine.
+func answering(t *testing.T, mode string) (addr string) {
+	t.Helper()
+	l := testenv.Got(new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")).Must(t)
+	var all sync.WaitGroup
+	t.Cleanup(func() { _ = l.Close(); all.Wait() })
+	all.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			all.Go(func() {
+				defer func() { _ = conn.Close() }()
+				for lines := bufio.NewScanner(conn); lines.Scan(); {
+					answer := "+OK\r\n"
+					switch word := strings.ToLower(lines.Text()); {
+					case strings.HasPrefix(mode, "-") && word == "hello":
+						answer = mode + "\r\n"
+					case word == "hello":
+						answer = fmt.Sprintf("*2\r\n$4\r\nmode\r\n$%d\r\n%s\r\n", len(mode), mode)
+					case word != "client" && word != "select":
+						continue // the other lines are arguments
+					}
+					_, _ = conn.Write([]byte(answer))
+				}
+			})
+		}
+	})
+	return l.Addr().String()
+}
+
+// TestConnectAsksForTheKind: the number of addresses says nothing.
+func TestConnectAsksForTheKind(t *testing.T) {
+	cluster, server, sentinel := answering(t, "cluster"), answering(t, "standalone"), answering(t, "sentinel")
+	proxy, none := answering(t, "-ERR unknown command 'HELLO'"), "127.0.0.1:1"
+	const single, many = "*redis.Client", "*redis.ClusterClient"
+	for addrs, want := range map[string]string{
+		server: single, cluster: many, cluster + "," + none: many, none + "," + cluster: many, proxy: single,
+		"redis://:p@" + cluster: many, "redis://" + cluster + "?addr=" + none: many, "redis://" + server + "/3": single,
+		"redis://" + cluster + "/3": errDatabase.Error(), server + "," + none: errOneServer.Error(),
+		"redis://" + server + "?addr=" + none: errOneServer.Error(), sentinel: errSentinel.Error(),
+		"a,b": errHostPort.Error(),
+	} {
+		rdb, err := Connect(t.Context(), addrs)
+		if err != nil {
+			_, isFinal := errors.AsType[AddressError](err)
+			testenv.Equal(t, fmt.Sprintf("%v %v", err, isFinal), want+" true", "%s", addrs)
+			continue
+		}
+		testenv.Equal(t, fmt.Sprintf("%T", rdb), want, "%s", addrs)
+		testenv.Must(t, rdb.Close())
+	}
+	for addr, want := range map[string]string{none: "connection refused", answering(t, "-WRONGPASS no"): "WRONGPASS"} {
+		_, err := Connect(t.Context(), addr)
+		if _, isFinal := errors.AsType[AddressError](err); isFinal || err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want one of %s that may pass", addr, err, want)
+		}
+	}
 }
 
 // fakeRedis has a clock of its own, and its answers take some time.

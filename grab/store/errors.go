@@ -64,10 +64,17 @@ func named(err error) error {
 	return err
 }
 
-// IsUnavailable reports whether an error says that Redis cannot serve for now. It is starting, full, a replica, or
-// its Cluster is incomplete; or no connection was free in time. Network errors are left to the caller.
+// passing are the answers of a Redis that cannot serve for now. It is starting, full, busy, cannot write to its disk,
+// is a replica, lacks replicas, or its Cluster is incomplete. Or its password changes: a node may get the new one later.
+// Missing rights (NOPERM) do not pass by themselves.
+var passing = []string{
+	"LOADING", "CLUSTERDOWN", "MASTERDOWN", "READONLY", "TRYAGAIN", "OOM", "MISCONF", "NOREPLICAS", "BUSY ",
+	"max number of clients", "NOAUTH", "WRONGPASS", "NOSTATE", "BEHIND",
+}
+
+// IsUnavailable reports whether an error says that Redis cannot serve for now; or no connection was free in time.
+// Network errors are left to the caller.
 func IsUnavailable(err error) bool {
-	return errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, ErrOtherRedis) || slices.ContainsFunc([]string{
-		"LOADING", "CLUSTERDOWN", "MASTERDOWN", "READONLY", "TRYAGAIN", "OOM", "NOSTATE", "BEHIND",
-	}, func(prefix string) bool { return redis.HasErrorPrefix(err, prefix) })
+	return errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, ErrOtherRedis) ||
+		slices.ContainsFunc(passing, func(prefix string) bool { return redis.HasErrorPrefix(err, prefix) })
 }

@@ -141,3 +141,20 @@ func TestWhatCannotBeReadIsTold(t *testing.T) {
 		t.Errorf("read as %v; the log has %q", got, log.String())
 	}
 }
+
+// TestAnswersThatPass: a request fails for now, or for a reason that an operator has to mend.
+func TestAnswersThatPass(t *testing.T) {
+	for answer, passes := range map[string]bool{
+		"LOADING Redis is loading the dataset in memory": true, "MASTERDOWN Link with MASTER is down": true,
+		"CLUSTERDOWN The cluster is down": true, "READONLY You can't write against a read only replica.": true,
+		"TRYAGAIN Multiple keys request during rehashing of slot": true, "OOM command not allowed": true,
+		"BUSY Redis is busy running a script.": true, "BUSYGROUP Consumer Group name already exists": false,
+		"MISCONF Errors writing to the AOF file: No space left on device": true,
+		"NOREPLICAS Not enough good replicas to write.":                   true, "ERR max number of clients reached": true,
+		"NOAUTH Authentication required.": true, "WRONGPASS invalid username-password pair": true,
+		"NOPERM this user has no permissions to run the 'evalsha' command": false, "ERR syntax error": false,
+		"WRONGTYPE Operation against a key holding the wrong kind of value": false,
+	} {
+		testenv.Equal(t, store.IsUnavailable(refusal(answer)), passes, "%s", answer)
+	}
+}

@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -217,5 +218,36 @@ func TestALostAnswerIsGivenAgain(t *testing.T) {
 	gm.Apply()
 	cut.LoseAnswer()
 	testenv.Must(t, gm.G.CloseCampaign(t.Context(), gm.C))
+	gm.Balance()
+}
+
+// A single server's failover by name: the old master goes on as a replica, and the name leads to the new one. The
+// connections to the old one are replaced, since it refuses to write.
+func TestADemotedMasterIsLeft(t *testing.T) {
+	old := testenv.StartRedis(t)
+	young := testenv.StartReplica(t, old)
+	name := testenv.NewProxy(t, old.Addr)
+	gm := grabtest.New(t, grabtest.Connect(t, name.Addr), grabtest.Setup{Packets: 100, Shards: 4})
+	var all sync.WaitGroup
+	for p := range 20 { // at once, so that there are many connections
+		all.Go(func() { gm.Tap("p"+strconv.Itoa(p), gm.Drop(0)) })
+	}
+	all.Wait()
+	wins := len(gm.Wins())
+	testenv.Must(t, gm.RDB.Set(t.Context(), "last", "written", 0).Err())
+	heir, former := grabtest.Connect(t, young.Addr), grabtest.Connect(t, old.Addr)
+	testenv.Eventually(t, 10*time.Second, "the replica has everything",
+		func() bool { return heir.Get(t.Context(), "last").Val() == "written" })
+
+	testenv.Must(t, heir.ReplicaOf(t.Context(), "no", "one").Err())
+	host, port, _ := strings.Cut(young.Addr, ":")
+	testenv.Must(t, former.ReplicaOf(t.Context(), host, port).Err())
+	name.To(young.Addr)
+	for p := range 20 {
+		user := "q" + strconv.Itoa(p)
+		testenv.Eventually(t, 5*time.Second, "the new master decides",
+			func() bool { return gm.Tap(user, gm.Drop(0)).Outcome == outcome.Won })
+	}
+	testenv.Equal(t, len(gm.Wins()), wins+20, "wins")
 	gm.Balance()
 }

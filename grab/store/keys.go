@@ -36,6 +36,7 @@ import (
 //	rr:{<campaign>.room}:allotted      hash, expires: leased and won packets of each address's guests; see allot.lua
 //	rr:{<campaign>.room}:guests.<address>  sorted set, expires: an address's guests who are there → until when
 //	rr:{installation}:name             string: the name of this Redis in its installation; see guard.go
+//	rr:{probe.<n>}:outbox              never there: a check whether a master takes writes; see probe.lua
 //	rr:{clock}                         never written: the master of its slot is the one that is asked for the time
 //
 // The first seven exist from a shard's opening on, if only with an empty field. While a slot is migrating to another
@@ -138,6 +139,9 @@ func (k keys) bucket(name, key string) string {
 func (k keys) login(name string) string {
 	return k.namespace + ":{login." + plainOrHash(name) + "}:pass"
 }
+
+// probe returns one of the keys that are written to check Redis. They are spread over the slots.
+func (k keys) probe(n int) string { return k.namespace + ":{probe." + strconv.Itoa(n) + "}:outbox" }
 
 // plainOrHash returns a word that may be part of a key unchanged, and any other's hash.
 func plainOrHash(word string) string {

@@ -19,6 +19,12 @@ func TestTheOutboxIsReadAndRemoved(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
 		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 20})
 		testenv.Equal(t, len(gm.Read(10)), 0, "an empty outbox gives")
+		oldest := func(want int64, when string) {
+			t.Helper()
+			testenv.Got(gm.G.OldestWin(t.Context(), gm.C)).Want(t, want, "the oldest win, %s", when)
+		}
+		at := func(e rain.Entry) int64 { ms, _, _ := e.Ref.Position(); return ms }
+		oldest(0, "without one")
 		gm.Fill(7)
 		testenv.Equal(t, gm.Pending(), 7, "entries that wait")
 		testenv.Got(gm.G.Waiting(t.Context(), gm.C, 3)).Want(t, gm.Outbox()[:3], "the oldest three")
@@ -35,9 +41,11 @@ func TestTheOutboxIsReadAndRemoved(t *testing.T) {
 				t.Errorf("entry %d is %+v, want the win %+v", i, e, want)
 			}
 		}
+		oldest(at(all[0]), "of seven")
 		gm.Remove(all[:3])
 		gm.Remove(all[:4]) // three of them for the second time
 		testenv.Equal(t, gm.Pending(), 3, "entries that wait")
+		oldest(at(all[4]), "of three")
 		gm.Remove(all)
 		gm.Remove(nil)
 		testenv.Equal(t, gm.Pending(), 0, "entries that wait")
@@ -48,6 +56,7 @@ func TestTheOutboxIsReadAndRemoved(t *testing.T) {
 			!grabtest.Ring.CheckClosing(got[0].Reclaim.Seal, gm.C.ID, 0, got[0].SealedAt) {
 			t.Fatalf("closed, and the outbox gives %+v", got)
 		}
+		oldest(0, "with a closing only")
 		testenv.Equal(t, testenv.Got(gm.G.Snapshot(t.Context(), gm.C)).Must(t)[0].LastEntry, got[0].Ref.ID,
 			"the newest entry")
 	})

@@ -98,16 +98,20 @@ func (s *Store) Load(ctx context.Context) error {
 	return nil
 }
 
-// movingEvery is the interval of retries of a script whose slot is migrating to another node.
-const movingEvery = 5 * time.Millisecond
+// movingEvery is the interval of retries of a script whose slot is migrating to another node. After movingWithin the
+// slot counts as left half moved, which only an operator can mend.
+const (
+	movingEvery  = 5 * time.Millisecond
+	movingWithin = 10 * time.Second
+)
 
 // run calls a script with EVALSHA, and maps its errors to those of this package. A node without the script (it was
 // restarted, or has taken over) gets the source with one more call, and keeps it. While the slot migrates from one
-// node of a Cluster to another, Redis refuses the call without doing anything. Then run retries until ctx ends.
+// node of a Cluster to another, Redis refuses the call without doing anything. Then run retries for movingWithin.
 func (c *client) run(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd {
 	s := c.scripts[script]
 	cmd := s.Run(ctx, c.rdb, keys, args...)
-	for isMoving(cmd.Err()) && loop.Sleep(ctx, movingEvery) {
+	for began := time.Now(); isMoving(cmd.Err()) && time.Since(began) < movingWithin && loop.Sleep(ctx, movingEvery); {
 		cmd = s.Run(ctx, c.rdb, keys, args...)
 	}
 	if err := c.Checked(cmd.Err()); err != nil {

@@ -164,7 +164,7 @@ func TestAProviderThatIsAway(t *testing.T) {
 	s.setDown(true)
 	var log bytes.Buffer
 	v := s.verifier(t, func(o *auth.IssuerOptions) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
-	all := auth.NewOperators("shared", "", v)
+	all := auth.NewOperators(fixed("shared"), fixed(""), v)
 	want := func(what, token string, want error) {
 		t.Helper()
 		testenv.WantErr(t, testenv.Err(all.Operator(t.Context(), token)), want, what)
@@ -178,7 +178,7 @@ func TestAProviderThatIsAway(t *testing.T) {
 	}
 	s.setDown(false)
 	v = s.verifier(t, nil) // as when the next fetch is due
-	all = auth.NewOperators("shared", "", v)
+	all = auth.NewOperators(fixed("shared"), fixed(""), v)
 	want("once it is there", old.sign(s.staff()), nil)
 	if d := v.Discovered(); d == nil || d.TokenEndpoint != s.url+"/token" {
 		t.Errorf("%+v", d)
@@ -189,7 +189,7 @@ func TestAProviderThatIsAway(t *testing.T) {
 	s.setDown(false)
 	want("by a key it has not known for long", fresh.sign(s.staff()), auth.ErrNoOperator) // asked again in 10 s
 	v = s.verifier(t, nil)
-	all = auth.NewOperators("shared", "", v)
+	all = auth.NewOperators(fixed("shared"), fixed(""), v)
 	want("by its new key", fresh.sign(s.staff()), nil)
 	want("by the key that it has taken back", old.sign(s.staff()), auth.ErrNoOperator)
 }

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,7 +35,19 @@ const (
 	// unknownKeyGap is the least time between two fetches that tokens with unknown keys cause. Without it, a stranger
 	// with made-up key ids could turn each token into a request to the provider.
 	unknownKeyGap = 10 * time.Second
+	// maxTried is the number of keys that a token's signature is compared with: a stranger's token costs that many
+	// verifications.
+	maxTried = 32
 )
+
+// keyTypes has the type of the keys that sign by each algorithm of a provider.
+var keyTypes = map[string]jwkset.KTY{
+	jwt.SigningMethodRS256.Alg(): jwkset.KtyRSA, jwt.SigningMethodES256.Alg(): jwkset.KtyEC,
+	jwt.SigningMethodEdDSA.Alg(): jwkset.KtyOKP,
+}
+
+// asymmetric lists the algorithms of tokens that a provider's key signs.
+var asymmetric = slices.Sorted(maps.Keys(keyTypes))
 
 // keySource keeps a copy of the identity provider's key set. The copy is only replaced by another usable set, so the
 // known keys stay in use while the provider is down.
@@ -50,8 +64,8 @@ type keySource struct {
 	failing  bool
 }
 
-// keySet holds the usable keys of one answer of the provider, by their ids.
-type keySet map[string]jwkset.JWK
+// keySet holds the usable keys of one answer of the provider. Several keys may have the same id, or none.
+type keySet []jwkset.JWK
 
 // newKeySource returns the source of a provider. locate finds the address of its key set, before each fetch. client
 // is nil for a new one.
@@ -83,11 +97,11 @@ func (s *keySource) run(ctx context.Context, recoverer *loop.Recoverer) {
 		}, Recoverer: recoverer, Log: s.log})
 }
 
-// find returns the key that a token names, or every key if it names none. An unknown key may be new at the provider,
-// so the set is fetched again before the token is refused. The fetch serves all callers, so it goes on when ctx, which
-// is one caller's, ends.
+// find returns the keys that may have signed a token: those with the id that it names, or all if it names none. An
+// unknown key may be new at the provider, so the set is fetched again before the token is refused. The fetch serves all
+// callers, so it goes on when ctx, which is one caller's, ends.
 func (s *keySource) find(ctx context.Context, t *jwt.Token) (any, error) {
-	if err := checkCritical(t); err != nil {
+	if err := checkForm(t); err != nil {
 		return nil, err
 	}
 	name, named := t.Header[jwkset.HeaderKID]
@@ -100,25 +114,25 @@ func (s *keySource) find(ctx context.Context, t *jwt.Token) (any, error) {
 	switch {
 	case set == nil:
 		return nil, ErrKeysUnavailable
-	case !named:
-		var all jwt.VerificationKeySet // for the parser to try
-		for _, k := range *set {
-			all.Keys = append(all.Keys, k.Key())
-		}
-		return all, nil
-	case !set.has(id):
+	case named && !set.has(id):
 		return nil, errUnknownKey
 	}
-	key := (*set)[id]
-	if alg := key.Marshal().ALG.String(); alg != "" && alg != t.Method.Alg() {
-		return nil, fmt.Errorf("its key is for the algorithm %s", alg)
+	var candidates jwt.VerificationKeySet // the parser tries them in turn
+	for _, key := range *set {
+		m := key.Marshal()
+		if (!named || m.KID == id) && m.KTY == keyTypes[t.Method.Alg()] &&
+			(m.ALG == "" || m.ALG.String() == t.Method.Alg()) && len(candidates.Keys) < maxTried {
+			candidates.Keys = append(candidates.Keys, key.Key())
+		}
 	}
-	return key.Key(), nil
+	if len(candidates.Keys) == 0 {
+		return nil, fmt.Errorf("its key is not for the algorithm %s", t.Method.Alg())
+	}
+	return candidates, nil
 }
 
 func (s keySet) has(id string) bool {
-	_, known := s[id]
-	return known
+	return slices.ContainsFunc(s, func(key jwkset.JWK) bool { return key.Marshal().KID == id })
 }
 
 // fetch replaces the copy, unless the last fetch began less than gap ago. It waits for a fetch in progress. It reports
@@ -163,7 +177,7 @@ func (s *keySource) get(ctx context.Context) (keySet, error) {
 	if err := getJSON(ctx, s.client, address, &raw); err != nil {
 		return nil, fmt.Errorf("read the key set: %w", err)
 	}
-	set := keySet{}
+	var set keySet
 	for i, one := range raw.Keys {
 		var m jwkset.JWKMarshal
 		var key jwkset.JWK
@@ -180,7 +194,7 @@ func (s *keySource) get(ctx context.Context) (keySet, error) {
 			s.log.Debug("left a key out", "index", i, "reason", err)
 			continue
 		}
-		set[m.KID] = key
+		set = append(set, key)
 	}
 	if len(set) == 0 {
 		return nil, fmt.Errorf("none of the %d keys of the set can verify signatures", len(raw.Keys))

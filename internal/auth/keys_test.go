@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -140,8 +141,34 @@ func TestPublishedKeys(t *testing.T) {
 		p := newProvider(t)
 		p.publish(key)
 		_, err := newPlayers(t, auth.PlayersOptions{JWKSURL: p.URL}).Verify(t.Context(), ed.sign(good("u1")))
-		if (err == nil) != (i < 3) || err != nil && !strings.Contains(err.Error(), "key is for the algorithm ES256") {
+		if (err == nil) != (i < 3) || err != nil && !strings.Contains(err.Error(), "its key is not for the algorithm EdDSA") {
 			t.Errorf("key %d, for %q: %v", i, key.ALG, err)
 		}
+	}
+}
+
+// TestKeysOfOneID: keys without an id, and keys of several types with one id, are all tried, up to a limit.
+func TestKeysOfOneID(t *testing.T) {
+	t.Parallel()
+	for _, kid := range []string{"", "same"} {
+		signers := []issuer{
+			{kid, jwt.SigningMethodEdDSA, edKey()}, {kid, jwt.SigningMethodEdDSA, otherKey()},
+			{kid, jwt.SigningMethodES256, ecKey()}, {kid, jwt.SigningMethodRS256, rsaKey()},
+		}
+		for range 30 {
+			signers = append(signers, issuer{kid, jwt.SigningMethodEdDSA, newEdKey()})
+		}
+		beyond := issuer{kid, jwt.SigningMethodEdDSA, newEdKey()}
+		p := newProvider(t)
+		var keys []any
+		for _, one := range append(signers, beyond) {
+			keys = append(keys, one.jwk())
+		}
+		p.publish(keys...)
+		players := newPlayers(t, auth.PlayersOptions{JWKSURL: p.URL})
+		for i, one := range signers {
+			accepts(t, players, one.sign(good("u1")), "u1", kid, one.method.Alg(), strconv.Itoa(i))
+		}
+		testenv.WantErr(t, testenv.Err(players.Verify(t.Context(), beyond.sign(good("u1")))), auth.ErrBadToken, "33rd")
 	}
 }

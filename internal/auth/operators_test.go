@@ -34,7 +34,7 @@ func TestSharedTokens(t *testing.T) {
 		{"same", "same", "same", "operator"},
 	}
 	for _, tc := range tests {
-		got, err := auth.NewOperators(tc.operator, tc.viewer).Operator(t.Context(), tc.bearer)
+		got, err := auth.NewOperators(fixed(tc.operator), fixed(tc.viewer)).Operator(t.Context(), tc.bearer)
 		if got.Name != tc.want || errors.Is(err, auth.ErrNoOperator) != (tc.want == "") ||
 			got.Shared != (tc.want != "") {
 			t.Errorf("operator %q, viewer %q: bearer %q is %+v (%v), want %q", tc.operator, tc.viewer, tc.bearer, got,
@@ -42,6 +42,8 @@ func TestSharedTokens(t *testing.T) {
 		}
 	}
 }
+
+func fixed(text string) func() string { return func() string { return text } }
 
 func TestBearer(t *testing.T) {
 	for header, want := range map[string]string{

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -11,11 +12,16 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/golang-jwt/jwt/v5"
+	"golang.org/x/time/rate"
 
 	"redrain/internal/loop"
+	"redrain/internal/wire"
 	"redrain/rain"
 )
 
@@ -30,30 +36,39 @@ var (
 const (
 	// leeway is the largest difference between the clocks of this machine and of the token's issuer.
 	leeway = 5 * time.Second
-	// maxTokenLen limits the work that a stranger's token can cause, in bytes. It is generous: a socket's messages
-	// are limited to 4 KiB.
-	maxTokenLen = 8 << 10
-	// shortSecret is the least length of an HS256 secret in bytes, by RFC 7518, section 3.2.
-	shortSecret = 32
+	// maxTokenLen limits the work that a stranger's token can cause, in bytes. A socket's hello has room for as much.
+	maxTokenLen = wire.MaxToken
+	// refusalsEvery is the interval at which a refused token is logged.
+	refusalsEvery = 10 * time.Second
 )
 
-// asymmetric lists the algorithms of tokens that a provider's key signs.
-var asymmetric = []string{
-	jwt.SigningMethodRS256.Alg(), jwt.SigningMethodES256.Alg(), jwt.SigningMethodEdDSA.Alg(),
-}
-
-// checkCritical refuses a token with extensions that must be understood (RFC 7515, section 4.1.11). None is known here.
-// The JWT library does not check them. An empty list is not allowed either.
-func checkCritical(t *jwt.Token) error {
+// checkForm makes the checks of a token that the JWT library leaves out. It refuses extensions that must be understood
+// (RFC 7515, section 4.1.11), because none is known here; an empty list is not allowed either. And it refuses a name
+// that occurs twice in one object, because readers differ in the value that they take.
+func checkForm(t *jwt.Token) error {
 	if _, asks := t.Header["crit"]; asks {
 		return errors.New("it has a crit header, and no extensions are understood here")
+	}
+	for _, part := range strings.SplitN(t.Raw, ".", 3)[:2] { // the parser has found three
+		text, err := base64.RawURLEncoding.DecodeString(part)
+		if err == nil {
+			err = json.Unmarshal(text, new(jsontext.Value))
+		}
+		twice, ok := errors.AsType[*jsontext.SyntacticError](err)
+		switch {
+		case ok && errors.Is(err, jsontext.ErrDuplicateName):
+			return fmt.Errorf("it has %q twice", twice.JSONPointer.LastToken())
+		case err != nil:
+			return errors.New("it is not JSON in UTF-8")
+		}
 	}
 	return nil
 }
 
 // PlayersOptions configure the verification of players' tokens. With the zero value, every token is refused.
 type PlayersOptions struct {
-	Secret     string           // signs HS256 tokens; "" refuses them, and Mint fails
+	Secret     string           // signs HS256 tokens, see Secrets; "" refuses them, and Mint fails
+	NewSecret  func() string    // returns the newest Secret; nil: it never changes
 	JWKSURL    string           // has the public keys of RS256, ES256 and EdDSA tokens; "" refuses them
 	Audience   string           // required audience of tokens, and that of minted ones; "": any, none
 	Issuer     string           // required issuer of tokens, and that of minted ones; "": any, none
@@ -69,6 +84,8 @@ type Players struct {
 	o      PlayersOptions
 	keys   *keySource // nil without a JWKS
 	parser *jwt.Parser
+
+	refusals rate.Sometimes // limits the log
 }
 
 // NewPlayers returns the verifier. With a JWKSURL, Run keeps the key set fresh. An error is about the options.
@@ -79,13 +96,12 @@ func NewPlayers(o PlayersOptions) (*Players, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	p := &Players{o: o}
+	p := &Players{o: o, refusals: rate.Sometimes{Interval: refusalsEvery}}
 	methods := []string{} // empty, not nil: nil would mean any
 	if o.Secret != "" {
 		methods = append(methods, jwt.SigningMethodHS256.Alg())
-		if len(o.Secret) < shortSecret {
-			o.Log.Warn("the secret of players' tokens is short and could be guessed", "bytes", len(o.Secret),
-				"want", shortSecret)
+		if _, err := ParseSecrets(o.Secret); err != nil {
+			return nil, err
 		}
 	}
 	if o.JWKSURL != "" {
@@ -109,6 +125,16 @@ func NewPlayers(o PlayersOptions) (*Players, error) {
 	}
 	p.parser = jwt.NewParser(rules...)
 	return p, nil
+}
+
+// Secrets returns the secrets of HS256 tokens. Each is accepted, and the first signs.
+func (p *Players) Secrets() []string {
+	text := p.o.Secret
+	if p.o.NewSecret != nil {
+		text = p.o.NewSecret()
+	}
+	secrets, _ := ParseSecrets(text) // none for ""; others were valid when they were read
+	return secrets
 }
 
 // Run fetches the key set at once and then regularly, until ctx ends. It logs failures and goes on. Without a JWKSURL
@@ -147,6 +173,16 @@ func (p *Players) Verify(ctx context.Context, token string) (user string, err er
 // A token with an unknown key waits for the key set to be fetched once more, for a few seconds at most. All others
 // are checked without I/O.
 func (p *Players) Grant(ctx context.Context, token string) (Grant, error) {
+	g, err := p.grant(ctx, token)
+	if err != nil && token != "" && !errors.Is(err, jwt.ErrTokenExpired) {
+		p.refusals.Do(func() {
+			p.o.Log.Info("refused a player's token; others within seconds are not logged", "reason", err)
+		})
+	}
+	return g, err
+}
+
+func (p *Players) grant(ctx context.Context, token string) (Grant, error) {
 	if len(token) > maxTokenLen {
 		return Grant{}, fmt.Errorf("%w: it is longer than %d bytes", ErrBadToken, maxTokenLen)
 	}
@@ -154,7 +190,11 @@ func (p *Players) Grant(ctx context.Context, token string) (Grant, error) {
 	_, err := p.parser.ParseWithClaims(token, claims, func(t *jwt.Token) (any, error) {
 		maps.DeleteFunc(claims, func(_ string, value any) bool { return value == nil }) // null is absent
 		if t.Method == jwt.SigningMethodHS256 {
-			return []byte(p.o.Secret), checkCritical(t)
+			var all jwt.VerificationKeySet
+			for _, secret := range p.Secrets() {
+				all.Keys = append(all.Keys, []byte(secret))
+			}
+			return all, checkForm(t)
 		}
 		return p.keys.find(ctx, t)
 	})
@@ -176,11 +216,11 @@ func (p *Players) Grant(ctx context.Context, token string) (Grant, error) {
 func (p *Players) grantOf(claims jwt.MapClaims) (Grant, error) {
 	g := Grant{Session: textOf(claims, "sid"), Picture: textOf(claims, "picture"),
 		Name: cmp.Or(textOf(claims, "nickname"), textOf(claims, "name"))}
-	user, err := claims.GetSubject()
-	if err == nil {
-		err = rain.CheckUser(user)
+	user, isText := claims["sub"].(string)
+	if !isText {
+		return g, errors.New("its sub is missing, or is not a string")
 	}
-	if err != nil {
+	if err := rain.CheckPlayer(user); err != nil {
 		return g, fmt.Errorf("sub: %w", err)
 	}
 	expires, err := claims.GetExpirationTime()
@@ -219,10 +259,11 @@ type Persona struct {
 // Mint signs a token for a player, valid for ttl from now, or for as long as a token may be. It needs the secret, else
 // ErrNoSecret.
 func (p *Players) Mint(who Persona, ttl time.Duration) (token string, expires time.Time, err error) {
-	if p.o.Secret == "" {
+	secrets := p.Secrets()
+	if len(secrets) == 0 {
 		return "", time.Time{}, ErrNoSecret
 	}
-	if err := rain.CheckUser(who.User); err != nil {
+	if err := rain.CheckPlayer(who.User); err != nil {
 		return "", time.Time{}, err
 	}
 	if p.o.MaxLife > 0 {
@@ -238,7 +279,7 @@ func (p *Players) Mint(who Persona, ttl time.Duration) (token string, expires ti
 			claims[name] = text
 		}
 	}
-	token, err = jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString([]byte(p.o.Secret))
+	token, err = jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString([]byte(secrets[0]))
 	if err != nil {
 		return "", time.Time{}, fmt.Errorf("sign a player's token: %w", err)
 	}

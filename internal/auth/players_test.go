@@ -7,10 +7,12 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -214,27 +216,112 @@ func TestDefaults(t *testing.T) {
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewTextHandler(&logged, nil)))
 	defer slog.SetDefault(before)
-	players, err := auth.NewPlayers(auth.PlayersOptions{Secret: "short", JWKSURL: "http://id.example"})
+	players, err := auth.NewPlayers(auth.PlayersOptions{Secret: secret})
 	testenv.Must(t, err)
 	token, expires, err := players.Mint(auth.Persona{User: "u1"}, time.Hour)
 	if left := time.Until(expires); err != nil || left > time.Hour || left < 59*time.Minute {
 		t.Errorf("expires in %v, %v", left, err)
 	}
 	accepts(t, players, token, "u1")
-	testenv.Contains(t, logged.String(), "is short", "log")
+	testenv.WantFail(t, testenv.Err(players.Verify(t.Context(), "x")), "a bad token", "is accepted")
+	testenv.Contains(t, logged.String(), "refused a player's token", "log")
 }
 
-// TestShortSecretsAreWarnedOf: of less than 32 bytes.
-func TestShortSecretsAreWarnedOf(t *testing.T) {
-	for length, warned := range map[int]bool{0: false, 1: true, 31: true, 32: false, 33: false} {
-		var logged bytes.Buffer
-		newPlayers(t, auth.PlayersOptions{
-			Secret: strings.Repeat("s", length), Log: slog.New(slog.NewTextHandler(&logged, nil)),
-		})
-		if strings.Contains(logged.String(), "is short") != warned {
-			t.Errorf("%d bytes: %s", length, &logged)
+// TestSecrets: of 32 bytes or more, one or two of them, with white space around.
+func TestSecrets(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("s", 32)
+	for text, want := range map[string]int{
+		"": 0, long: 1, long[1:]: 0, long + "\r\n": 1, "  " + long + "\n\n" + secret + "\n": 2,
+		long + "\nshort": 0, long + "\n" + secret + "\n" + long + "x": 0,
+	} {
+		got, err := auth.ParseSecrets(text)
+		if len(got) != want || (err == nil) != (want > 0) {
+			t.Errorf("%q: %q, %v", text, got, err)
 		}
 	}
+	testenv.WantFail(t, testenv.Err(auth.NewPlayers(auth.PlayersOptions{Secret: "short"})), "a short one", "is taken")
+}
+
+// TestRotation: during a rotation the old secret and the new one are accepted, and the new one signs.
+func TestRotation(t *testing.T) {
+	t.Parallel()
+	const fresh = "the next secret, which is as long as the one"
+	now := secret
+	players := newPlayers(t, auth.PlayersOptions{Secret: secret, NewSecret: func() string { return now }})
+	for _, step := range []struct {
+		text            string
+		old, new, signs bool
+	}{{secret, true, false, false}, {fresh + "\n" + secret, true, true, true}, {fresh, false, true, true}} {
+		now = step.text
+		_, old := players.Verify(t.Context(), hs256([]byte(secret), good("u1")))
+		_, next := players.Verify(t.Context(), hs256([]byte(fresh), good("u1")))
+		minted, _, err := players.Mint(auth.Persona{User: "u1"}, time.Hour)
+		testenv.Must(t, err)
+		_, signs := newPlayers(t, auth.PlayersOptions{Secret: fresh}).Verify(t.Context(), minted)
+		if (old == nil) != step.old || (next == nil) != step.new || (signs == nil) != step.signs {
+			t.Errorf("%q: old %v, new %v, signed by the new one %v", step.text, old, next, signs)
+		}
+	}
+}
+
+// TestNamesOfClaims are exact, and each is there once: another reader of the token could take the other value.
+func TestNamesOfClaims(t *testing.T) {
+	t.Parallel()
+	players := newPlayers(t, auth.PlayersOptions{Secret: secret})
+	const head = `{"alg":"HS256"}`
+	for claims, want := range map[string]string{
+		`"sub":"u1","SUB":"u2"`:                    "",
+		`"SUB":"u2","sub":"u1","Exp":1`:            "",
+		`"SUB":"u2"`:                               "sub is missing",
+		`"sub":"u1","sub":"u2"`:                    `"sub" twice`,
+		`"sub":"u1","s\u0075b":"u2"`:               `"sub" twice`,
+		`"sub":"u1","exp":9999999999`:              `"exp" twice`,
+		`"sub":"u1","x":[{"y":{"z":1,"z":2}}]`:     `"z" twice`,
+		"\"sub\":\"u1\",\"name\":\"\xff\"":         "UTF-8",
+		`"sub":42`:                                 "is not a string",
+		`"sub":["u1"]`:                             "is not a string",
+		`"sub":".."`:                               "neither . nor ..",
+		`"sub":"` + strings.Repeat("x", 129) + `"`: "1 to 128 bytes",
+	} {
+		token := forge(head, `{"exp":4102444800,`+claims+`}`)
+		user, err := players.Verify(t.Context(), token)
+		if want == "" && user != "u1" || want != "" && !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("%s: %q, %v; want %q", claims, user, err, want)
+		}
+	}
+	_, err := players.Verify(t.Context(), forge(`{"alg":"HS256","kid":"a","kid":"b"}`, `{"exp":4102444800,"sub":"u1"}`))
+	testenv.Contains(t, fmt.Sprint(err), `"kid" twice`, "a name twice in the header")
+}
+
+// forge signs a header and claims as they are written.
+func forge(header, claims string) string {
+	text := segment(header) + "." + segment(claims)
+	signature := must(jwt.SigningMethodHS256.Sign(text, []byte(secret)))
+	return text + "." + base64.RawURLEncoding.EncodeToString(signature)
+}
+
+// TestRefusalsAreLogged: with the reason, one in ten seconds, and none that is only late.
+func TestRefusalsAreLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var logged bytes.Buffer
+		players := newPlayers(t, auth.PlayersOptions{Secret: secret, Log: slog.New(slog.NewTextHandler(&logged, nil))})
+		refuse := func(name string, value any, lines int) {
+			t.Helper()
+			token := hs256([]byte(secret), with(good("u1"), name, value))
+			testenv.WantErr(t, testenv.Err(players.Verify(t.Context(), token)), auth.ErrBadToken, "the token")
+			if strings.Contains(logged.String(), token[strings.LastIndex(token, "."):]) {
+				t.Error("the log has a token's signature")
+			}
+			testenv.Equal(t, strings.Count(logged.String(), "level=INFO"), lines, "lines")
+		}
+		refuse("exp", noon.Add(-time.Hour).Unix(), 0)
+		refuse("sub", 42, 1)
+		refuse("sub", 43, 1)
+		time.Sleep(10 * time.Second)
+		refuse("sub", 44, 2)
+		testenv.Contains(t, logged.String(), "its sub is missing, or is not a string", "log")
+	})
 }
 
 // TestTheLongestTokenIsAccepted: of 8 KiB. One byte more and it is refused unread.

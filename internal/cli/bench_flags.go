@@ -17,13 +17,13 @@ import (
 type benchCmd struct {
 	Server   string   `group:"remote" default:"http://localhost:8080" help:"A server's address, as for the other commands."`
 	URL      []string `group:"remote" name:"url" placeholder:"URL" help:"Instead, a server's address, http:// or ws://; again for each further node."`
-	Token    string   `group:"remote" placeholder:"TOKEN" help:"Operator's token: bench creates a campaign and a rain, books their money, and closes the campaign afterwards. With --campaign a viewer's token is enough, to compare with the ledger."`
+	Token    string   `group:"remote" secret:"" placeholder:"TOKEN" help:"Operator's token: bench creates a campaign and a rain, books their money, and closes the campaign afterwards. With --campaign a viewer's token is enough, to compare with the ledger."`
 	Campaign []string `group:"remote" placeholder:"ID" help:"Play these campaigns, and wait until it rains. Without it and without --token: the campaign of the start page."`
 
 	Players       int           `group:"load" default:"100" least:"1" help:"Simulated players."`
 	JWTAudience   string        `group:"load" name:"jwt-audience" placeholder:"AUD" help:"The aud of these tokens, if the server requires one."`
 	JWTIssuer     string        `group:"load" name:"jwt-issuer" placeholder:"ISS" help:"The iss of these tokens, if the server requires one."`
-	JWTSecret     string        `group:"load" name:"jwt-secret" placeholder:"SECRET" help:"The server's secret, to mint the players' tokens. Without it they are guests, if those are allowed."`
+	JWTSecret     string        `group:"load" secret:"" name:"jwt-secret" placeholder:"SECRET" help:"The server's secret, to mint the players' tokens. Without it they are guests, if those are allowed."`
 	Ramp          time.Duration `group:"load" default:"0s" least:"0s" help:"Time over which the players join; 0 for as fast as they can."`
 	Duration      time.Duration `group:"load" default:"10s" least:"1ms" help:"Time for which they tap."`
 	TapsPerSecond float64       `group:"load" default:"0" least:"0" placeholder:"N" help:"Taps per second of all players together, at even distances, whether the server keeps up or not. By default 3 for each player. Above the server's limit of 20 (--tap-rate) the result is too_fast."`

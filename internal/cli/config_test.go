@@ -24,12 +24,14 @@ func TestDefaultsAreTheServers(t *testing.T) {
 }
 
 var everySetting = map[string]string{
-	"listen": "127.0.0.1:9000", "redis": "r1:6379,r2:6379", "nats": "nats://n:4222", "mysql": "u:p@tcp(m:3306)/redrain",
+	"listen": "127.0.0.1:9000", "redis": "r1:6379,r2:6379", "nats": "nats://n:4222", "nats-creds": "user.creds",
+	"mysql": "u:p@tcp(m:3306)/redrain",
 	"roles": "gateway,relay", "operator-token": "op-0123456789abc", "viewer-token": "view-0123456789a",
 	"operators-file": "operators.yaml", "second-person-above": "7000",
 	"oidc-issuer": "https://id.example", "oidc-audience": "console", "oidc-roles-claim": "groups",
-	"oidc-roles": "cash=cashier,boss=admin", "oidc-name-claim": "name", "jwt-secret": "s3cret",
-	"jwks-url": "https://id.example/keys", "jwt-audience": "redrain", "jwt-issuer": "https://id.example",
+	"oidc-roles": "cash=cashier,boss=admin", "oidc-name-claim": "name",
+	"jwt-secret": "a secret that is long enough for HS256",
+	"jwks-url":   "https://id.example/keys", "jwt-audience": "redrain", "jwt-issuer": "https://id.example",
 	"jwt-max-life": "48h", "admin-listen": "127.0.0.1:9090", "tls-cert": "cert.pem", "tls-key": "key.pem",
 	"public-url": "https://rain.example", "verify-files": "MP_verify_a.txt,b.txt",
 	"wechat-sign-url": "https://sign.example/js?v=1",
@@ -43,8 +45,9 @@ var everySetting = map[string]string{
 	"guest-challenge": "hcaptcha", "challenge-work": "5000", "challenge-site-key": "site",
 	"challenge-secret": "0x1", "challenge-endpoint": "https://v.example/x",
 	"challenge-script": "https://v.example/x.js",
-	"allowed-origins":  "https://a.example, *", "payout-attempts": "3", "reconcile-every": "7s",
-	"reconcile-share": "0.5", "demo": "false", "drain-timeout": "5s", "backend-wait": "1m30s",
+	"allowed-origins":  "https://a.example, *", "frame-ancestors": "https://b.example",
+	"payout-attempts": "3", "reconcile-every": "7s",
+	"reconcile-share": "0.5", "demo": "false", "drain-timeout": "5s", "drain-delay": "3s", "backend-wait": "1m30s",
 	"namespace": "test", "provider": "http", "provider-url": "https://pay.example/x",
 	"provider-secret": "whsec_cmVkcmFpbi10ZXN0LXNlY3JldC1vZi0zMi1ieXRlcyE=", "provider-timeout": "3s",
 	"provider-account": "acme", "payout-name": "WeChat", "provider-rate": "14.5",
@@ -68,10 +71,10 @@ func TestEverySettingFromEverySource(t *testing.T) {
 	}
 	name := writeFile(t, file.String())
 	want := configured(t, nil, args...)
-	// --data-dir is refused beside three real back ends: TestDataDirFromEverySource
-	for _, same := range sameFields(reflect.ValueOf(config.Default()), reflect.ValueOf(want)) {
-		testenv.Equal(t, same, "DataDir", "is not set by its flag")
-	}
+	// --data-dir is refused beside three real back ends: TestDataDirFromEverySource. --nats-nkey is refused beside
+	// --nats-creds. TestSecretFiles has the files.
+	testenv.Equal(t, sameFields(reflect.ValueOf(config.Default()), reflect.ValueOf(want)),
+		[]string{"SecretFiles", "NATSNkey", "DataDir"}, "not set by their flags")
 	for source, got := range map[string]config.Config{
 		"environment":    configured(t, env),
 		"file":           configured(t, nil, "--config", name),
@@ -89,7 +92,7 @@ func TestSampleHasTheDefaults(t *testing.T) {
 	settings := regexp.MustCompile("(?m)^#([a-z])").ReplaceAllString(config.Sample(), "$1")
 	want := config.Default()
 	want.Guests, want.GuestsWithdraw, want.ShowNames = new(bool), new(bool), new(bool)
-	want.SecondPersonAbove = new(int64)
+	want.SecondPersonAbove, want.DrainDelay = new(int64), new(time.Duration)
 	got := configured(t, nil, "--config", writeFile(t, settings))
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -136,13 +139,15 @@ func TestPrecedence(t *testing.T) {
 func TestYAMLForms(t *testing.T) {
 	file := writeFile(t, "# a comment\nroles: [gateway, settle, relay, operator]\nallowed-origins:\n  - "+
 		"https://a.example\n  - https://b.example\n"+
-		"demo: off\njwt-secret: 0123\noperator-token: \"on\"\ndrain-timeout: 1m\nredis: \"\"\nserver: "+
+		"demo: off\njwt-secret: 01234567890123456789012345678901\noperator-token: \"0123456789012345\"\n"+
+		"drain-timeout: 1m\nredis: \"\"\nserver: "+
 		"http://elsewhere\n")
 	got := configured(t, nil, "--config", file)
 	want := config.Default()
 	want.Roles, want.AllowedOrigins = []string{"gateway", "settle", "relay", "operator"},
 		[]string{"https://a.example", "https://b.example"}
-	want.Demo, want.JWTSecret, want.OperatorToken, want.DrainTimeout = false, "0123", "on", time.Minute
+	want.Demo, want.JWTSecret, want.OperatorToken, want.DrainTimeout = false, "01234567890123456789012345678901",
+		"0123456789012345", time.Minute
 	testenv.Equal(t, cmp.Diff(want, got), "", "difference")
 	for _, empty := range []string{"", "# nothing\n", "---\n"} {
 		testenv.Equal(t, cmp.Diff(config.Default(), configured(t, nil, "--config", writeFile(t, empty))), "", "%q",
@@ -206,7 +211,7 @@ func TestFaults(t *testing.T) {
 		"data-dir without a stand-in": {
 			env: map[string]string{"REDRAIN_DATA_DIR": "x"},
 			args: "--redis r:1 --nats nats://n:4222 --mysql u@tcp(m:3306)/db " +
-				"--operator-token=0123456789abcdef --jwt-secret=s",
+				"--operator-token=0123456789abcdef --jwt-secret=01234567890123456789012345678901",
 			want: []string{"--data-dir: has no effect if --redis, --nats and --mysql are all given; leave it out"},
 		},
 		"a replica of the stand-in": {
@@ -297,4 +302,40 @@ func TestFaults(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSecretFiles: each secret may be in a file, which any source may name. White space around a secret is removed.
+func TestSecretFiles(t *testing.T) {
+	const secret = "a secret that is long enough for HS256"
+	path := writeFile(t, "\n "+secret+"\r\n")
+	want := config.Default()
+	want.JWTSecret, want.SecretFiles = secret, map[string]string{"jwt-secret": path}
+	for source, got := range map[string]config.Config{
+		"flag":        configured(t, nil, "--jwt-secret-file", path),
+		"environment": configured(t, map[string]string{"REDRAIN_JWT_SECRET_FILE": path}),
+		"file":        configured(t, nil, "--config", writeFile(t, "jwt-secret-file: "+path+"\n")),
+	} {
+		testenv.Equal(t, cmp.Diff(want, got), "", "%s", source)
+	}
+	want.SecretFiles = nil
+	for source, got := range map[string]config.Config{
+		"flag":        configured(t, nil, "--jwt-secret", secret+"\n"),
+		"environment": configured(t, map[string]string{"REDRAIN_JWT_SECRET": "\t" + secret + " \r\n"}),
+		"file":        configured(t, nil, "--config", writeFile(t, "jwt-secret: |\n  "+secret+"\n")),
+	} {
+		testenv.Equal(t, cmp.Diff(want, got, cmpopts.EquateEmpty()), "", "white space from the %s", source)
+	}
+	for _, name := range []string{"redis", "nats", "mysql", "operator-token", "viewer-token", "challenge-secret",
+		"risk-secret", "provider-secret"} {
+		got := run(t, nil, "serve", "--"+name+"-file", "/no/such/file")
+		testenv.Equal(t, got.code, cli.ExitUsage, "exit code")
+		testenv.Contains(t, got.stderr, "redrain: --"+name+"-file /no/such/file: no such file or directory", "error")
+	}
+	got := run(t, map[string]string{"REDRAIN_JWT_SECRET": secret}, "--jwt-secret-file", path)
+	got.exits(t, cli.ExitUsage, "redrain: --jwt-secret and --jwt-secret-file: give one of them\n")
+	got = run(t, nil, "--jwt-secret-file", writeFile(t, "hunter2"))
+	got.exits(t, cli.ExitUsage,
+		"redrain: --jwt-secret: give at least 32 bytes, drawn at random (openssl rand -hex 32)\n")
+	minted := run(t, nil, "token", "--user=u1", "--jwt-secret-file", path)
+	testenv.Equal(t, minted.code, cli.ExitOK, "a token by the file: exit code; %s", minted.stderr)
 }

@@ -73,7 +73,42 @@ func (s *settings) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
 	if err != nil {
 		return s.refuse(ctx.Value, target, err)
 	}
+	if config.IsSecret(ctx.Value) { // a newline at the end of a variable is not a part of it
+		target.SetString(strings.TrimSpace(target.String()))
+	}
 	return nil
+}
+
+// readSecrets reads the secrets that are in files, and removes the flags for files from a command. It returns the files
+// by the secrets' flags.
+func (s *settings) readSecrets(command *kong.Node) map[string]string {
+	var flags []*kong.Flag
+	var files map[string]string // nil if there are none, as in the default configuration
+	for i, f := range command.Flags {
+		if i == 0 || !config.IsSecret(command.Flags[i-1].Value) { // AddSecretFiles puts the file behind the secret
+			flags = append(flags, f)
+			continue
+		}
+		secret, path := command.Flags[i-1], f.Target.String()
+		if path == "" {
+			continue
+		}
+		text, err := config.ReadSecret(path)
+		switch {
+		case secret.Target.String() != "":
+			s.faults = append(s.faults, fmt.Sprintf("--%s and --%s: give one of them", secret.Name, f.Name))
+		case err != nil:
+			s.faults = append(s.faults, fmt.Sprintf("--%s %s: %v", f.Name, path, err))
+		default:
+			secret.Target.SetString(text)
+			if files == nil {
+				files = map[string]string{}
+			}
+			files[secret.Name] = path
+		}
+	}
+	command.Flags = flags
+	return files
 }
 
 // negative reports whether a token that looks like a flag is a negative number, as in "--min -5".

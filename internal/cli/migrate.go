@@ -5,14 +5,16 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"time"
 
+	"redrain/rain"
 	"redrain/server"
 	"redrain/server/config"
 )
 
 type migrateCmd struct {
-	MySQL       string        `need:"" group:"backends" name:"mysql" placeholder:"DSN" help:"MySQL or MariaDB, with a user who may create and change tables."`
+	MySQL       string        `need:"" group:"backends" secret:"" name:"mysql" placeholder:"DSN" help:"MySQL or MariaDB, with a user who may create and change tables."`
 	BackendWait time.Duration `group:"process" default:"30s" least:"1ms" help:"Longest wait for the database."`
 	DryRun      bool          `help:"Print the pending migrations, and change nothing."`
 }
@@ -48,7 +50,7 @@ func (c *migrateCmd) Run(app *App) error {
 
 // restoredCmd works on the database itself, because no server may run at its start.
 type restoredCmd struct {
-	MySQL    string `group:"backends" name:"mysql" placeholder:"DSN" help:"The restored database."`
+	MySQL    string `group:"backends" secret:"" name:"mysql" placeholder:"DSN" help:"The restored database."`
 	DataDir  string `group:"backends" placeholder:"DIR" help:"Or the directory that its file is in. No server may run on it."`
 	By       string `need:"" placeholder:"NAME" help:"Name of the person, for the audit. Required."`
 	Reason   string `placeholder:"TEXT" help:"Which backup, and why. Required, except with --paid."`
@@ -60,6 +62,8 @@ type restoredCmd struct {
 func (c *restoredCmd) check() (faults faultList) {
 	faults.when((c.MySQL == "") == (c.DataDir == ""), "--mysql: give this or --data-dir, whichever the server has")
 	faults.when(c.Paid == "" && c.Reason == "", "--reason: required, it is kept in the audit")
+	faults.when(strings.ContainsFunc(c.By+c.Reason+c.Receiver, rain.IsControl),
+		"--by, --reason and --receiver: have no control characters")
 	faults.when(c.Paid != "" && c.End, "--end: not together with --paid; read its output first")
 	return faults
 }

@@ -84,7 +84,7 @@ func (a *App) attempt(args []string) (*attempt, error) {
 
 func (a *App) newParser(options ...kong.Option) *kong.Kong {
 	parser, err := kong.New(&grammar{}, append(options, kong.Name("redrain"), kong.Description(description),
-		kong.PostBuild(fillIn), kong.Writers(a.Stdout, a.Stderr))...)
+		kong.PostBuild(fillIn), kong.PostBuild(config.AddSecretFiles), kong.Writers(a.Stdout, a.Stderr))...)
 	if err != nil {
 		panic("cli: the grammar is wrong: " + err.Error()) // a mistake of ours that every test would meet
 	}
@@ -93,16 +93,19 @@ func (a *App) newParser(options ...kong.Option) *kong.Kong {
 
 // finish adds the faults of the settings to those of the arguments.
 func (a *App) finish(t *attempt, faults []string, parseFault string) (command, []string) {
-	faults = append(faults, t.settings.faults...)
 	if parseFault != "" {
-		return nil, append(faults, parseFault)
+		return nil, append(append(faults, t.settings.faults...), parseFault)
 	}
 	a.selected = t.context.Selected()
+	files := t.settings.readSecrets(a.selected)
+	faults = append(faults, t.settings.faults...)
 	selected, ok := reflect.TypeAssert[command](a.selected.Target.Addr())
 	if !ok {
 		return nil, append(faults, fmt.Sprintf("%s is not a command", t.context.Command()))
 	}
-	if _, serves := selected.(*serveCmd); !serves { // its own check includes the tags
+	if serve, serves := selected.(*serveCmd); serves {
+		serve.SecretFiles = files
+	} else { // the check of serve includes the tags
 		faults = append(faults, config.CheckTags(a.selected.Flags)...)
 	}
 	if r, ok := selected.(interface{ checkServer() error }); ok {

@@ -19,12 +19,13 @@ import (
 
 	"redrain/client"
 	"redrain/internal/wire"
+	"redrain/rain"
 )
 
 // remote holds the flags of the commands that call a server.
 type remote struct {
 	Server string `group:"remote" own:"" default:"http://localhost:8080" help:"Its address."`
-	Token  string `group:"remote" own:"" placeholder:"TOKEN" help:"Operator's or viewer's token."`
+	Token  string `group:"remote" secret:"" own:"" placeholder:"TOKEN" help:"Operator's or viewer's token."`
 	JSON   bool   `name:"json" own:"" help:"Answer in JSON, as the server does."`
 }
 
@@ -261,7 +262,7 @@ func millis(ms int64) time.Duration { return time.Duration(ms) * time.Millisecon
 // printable replaces characters that would control the terminal: campaigns' names and players' ids are untrusted text.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' {
+		if rain.IsControl(r) {
 			return unicode.ReplacementChar
 		}
 		return r

@@ -42,7 +42,7 @@ var errAtOnce = errors.New("stopped at once by a second signal, without waiting 
 // Run serves until a signal comes, then drains. A second signal returns without waiting, for the process to exit.
 func (s *serveCmd) Run(app *App) error {
 	log := app.newLogger(s.LogFormat, s.LogLevel)
-	server.LogLibraries(log)
+	server.SetUpLibraries(log)
 	tuneCollector(s.Roles)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

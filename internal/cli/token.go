@@ -19,7 +19,7 @@ type tokenCmd struct {
 	Name        string        `placeholder:"NAME" help:"Name under which the player is shown to others, if the server shows names."`
 	Picture     string        `placeholder:"URL" help:"Picture of the player, https, from a host that the server allows."`
 	TTL         time.Duration `name:"ttl" default:"24h" least:"1ms" help:"Life of the token."`
-	JWTSecret   string        `name:"jwt-secret" placeholder:"SECRET" help:"The server's secret. Required, except for --link with an operator's --token."`
+	JWTSecret   string        `secret:"" name:"jwt-secret" placeholder:"SECRET" help:"The server's secret. Required, except for --link with an operator's --token."`
 	JWTAudience string        `name:"jwt-audience" placeholder:"AUD" help:"The token's aud, if the server requires one."`
 	JWTIssuer   string        `name:"jwt-issuer" placeholder:"ISS" help:"The token's iss, if the server requires one."`
 	Link        bool          `help:"Print a link to the player's page of --server instead, which signs in as the player: once, within two minutes."`
@@ -29,10 +29,12 @@ type tokenCmd struct {
 }
 
 func (c *tokenCmd) check() (faults faultList) {
-	err := rain.CheckUser(c.User)
+	err := rain.CheckPlayer(c.User)
 	faults.when(c.User != "" && err != nil, fmt.Sprint("--user: ", err))
+	_, err = auth.ParseSecrets(c.JWTSecret)
 	switch {
 	case c.JWTSecret != "":
+		faults.when(err != nil, fmt.Sprint("--jwt-secret: ", err))
 	case !c.Link:
 		faults = append(faults, "--jwt-secret: required, the same as the server's")
 	case c.Token == "":

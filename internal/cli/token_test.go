@@ -52,7 +52,9 @@ func TestToken(t *testing.T) {
 
 	run(t, env, "token", "--user", "a\nb").exits(t, cli.ExitUsage,
 		"redrain: --user: a user id has no control characters\n")
-	run(t, nil, "token", "--user=u1", "--jwt-secret=short").exitsSaying(t, cli.ExitOK, "short")
+	run(t, env, "token", "--user", "..").exits(t, cli.ExitUsage,
+		"redrain: --user: a user id is neither . nor .., which no URL can name\n")
+	run(t, nil, "token", "--user=u1", "--jwt-secret=short").exitsSaying(t, cli.ExitUsage, "at least 32 bytes")
 }
 
 func TestVersion(t *testing.T) {

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -57,11 +56,11 @@ func realSetting(t *testing.T) setting {
 		namespace: testenv.Namespace(t)}
 }
 
-// clusterSetting has a Redis Cluster of six nodes.
+// clusterSetting has a Redis Cluster of six nodes, of which redrain gets one address.
 func clusterSetting(t *testing.T) setting {
 	t.Helper()
 	return setting{
-		redis: strings.Join(testenv.RedisCluster(t), ","), nats: testenv.NATS(t), mysql: testenv.MySQL(t),
+		redis: testenv.RedisCluster(t)[0], nats: testenv.NATS(t), mysql: testenv.MySQL(t),
 		namespace: testenv.Namespace(t),
 	}
 }
@@ -79,7 +78,7 @@ func (s setting) config() config.Config {
 	c.OperatorToken, c.ViewerToken, c.JWTSecret = operatorToken, viewerToken, jwtSecret
 	c.TapRate, c.PerUser = 0, 0 // the players of the tests are faster than people, and more at once
 	c.Demo = false
-	c.DrainTimeout = 10 * time.Second
+	c.DrainTimeout, c.DrainDelay = 10*time.Second, new(time.Duration)
 	if s.namespace != "" {
 		c.Namespace = s.namespace
 	}

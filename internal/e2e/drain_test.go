@@ -41,3 +41,26 @@ func TestDrain(t *testing.T) {
 		t.Errorf("the process ended with %v", state)
 	}
 }
+
+// TestADrainIsSeen: after SIGTERM an idle node stays open for --drain-delay. /readyz says draining, so that balancers
+// notice, and players who still come are served.
+func TestADrainIsSeen(t *testing.T) {
+	testenv.Parallel(t, testenv.Light)
+	s := realSetting(t)
+	n := startProcessWith(t, processOptions{flags: append(s.flags(), "--drain-delay", "4s")})
+	c := createCampaign(t, n.client, fund(t, n.node, "seen", 1_000, 10))
+	startRain(t, n.client, c.ID, longRain(16))
+	wantReady(t, n.node, 200, "ready")
+	n.Signal(syscall.SIGTERM)
+	began := time.Now()
+	wantReady(t, n.node, 503, "draining")
+	p := join(t, n.node, "late", c.ID)
+	p.winOne(t)
+	wantClose(t, p, room.CodeShutdown)
+	if open := time.Since(began); open < 4*time.Second {
+		t.Errorf("players were sent away after %v", open)
+	}
+	if state := n.Wait(30 * time.Second); !state.Success() {
+		t.Errorf("the process ended with %v", state)
+	}
+}

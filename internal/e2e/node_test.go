@@ -47,8 +47,7 @@ func startNode(t *testing.T, cfg config.Config) *node {
 // startNodeStoppable is startNode, with the way to stop it before the test ends. stop can be called again.
 func startNodeStoppable(t *testing.T, cfg config.Config) (_ *node, stop func()) {
 	t.Helper()
-	log := slog.New(slog.NewTextHandler(testLog{t}, &slog.HandlerOptions{Level: slog.LevelInfo}))
-	s := testenv.Got(server.New(t.Context(), cfg, log, io.Discard)).Must(t)
+	s := testenv.Got(newServer(t, cfg)).Must(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()
@@ -62,6 +61,12 @@ func startNodeStoppable(t *testing.T, cfg config.Config) (_ *node, stop func()) 
 		cancel()
 		testenv.WantErr(t, <-ended, nil, "the node ended with")
 	}
+}
+
+func newServer(t *testing.T, cfg config.Config) (*server.Server, error) {
+	t.Helper()
+	log := slog.New(slog.NewTextHandler(testLog{t}, &slog.HandlerOptions{Level: slog.LevelInfo}))
+	return server.New(t.Context(), cfg, log, io.Discard)
 }
 
 // startNodes runs as many nodes as a set of back ends is tested with.

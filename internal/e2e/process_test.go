@@ -47,7 +47,7 @@ func startProcessWith(t *testing.T, o processOptions) *process {
 	t.Helper()
 	cmd := exec.Command(testenv.Binary(t, "faults"), append([]string{
 		"serve", "--listen", "127.0.0.1:0", "--operator-token", operatorToken, "--jwt-secret", jwtSecret,
-		"--connections-per-user", "0", "--tap-rate", "0",
+		"--connections-per-user", "0", "--tap-rate", "0", "--drain-delay", "0s",
 	}, o.flags...)...)
 	if o.files > 0 {
 		limited := fmt.Sprintf(`ulimit -n %d && exec "$0" "$@"`, o.files)

@@ -1,6 +1,8 @@
 package embedded
 
 import (
+	"context"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -8,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"redrain/internal/testenv"
@@ -86,4 +89,60 @@ func TestNATSSaysThatTheStoreCannotBeWritten(t *testing.T) {
 	} else if !strings.Contains(err.Error(), "not a directory") {
 		t.Errorf("the fault does not say what is wrong: %v", err)
 	}
+}
+
+// TestNATSRecoversFromAFullDisk: a server that could not write takes no message when the disk has space again, until it
+// is restarted. Its connections, and the messages that it has acknowledged, survive the restart.
+func TestNATSRecoversFromAFullDisk(t *testing.T) {
+	ctx, dir := t.Context(), t.TempDir()
+	testenv.SmallDisk(t, dir, 16)
+	n, err := NATS(dir)
+	testenv.Must(t, err)
+	defer func() { testenv.WantErr(t, n.Close(), nil) }()
+	nc, err := n.Connect(nats.MaxReconnects(-1), nats.ReconnectWait(10*time.Millisecond))
+	testenv.Must(t, err)
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	testenv.Must(t, err)
+	stream, err := js.CreateStream(ctx, jetstream.StreamConfig{Name: "PAY", Subjects: []string{"pay"}})
+	testenv.Must(t, err)
+	publish := func() error {
+		ctx, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
+		defer cancel()
+		return testenv.Err(js.Publish(ctx, "pay", make([]byte, 8<<10)))
+	}
+	acknowledged := uint64(0)
+	until := func(fails bool, what string) {
+		t.Helper()
+		testenv.Eventually(t, 20*time.Second, what, func() bool {
+			err := publish()
+			if err == nil {
+				acknowledged++
+			}
+			return (err != nil) == fails
+		})
+	}
+	until(false, "a message is stored")
+	free := testenv.FillDisk(t, dir)
+	until(true, "a full disk stores no message")
+	free()
+	for range 3 {
+		testenv.WantFail(t, publish(), "with space, without a restart")
+	}
+	defer testenv.Run(t, func(ctx context.Context) error {
+		return n.Run(ctx, nil, slog.New(slog.DiscardHandler))
+	})()
+	until(false, "a message is stored again")
+	info, err := stream.Info(ctx)
+	testenv.Must(t, err)
+	if info.State.Msgs < acknowledged {
+		t.Errorf("%d messages in the stream, %d were acknowledged", info.State.Msgs, acknowledged)
+	}
+
+	free = testenv.FillDisk(t, dir)
+	was := n.server.Load()
+	until(true, "a full disk stores no message, again")
+	testenv.Eventually(t, 20*time.Second, "a restart with a full disk", func() bool { return n.server.Load() != was })
+	free()
+	until(false, "a message is stored again")
 }

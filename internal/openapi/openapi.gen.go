@@ -36,6 +36,9 @@ type Alarm struct {
 
 	// Message For people.
 	Message string `json:"message"`
+
+	// LastsMS A condition: it ends if it is not repeated for so long. Missing: an event.
+	LastsMS int64 `json:"lasts_ms,omitempty"`
 }
 
 // Approval An order that needs two people. It can be confirmed until `expires_at`, by a person with a name and the right to the operation, as long as its target has not changed.
@@ -405,11 +408,15 @@ type GuestsShare = float64
 type Health struct {
 	Status string `json:"status"`
 
-	// Missing The back ends that do not answer.
+	// Missing The back ends that do not work: redis, nats, mysql.
 	Missing []string `json:"missing,omitempty"`
 
-	// Errors The fault of each field.
-	Errors map[string]string `json:"errors,omitempty"`
+	// Books The last reconciliations; missing if this node does not know them.
+	Books struct {
+		ProvedAt int64 `json:"proved_at"`
+		Oldest   int64 `json:"oldest"`
+		Stale    bool  `json:"stale"`
+	} `json:"books,omitempty"`
 }
 
 // HeldSum defines model for HeldSum.
@@ -607,8 +614,8 @@ type OpenAlarm struct {
 	// Message As it was raised last.
 	Message string `json:"message"`
 
-	// FirstAt Unix milliseconds on the server's clock.
-	FirstAt Time `json:"first_at"`
+	// Since Unix milliseconds on the server's clock.
+	Since Time `json:"since"`
 
 	// At When it was raised last.
 	At    int64 `json:"at"`
@@ -1702,6 +1709,12 @@ type ReleaseWithdrawalJSONBody struct {
 
 	// Reference If marked as paid: the receiver's name for the payment.
 	Reference string `json:"reference,omitempty"`
+}
+
+// ReadyParams defines parameters for Ready.
+type ReadyParams struct {
+	// All With it, any missing back end is a 503.
+	All string `form:"all,omitempty" json:"all,omitempty"`
 }
 
 // ConfirmApprovalJSONRequestBody defines body for ConfirmApproval for application/json ContentType.

@@ -1,10 +1,10 @@
-// Package reread reads files that may be replaced while the process runs: a certificate, a list of operators.
+// Package reread reads files that may be replaced while the process runs: a certificate, a list of operators, a secret.
 package reread
 
 import (
-	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"time"
 )
@@ -22,14 +22,14 @@ type Files[T any] struct {
 
 	mu      sync.Mutex
 	current T
-	stamp   string // of the files at the last reading
+	seen    []os.FileInfo // of the files at the last reading; nil for a missing one
 	checked time.Time
 }
 
 // New reads the files for the first time. The error is that of read.
 func New[T any](what string, log *slog.Logger, read func() (T, error), names ...string) (*Files[T], error) {
 	f := &Files[T]{what: what, read: read, names: names, log: log, checked: time.Now()}
-	f.stamp = f.stampOf()
+	f.seen = f.look()
 	var err error
 	f.current, err = read()
 	return f, err
@@ -45,8 +45,8 @@ func (f *Files[T]) Newest() T {
 		return f.current
 	}
 	f.checked = now
-	stamp := f.stampOf()
-	if stamp == f.stamp {
+	seen := f.look()
+	if slices.EqualFunc(seen, f.seen, same) {
 		return f.current
 	}
 	next, err := f.read()
@@ -55,17 +55,25 @@ func (f *Files[T]) Newest() T {
 			"err", err)
 		return f.current
 	}
-	f.current, f.stamp = next, stamp
+	f.current, f.seen = next, seen
 	f.log.Info("a file was read again", "what", f.what, "files", f.names)
 	return f.current
 }
 
-// stampOf returns a text that changes if one of the files does.
-func (f *Files[T]) stampOf() (stamp string) {
-	for _, name := range f.names {
-		if info, err := os.Stat(name); err == nil {
-			stamp += fmt.Sprintf("%d %d;", info.ModTime().UnixNano(), info.Size())
-		}
+// look returns the files as they are now.
+func (f *Files[T]) look() []os.FileInfo {
+	seen := make([]os.FileInfo, len(f.names))
+	for i, name := range f.names {
+		seen[i], _ = os.Stat(name) // the error of a missing file is that of reading it
 	}
-	return stamp
+	return seen
+}
+
+// same reports whether a file has not changed. One that was replaced may have the same time and size: Kubernetes
+// exchanges a symbolic link, and a secret has the length of the one before.
+func same(a, b os.FileInfo) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size()
 }

@@ -37,11 +37,13 @@ func CheckURL(address string) error {
 
 // SenderOptions are the settings of a Sender. All but TLS and Idle are required.
 type SenderOptions struct {
-	URL    string       // https, or http on this machine
-	Secret string       // whsec_…, shared with the receiver
-	Clock  func() int64 // Unix ms, for the timestamps
-	Most   int          // limit of an answer, in bytes
-	Idle   int          // idle connections that are kept; defaults to 16
+	URL    string // https, or http on this machine
+	Secret string // whsec_…, shared with the receiver
+	// NewSecret returns the newest Secret. Nil: it never changes.
+	NewSecret func() string
+	Clock     func() int64 // Unix ms, for the timestamps
+	Most      int          // limit of an answer, in bytes
+	Idle      int          // idle connections that are kept; defaults to 16
 	// TLS is for tests, which have their own authority. Nil: the system's authorities (SSL_CERT_FILE and SSL_CERT_DIR
 	// name others), TLS 1.2 at least.
 	TLS *tls.Config
@@ -50,7 +52,6 @@ type SenderOptions struct {
 // Sender sends requests to one receiver. It is safe for concurrent use.
 type Sender struct {
 	o    SenderOptions
-	key  []byte
 	http *http.Client
 }
 
@@ -59,9 +60,11 @@ func NewSender(o SenderOptions) (*Sender, error) {
 	if err := CheckURL(o.URL); err != nil {
 		return nil, err
 	}
-	key, err := ParseSecret(o.Secret)
-	if err != nil {
+	if _, err := ParseSecret(o.Secret); err != nil {
 		return nil, err
+	}
+	if o.NewSecret == nil {
+		o.NewSecret = func() string { return o.Secret }
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // the standard library's
 	transport.TLSClientConfig = o.TLS
@@ -70,7 +73,7 @@ func NewSender(o SenderOptions) (*Sender, error) {
 	}
 	transport.MaxIdleConnsPerHost = cmp.Or(o.Idle, 16)
 	transport.MaxResponseHeaderBytes = int64(o.Most)
-	return &Sender{o: o, key: key, http: &http.Client{
+	return &Sender{o: o, http: &http.Client{
 		Transport: transport,
 		// A redirect of a POST loses its body, or sends it to another server.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -94,6 +97,10 @@ func (s *Sender) Post(ctx context.Context, id string, body []byte, more http.Hea
 	if err != nil {
 		return Answer{}, withoutAddress(err)
 	}
+	key, err := ParseSecret(s.o.NewSecret())
+	if err != nil {
+		return Answer{}, err
+	}
 	timestamp := strconv.FormatInt(s.o.Clock()/1000, 10)
 	maps.Copy(req.Header, more)
 	req.Header.Set("Content-Type", "application/json")
@@ -101,7 +108,7 @@ func (s *Sender) Post(ctx context.Context, id string, body []byte, more http.Hea
 	req.Header.Set("User-Agent", "redrain")
 	req.Header.Set(headerID, id)
 	req.Header.Set(headerTimestamp, timestamp)
-	req.Header.Set(headerSignature, signaturePrefix+base64.StdEncoding.EncodeToString(sign(s.key, id, timestamp, body)))
+	req.Header.Set(headerSignature, signaturePrefix+base64.StdEncoding.EncodeToString(sign(key, id, timestamp, body)))
 	resp, err := s.http.Do(req)
 	if err != nil {
 		return Answer{}, withoutAddress(err)

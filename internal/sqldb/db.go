@@ -42,8 +42,12 @@ type DB struct {
 	// migrator opens a pool for migrations, closed after them; nil if the writer does them.
 	migrator func() *sql.DB
 
-	patience  time.Duration // a writing transaction's limit for getting a connection
-	returning atomic.Bool   // whether the server of the newest connection has INSERT … RETURNING
+	patience time.Duration // a writing transaction's limit for getting a connection
+	// switchovers counts lost connections of writers. Connections made before the newest one are not used again: their
+	// server may not be the primary any more.
+	switchovers atomic.Uint64
+
+	returning atomic.Bool // whether the server of the newest connection has INSERT … RETURNING
 }
 
 // Dialect returns the SQL dialect of the database.

@@ -22,6 +22,9 @@ const (
 	mysqlReaders  = 12
 	mysqlIdle     = 12
 	mysqlIdleTime = 5 * time.Minute // below the idle limits of usual proxies
+	// mysqlLife is the life of a connection. After a switchover the name leads to another server, and one that was the
+	// primary goes on to answer reads.
+	mysqlLife = 3 * time.Minute
 )
 
 // OpenMySQL opens a MySQL or MariaDB database from a DSN of go-sql-driver. It does not connect yet: see [DB.Ping].
@@ -33,10 +36,13 @@ func OpenMySQL(dsn string) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parse the MySQL data source name: %w", err)
 	}
-	single, err := mysql.NewConnector(cfg)
-	cfg.MultiStatements = true // only in migrations: each of their files is sent in one piece
-	multiple, err2 := mysql.NewConnector(cfg)
-	if err := errors.Join(err, err2); err != nil {
+	reading, err := mysql.NewConnector(cfg)
+	cfg.RejectReadOnly = true // a server that has become read-only loses the connection: see again
+	writing, err2 := mysql.NewConnector(cfg)
+	// Only in migrations: each of their files is sent in one piece.
+	cfg.RejectReadOnly, cfg.MultiStatements = false, true
+	multiple, err3 := mysql.NewConnector(cfg)
+	if err := errors.Join(err, err2, err3); err != nil {
 		return nil, fmt.Errorf("parse the MySQL data source name: %w", err)
 	}
 	db := &DB{dialect: MySQL, patience: lockWait}
@@ -46,9 +52,10 @@ func OpenMySQL(dsn string) (*DB, error) {
 		c.pool.SetMaxOpenConns(conns)
 		c.pool.SetMaxIdleConns(mysqlIdle)
 		c.pool.SetConnMaxIdleTime(mysqlIdleTime)
+		c.pool.SetConnMaxLifetime(mysqlLife)
 		return c.pool
 	}
-	db.writer, db.reader = open(single, writes, mysqlWriters), open(single, reads, mysqlReaders)
+	db.writer, db.reader = open(writing, writes, mysqlWriters), open(reading, reads, mysqlReaders)
 	db.migrator = func() *sql.DB { return open(multiple, migrates, 2) } // one holds the lock
 	return db, nil
 }
@@ -65,23 +72,48 @@ type connector struct {
 
 // Connect implements driver.Connector.
 func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
+	switchovers := c.db.switchovers.Load()
 	conn, err := c.Connector.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
 	session, ok := conn.(session)
 	if !ok {
-		err = errors.New("sqldb: the driver cannot execute statements")
+		err = errors.New("sqldb: the driver lacks a part of its interface")
 	} else if err = c.prepare(ctx, session); err == nil {
-		return conn, nil
+		return &pooled{session, c.db, switchovers}, nil
 	}
 	return nil, errors.Join(err, conn.Close())
 }
 
 // session is a connection of the MySQL driver.
 type session interface {
+	driver.Conn
+	driver.ConnBeginTx
+	driver.ConnPrepareContext
 	driver.ExecerContext
+	driver.NamedValueChecker
+	driver.Pinger
 	driver.QueryerContext
+	driver.SessionResetter
+	driver.Validator
+}
+
+// pooled is a connection that a pool keeps until the next switchover.
+type pooled struct {
+	session
+
+	db          *DB
+	switchovers uint64 // of the database before the connection was made
+}
+
+// ResetSession implements driver.SessionResetter: it is called before each use but the first. A connection that
+// only reads would not notice by itself that its server is no longer the primary.
+func (p *pooled) ResetSession(ctx context.Context) error {
+	if p.switchovers != p.db.switchovers.Load() {
+		return driver.ErrBadConn
+	}
+	return p.session.ResetSession(ctx)
 }
 
 // prepare finds the kind of the server, and sets the session's variables.
@@ -91,6 +123,11 @@ func (c *connector) prepare(ctx context.Context, session session) error {
 		return err
 	}
 	is := serverOf(version)
+	if c.use == writes {
+		if err := checkWritable(ctx, session); err != nil {
+			return err
+		}
+	}
 	c.db.returning.Store(is.returning)
 	if is.idleTime < mysqlIdleTime && c.use == writes {
 		c.pool.SetConnMaxIdleTime(is.idleTime)
@@ -107,6 +144,19 @@ func (c *connector) prepare(ctx context.Context, session session) error {
 		return fmt.Errorf("the session has %q, want %q: something between redrain and the server changes it", got, want)
 	}
 	return nil
+}
+
+// errReadOnly refuses a server for the connections that write. It may be a replica, or a primary that has stepped down.
+var errReadOnly = errors.New("the database server is read-only")
+
+// checkWritable returns errReadOnly for a read-only server. A user with the right to write to it all the same must not
+// use it either: it is not the primary.
+func checkWritable(ctx context.Context, session session) error {
+	got, err := ask(ctx, session, "SELECT CONCAT(@@read_only, '')") // MariaDB from 12 on has words
+	if err == nil && got != "0" && got != "OFF" {
+		err = errReadOnly
+	}
+	return err
 }
 
 func ask(ctx context.Context, session session, query string) (string, error) {
@@ -163,6 +213,8 @@ func parseDSN(dsn string) (*mysql.Config, error) {
 	}
 	cfg.InterpolateParams = true // a prepared statement would cost another round trip
 	cfg.ClientFoundRows = true
+	cfg.CheckConnLiveness = true
+	cfg.RejectReadOnly = false      // OpenMySQL sets it for connections that write
 	cfg.Logger = &mysql.NopLogger{} // the errors say the same
 	cfg.Timeout = cmp.Or(cfg.Timeout, 3*time.Second)
 	cfg.ReadTimeout = cmp.Or(cfg.ReadTimeout, 30*time.Second) // contexts limit shorter statements

@@ -1,6 +1,13 @@
 package sqldb_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -41,4 +48,53 @@ func TestDeadServerIsAnErrorSoon(t *testing.T) {
 		err := write()
 		return err == nil || sqldb.IsDuplicate(err)
 	})
+}
+
+// TestASwitchoverIsFollowed: the name leads to another server, and the old primary goes on, read-only. Each connection
+// to it is replaced at its first write, and then those that only read. Otherwise nothing would be paid until a restart.
+func TestASwitchoverIsFollowed(t *testing.T) {
+	t.Parallel()
+	old, young := testenv.StartMySQLPair(t)
+	name := testenv.NewProxy(t, old.Addr)
+	db := testenv.Got(sqldb.OpenMySQL(strings.Replace(old.DSN, old.Addr, name.Addr, 1))).Must(t)
+	t.Cleanup(func() { _ = db.Close() })
+	testenv.Must(t, db.Migrate(t.Context()))
+	const writers = 24
+	var number atomic.Int64
+	writeAtOnce := func() (failed error) {
+		errs := make([]error, writers)
+		var all, inside sync.WaitGroup
+		inside.Add(writers)
+		for i := range writers {
+			all.Go(func() {
+				first := sync.OnceFunc(inside.Done)
+				defer first()
+				errs[i] = db.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
+					first()
+					inside.Wait() // each has a connection
+					id := strconv.FormatInt(number.Add(1), 10)
+					return tx.Insert(ctx, "balance", []string{"account_id", "amount"}, [][]any{{id, 1}}, sqldb.Merge{})
+				})
+			})
+		}
+		all.Wait()
+		return errors.Join(errs...)
+	}
+	testenv.Must(t, writeAtOnce())
+	newest := func() string { return strconv.FormatInt(number.Load(), 10) }
+	testenv.Equal(t, amountOf(t, db, newest()), 1, "what was written before")
+
+	old.SwitchOver(young)
+	name.To(young.Addr)
+	testenv.Must(t, writeAtOnce())
+	testenv.Equal(t, amountOf(t, db, newest()), 1, "what was written last, on a connection that only reads")
+
+	name.To(old.Addr)
+	name.Cut()
+	err := writeAtOnce()
+	testenv.Contains(t, fmt.Sprint(err), "read-only", "on the old primary")
+	testenv.Equal(t, sqldb.IsUnavailable(err), true, "%v passes", err)
+	testenv.Must(t, db.Ping(t.Context())) // it is still good for reading
+	name.To(young.Addr)
+	testenv.Must(t, writeAtOnce())
 }

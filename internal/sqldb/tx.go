@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -28,8 +29,8 @@ type Tx struct {
 // and runs fn again after a short random pause. So fn must have no effect except on tx, and must reset its results
 // when it starts. It does not wait again for a row that another transaction has held for seconds: see [IsBusy].
 //
-// After an error of the commit itself the outcome of the transaction is unknown. The error is returned without a
-// retry, because only the caller can decide whether its work may be done twice.
+// After an error of the commit itself the outcome of the transaction is unknown, unless the server has refused it. The
+// error is returned without a retry, because only the caller can decide whether its work may be done twice.
 //
 // Under a context of [Joined] it runs fn once, in the joined transaction, which commits it or not.
 func (db *DB) InTx(ctx context.Context, fn func(ctx context.Context, tx *Tx) error) error {
@@ -38,6 +39,9 @@ func (db *DB) InTx(ctx context.Context, fn func(ctx context.Context, tx *Tx) err
 	}
 	for try := 1; ; try++ {
 		err := db.once(ctx, fn)
+		if errors.Is(err, driver.ErrBadConn) {
+			db.switchovers.Add(1)
+		}
 		if err == nil || !again(err) || ctx.Err() != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package testenv
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -34,7 +35,7 @@ func RedisCluster(t T) []string {
 }
 
 var sharedCluster = sync.OnceValues(func() (addrs []string, err error) {
-	nodes, err := startCluster()
+	nodes, err := startCluster(startClusterNode)
 	for _, n := range nodes {
 		addrs = append(addrs, n.port.addr())
 	}
@@ -46,7 +47,12 @@ var sharedCluster = sync.OnceValues(func() (addrs []string, err error) {
 func StartRedisCluster(t T) []*Server {
 	t.Helper()
 	require(t, redisServer.needs...)
-	nodes, err := startCluster()
+	return ownCluster(t, startClusterNode)
+}
+
+func ownCluster(t T, start func(i int) (*clusterNode, error)) []*Server {
+	t.Helper()
+	nodes, err := startCluster(start)
 	if err != nil {
 		t.Fatalf("testenv: start redis cluster: %v", err)
 	}
@@ -62,14 +68,15 @@ func StartRedisCluster(t T) []*Server {
 type clusterNode struct {
 	*process
 
-	bus port // of the nodes' cluster bus
-	rdb *redis.Client
-	id  string
+	host string
+	bus  port // of the nodes' cluster bus
+	rdb  *redis.Client
+	id   string
 }
 
 // startCluster makes a cluster as redis-cli --cluster create does, but looks every few milliseconds instead of every
 // second.
-func startCluster() ([]*clusterNode, error) {
+func startCluster(start func(i int) (*clusterNode, error)) ([]*clusterNode, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startWithin)
 	defer cancel()
 	nodes := make([]*clusterNode, 2*masters)
@@ -82,7 +89,7 @@ func startCluster() ([]*clusterNode, error) {
 	}()
 	var starting errgroup.Group
 	for i := range nodes {
-		starting.Go(func() (err error) { nodes[i], err = startClusterNode(); return err })
+		starting.Go(func() (err error) { nodes[i], err = start(i); return err })
 	}
 	if err := starting.Wait(); err != nil {
 		return nil, err
@@ -95,25 +102,34 @@ func startCluster() ([]*clusterNode, error) {
 	return nodes, nil
 }
 
-func startClusterNode() (*clusterNode, error) {
+func startClusterNode(int) (*clusterNode, error) {
+	return launchClusterNode(redisServer, loopback, nil)
+}
+
+// launchClusterNode starts a node that listens at a host, with TLS if there is a configuration for clients.
+func launchClusterNode(prog program, host string, secure *tls.Config, more ...string) (*clusterNode, error) {
 	bus, err := freePort()
 	if err != nil {
 		return nil, err
 	}
-	prog := redisServer
 	prog.name = "redis-cluster"
 	prog.command = func(p *process) (*exec.Cmd, error) {
-		return redisCommand(p, "--cluster-enabled", "yes", "--cluster-port", bus.String(),
+		args := append([]string{"--cluster-enabled", "yes", "--cluster-port", bus.String(),
 			"--cluster-node-timeout", strconv.FormatInt(nodeTimeout.Milliseconds(), 10),
 			// A replica is listed after the first word from its master that follows its copy: not after ten seconds.
-			"--repl-ping-replica-period", "1")
+			"--repl-ping-replica-period", "1"}, more...)
+		if secure != nil {
+			args = append(args, "--port", "0", "--tls-port", p.port.String())
+		}
+		return redisCommand(p, args...)
 	}
 	p, err := launch(prog)
 	if err != nil {
 		bus.release()
 		return nil, err
 	}
-	return &clusterNode{process: p, bus: bus, rdb: redis.NewClient(&redis.Options{Addr: p.port.addr()})}, nil
+	return &clusterNode{process: p, host: host, bus: bus, rdb: redis.NewClient(&redis.Options{
+		Addr: net.JoinHostPort(host, p.port.String()), TLSConfig: secure})}, nil
 }
 
 // shareSlots gives each master its part of the slots, and each node a different epoch. Nodes with the same epoch would
@@ -141,11 +157,8 @@ func shareSlots(ctx context.Context, nodes []*clusterNode) error {
 func introduce(ctx context.Context, nodes []*clusterNode) error {
 	for i, n := range nodes {
 		for _, other := range nodes[:i] {
-			host, port, err := net.SplitHostPort(other.port.addr())
-			if err != nil {
-				return err
-			}
-			if err := n.rdb.Do(ctx, "CLUSTER", "MEET", host, port, other.bus.String()).Err(); err != nil {
+			if err := n.rdb.Do(ctx, "CLUSTER", "MEET", other.host, other.port.String(),
+				other.bus.String()).Err(); err != nil {
 				return err
 			}
 		}

@@ -40,6 +40,45 @@ func StartMySQL(t T) *Server {
 	return s
 }
 
+// StartMySQLPair starts a mariadbd for one test, and a replica of it. The user of their DSNs may not write to a
+// read-only server.
+func StartMySQLPair(t T) (primary, replica *Server) {
+	t.Helper()
+	start := func(id string) *Server {
+		prog := mariaDB
+		prog.command = func(p *process) (*exec.Cmd, error) {
+			return mariaDBServer(p, "--server-id="+id, "--log-bin=log", "--log-slave-updates")
+		}
+		s := own(t, prog)
+		s.DSN = fmt.Sprintf("app:app@tcp(%s)/%s", s.Addr, ownDatabase)
+		return s
+	}
+	primary, replica = start("1"), start("2")
+	primary.root("CREATE USER app IDENTIFIED BY 'app'", "GRANT ALL ON "+ownDatabase+".* TO app")
+	replica.root(fmt.Sprintf("CHANGE MASTER TO MASTER_HOST = '%s', MASTER_PORT = %s, MASTER_USER = 'root', "+
+		"MASTER_USE_GTID = slave_pos", loopback, primary.p.port), "START SLAVE")
+	return primary, replica
+}
+
+// SwitchOver makes the primary of a pair read-only, and then its replica the primary. Both go on to serve.
+func (s *Server) SwitchOver(replica *Server) {
+	s.t.Helper()
+	s.root("SET GLOBAL read_only = 1")
+	var position string
+	s.check("ask", mysqlDo(s.t.Context(), s.p, func(ctx context.Context, db *sql.DB) error {
+		return db.QueryRowContext(ctx, "SELECT @@gtid_binlog_pos").Scan(&position)
+	}))
+	replica.root("DO MASTER_GTID_WAIT('"+position+"', 10)", "STOP SLAVE")
+}
+
+// root runs statements as root.
+func (s *Server) root(statements ...string) {
+	s.t.Helper()
+	for _, statement := range statements {
+		s.check(statement, mysqlExec(s.t.Context(), s.p, statement))
+	}
+}
+
 // ownDatabase is the database that every server has from its start.
 const ownDatabase = "redrain"
 
@@ -51,18 +90,21 @@ var mariaDB = program{
 	name:    "mariadb",
 	needs:   []string{"mariadbd", "mariadb-install-db"},
 	prepare: installMariaDB,
-	command: func(p *process) (*exec.Cmd, error) {
-		return mariaDBCommand("mariadbd",
-			"--datadir="+p.data, "--tmpdir="+p.dir,
-			"--socket="+filepath.Join(p.dir, "s"), "--pid-file="+filepath.Join(p.dir, "pid"),
-			"--bind-address="+loopback, "--port="+p.port.String(), "--skip-name-resolve", "--max-connections=500",
-			// As in production: a commit is on the disk, and each statement sees the committed data.
-			"--innodb-flush-log-at-trx-commit=1", "--transaction-isolation=READ-COMMITTED",
-			"--character-set-server=utf8mb4")
-	},
+	command: func(p *process) (*exec.Cmd, error) { return mariaDBServer(p) },
 	probe: func(ctx context.Context, p *process) error {
 		return mysqlExec(ctx, p, "CREATE DATABASE IF NOT EXISTS "+ownDatabase)
 	},
+}
+
+func mariaDBServer(p *process, more ...string) (*exec.Cmd, error) {
+	return mariaDBCommand("mariadbd", append([]string{
+		"--datadir=" + p.data, "--tmpdir=" + p.dir,
+		"--socket=" + filepath.Join(p.dir, "s"), "--pid-file=" + filepath.Join(p.dir, "pid"),
+		"--bind-address=" + loopback, "--port=" + p.port.String(), "--skip-name-resolve", "--max-connections=500",
+		// As in production: a commit is on the disk, and each statement sees the committed data.
+		"--innodb-flush-log-at-trx-commit=1", "--transaction-isolation=READ-COMMITTED",
+		"--character-set-server=utf8mb4",
+	}, more...)...)
 }
 
 func installMariaDB(p *process) error {
@@ -89,6 +131,13 @@ func mariaDBCommand(name string, args ...string) (*exec.Cmd, error) {
 
 // mysqlExec runs one statement as root, outside any database.
 func mysqlExec(ctx context.Context, p *process, statement string) error {
+	return mysqlDo(ctx, p, func(ctx context.Context, db *sql.DB) error {
+		_, err := db.ExecContext(ctx, statement)
+		return err
+	})
+}
+
+func mysqlDo(ctx context.Context, p *process, do func(ctx context.Context, db *sql.DB) error) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	db, err := sql.Open("mysql", mysqlDSN(p, ""))
@@ -96,6 +145,5 @@ func mysqlExec(ctx context.Context, p *process, statement string) error {
 		return err
 	}
 	defer func() { _ = db.Close() }()
-	_, err = db.ExecContext(ctx, statement)
-	return err
+	return do(ctx, db)
 }

@@ -49,3 +49,17 @@ func ramDisk() string {
 	}
 	return dir
 }
+
+// SmallDisk mounts a disk of some megabytes, in memory, on an existing folder until the test ends. It skips the test if
+// the machine does not allow that. FillDisk fills it.
+func SmallDisk(t T, dir string, megabytes int) {
+	t.Helper()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dm,mode=0700", megabytes)); err != nil {
+		t.Skipf("testenv: mount a small disk: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil { // its user may still have files open
+			t.Errorf("testenv: unmount %s: %v", dir, err)
+		}
+	})
+}

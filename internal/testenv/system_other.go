@@ -15,3 +15,9 @@ func isFrozen(int) bool { return true }
 
 // ramDisk is a folder in memory; "" because it is known for Linux only.
 func ramDisk() string { return "" }
+
+// SmallDisk skips the test: it is written for Linux only.
+func SmallDisk(t T, _ string, _ int) {
+	t.Helper()
+	t.Skipf("testenv: a small disk needs Linux")
+}

@@ -2,10 +2,13 @@ package wire
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"redrain/rain"
 )
@@ -13,8 +16,12 @@ import (
 // Subprotocol is the WebSocket subprotocol's name.
 const Subprotocol = "redrain.v1"
 
-// MaxRequest is the size limit of a client's message, in bytes.
-const MaxRequest = 4096
+// The size limits of a client's messages, in bytes.
+const (
+	MaxRequest   = 4 << 10
+	MaxToken     = 8 << 10               // of a token
+	MaxWithToken = MaxToken + MaxRequest // of a message that brings a token
+)
 
 // The types of a client's messages.
 const (
@@ -42,12 +49,20 @@ var ErrMalformed = errors.New("not a message of redrain.v1")
 // ErrUnknownType means that a well-formed message has a type that this protocol does not have.
 var ErrUnknownType = errors.New("unknown message type")
 
-// ParseRequest parses a client's message and ignores unknown fields. An error wraps ErrMalformed or ErrUnknownType.
-// The request's ID is set even then if it could be read, so that the answer can repeat it.
+// BringsToken reports whether the message may be as long as MaxWithToken.
+func (r Request) BringsToken() bool { return r.Type == TypeHello || r.Type == TypeToken }
+
+// ParseRequest parses a client's message and ignores unknown fields. A field that is there twice is a fault. An error
+// wraps ErrMalformed or ErrUnknownType. The request's ID is set even then if it could be read, so that the answer can
+// repeat it.
 func ParseRequest(data []byte) (Request, error) {
 	var r Request
 	if err := json.Unmarshal(data, &r); err != nil {
-		return Request{ID: r.ID}, fmt.Errorf("%w: %s", ErrMalformed, reason(err))
+		var named struct {
+			ID ID `json:"id"`
+		}
+		_ = json.Unmarshal(data, &named) // the first error counts
+		return Request{ID: named.ID}, fmt.Errorf("%w: %s", ErrMalformed, reason(err))
 	}
 	if trimmed := bytes.TrimLeft(data, " \t\r\n"); trimmed[0] != '{' {
 		return Request{}, fmt.Errorf("%w: not an object", ErrMalformed)
@@ -79,18 +94,24 @@ func (r Request) Tap() (t Tap, ok bool) {
 	return Tap{ID: []byte(r.ID), Drop: drop}, ok
 }
 
-// reason describes an error of encoding/json without naming Go types.
+// reason describes an error of the decoder without naming Go types.
 func reason(err error) string {
-	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		if kind.Field == "" {
-			return "not an object"
-		}
-		return "field " + kind.Field + " has the wrong kind of value"
+	fault, _ := errors.AsType[*json.SemanticError](err)
+	syntax, _ := errors.AsType[*jsontext.SyntacticError](err)
+	switch {
+	case errors.Is(err, jsontext.ErrDuplicateName) && syntax != nil:
+		return "field " + syntax.JSONPointer.LastToken() + " is there twice"
+	case syntax != nil:
+		return fmt.Sprintf("not JSON (at byte %d)", syntax.ByteOffset)
+	case fault == nil:
+		return err.Error()
+	case fault.JSONPointer == "":
+		return "not an object"
+	case fault.GoType == reflect.TypeFor[ID]():
+		return fault.Err.Error()
+	default:
+		return "field " + fault.JSONPointer.LastToken() + " has the wrong kind of value"
 	}
-	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return fmt.Sprintf("not JSON (at byte %d)", syntax.Offset)
-	}
-	return err.Error()
 }
 
 // ID is a client's name for its request: the JSON of a number or a string of at most MaxID characters. The answer

@@ -150,7 +150,10 @@ func TestErrorsSayWhatIsWrong(t *testing.T) {
 		`{"type":"tap","id":true}`: "not a message of redrain.v1: id is a number or a string",
 		`{"type":"token"}`:         "not a message of redrain.v1: token is missing",
 		`{"type":"tap","id":3}`:    "not a message of redrain.v1: drop is missing",
-		`{"type":"dance"}`:         "unknown message type; use hello, join, tap, ping or token",
+		`{"type":"tap","drop":"7.3","drop":"7.4"}`:   "not a message of redrain.v1: field drop is there twice",
+		`{"type":"tap","Drop":"7.3"}`:                "not a message of redrain.v1: drop is missing",
+		`{"type":"hello","x":{"y":1,"y":2}}`:         "not a message of redrain.v1: field y is there twice",
+		`{"type":"dance"}`:                           "unknown message type; use hello, join, tap, ping or token",
 		`{"id":1` + strings.Repeat("0", MaxID) + `}`: "not a message of redrain.v1: id is longer than 64 characters",
 	} {
 		if _, err := ParseRequest([]byte(text)); err == nil || err.Error() != want {

@@ -93,6 +93,25 @@ func (s *Leases) take(ctx context.Context, tx *sqldb.Tx, name, holder string, no
 	return t, err
 }
 
+// errUndone rolls the transaction of Probe back.
+var errUndone = errors.New("undo")
+
+// Probe returns nil if the ledger takes a write, which is rolled back. Probes of different holders do not wait for each
+// other. A database that answers proves less: it may be read-only, or refuse the user's writes.
+func (s *Leases) Probe(ctx context.Context, holder string) error {
+	err := s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		if err := tx.Insert(ctx, "lease", []string{"name", "holder", "expires_at", "term"},
+			[][]any{{"probe " + holder, holder, 0, 1}}, sqldb.Merge{}); err != nil {
+			return err
+		}
+		return errUndone
+	})
+	if errors.Is(err, errUndone) {
+		return nil
+	}
+	return sqldb.Wrap(err, "write to the ledger")
+}
+
 // UnderTerm returns ctx for work under a lease. If another holder has taken over, its transactions fail with
 // ErrLeaseTaken and change nothing. During such a transaction no holder can take over.
 func (s *Leases) UnderTerm(ctx context.Context, name string, term int64) context.Context {

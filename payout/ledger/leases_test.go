@@ -44,6 +44,18 @@ func TestLease(t *testing.T) {
 	})
 }
 
+// TestAProbe: it writes, and leaves nothing.
+func TestAProbe(t *testing.T) {
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+		for range 2 {
+			testenv.Must(t, b.Leases.Probe(t.Context(), "a"))
+		}
+		var leases int
+		testenv.Must(t, testenv.Err(b.DB.First(t.Context(), []any{&leases}, "SELECT COUNT(*) FROM lease")))
+		testenv.Equal(t, leases, 0, "leases")
+	})
+}
+
 // TestALeaseOfTheFuture: a lease with an end too far ahead (tampered row, wrong clock) blocks other nodes no longer
 // than a valid one.
 func TestALeaseOfTheFuture(t *testing.T) {

@@ -179,3 +179,16 @@ func TestCatchUpPostsInPages(t *testing.T) {
 	testenv.Must(t, p.settlerOn(ledger, SettlerOptions{BatchWins: 4}).CatchUp(t.Context(), "c1", 0))
 	testenv.Equal(t, pages, []int{2, 1}, "pages of entries")
 }
+
+// TestAReaderOfALostStreamGivesUp: the rebuild that it reads for fails, and is tried again.
+func TestAReaderOfALostStreamGivesUp(t *testing.T) {
+	t.Parallel()
+	p := inProcess(t)
+	s := p.stream(t)
+	p.publishRaw(t, []byte("x"))
+	messages := testenv.Got(s.read(t.Context(), p.namespace+".payout.c1.0")).Must(t)
+	defer messages.Stop()
+	testenv.Must(t, testenv.Err(next(t.Context(), messages)))
+	testenv.Must(t, p.js.DeleteStream(t.Context(), s.name()))
+	testenv.WantFail(t, testenv.Err(next(t.Context(), messages)), "reading a lost stream")
+}

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -119,6 +120,33 @@ func TestOutages(t *testing.T) {
 		p.eventuallySettled(t, 60*time.Second, c, total)
 		t.Logf("%s: healed within %v", outage.name, time.Since(start).Round(time.Millisecond))
 	}
+	if got := p.Prove(t, c, p.redis); !got.Balanced || got.Dead != 0 {
+		t.Errorf("%+v", got)
+	}
+	p.CheckBooks(t)
+}
+
+// TestASwitchoverOfTheDatabase: the node's connections stay with the old primary, which is read-only now. All wins are
+// paid by the new one, without a restart.
+func TestASwitchoverOfTheDatabase(t *testing.T) {
+	old, young := testenv.StartMySQLPair(t)
+	name := testenv.NewProxy(t, old.Addr)
+	b := paytest.NewBooks(t, func() (*sqldb.DB, error) {
+		return sqldb.OpenMySQL(strings.Replace(old.DSN, old.Addr, name.Addr, 1))
+	})
+	p := connected(t, b, testenv.NATS(t))
+	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 6_000, Packets: 600, Shards: 3})
+	p.redis.Open(c)
+	p.node(t, quick, SettlerOptions{})
+	p.node(t, quick, SettlerOptions{})
+	p.rainOn(c, 200)
+	p.eventuallySettled(t, 20*time.Second, c, 200)
+	p.rainOn(c, 100)
+	old.SwitchOver(young)
+	p.rainOn(c, 100)
+	name.To(young.Addr)
+	p.rainOn(c, 100)
+	p.eventuallySettled(t, 20*time.Second, c, 500)
 	if got := p.Prove(t, c, p.redis); !got.Balanced || got.Dead != 0 {
 		t.Errorf("%+v", got)
 	}

@@ -208,8 +208,8 @@ func (s *Settler) readable(ctx context.Context, messages []jetstream.Msg, most i
 	wins := 0
 	for _, m := range messages {
 		d := delivery{msg: m}
-		if isEpoch(m.Subject()) {
-			_ = m.Ack() // claims has it
+		if m.Subject() == s.stream.probes() || isEpoch(m.Subject()) {
+			_ = m.Ack() // claims has an epoch
 			continue
 		}
 		if wins >= most {

@@ -63,6 +63,12 @@ func (s *stream) subject(ref rain.EntryRef) string {
 	return s.namespace + ".payout." + ref.Campaign + "." + strconv.Itoa(ref.Shard)
 }
 
+// entries matches the subjects of all entries.
+func (s *stream) entries() string { return s.namespace + ".payout.*.*" }
+
+// probes is the subject of probes. It needs the same rights as those of entries.
+func (s *stream) probes() string { return s.namespace + ".payout.probe" }
+
 // campaignOf returns the campaign of a subject, "" if it has none.
 func (s *stream) campaignOf(subject string) string {
 	rest, _ := strings.CutPrefix(subject, s.namespace+".payout.")
@@ -96,6 +102,7 @@ func (s *stream) ensure(ctx context.Context) (jetstream.Stream, error) {
 		Retention:   jetstream.LimitsPolicy, // work-queue retention forgets message ids when it deletes
 		MaxAge:      streamMaxAge,
 		Duplicates:  duplicateSpan,
+		AllowMsgTTL: true, // for probes
 	}
 	existing, err := s.js.Stream(ctx, cfg.Name)
 	making, cancel := unbroken(ctx)
@@ -119,7 +126,8 @@ func (s *stream) ensure(ctx context.Context) (jetstream.Stream, error) {
 // sameStream reports whether the settings need no update. An update is a vote of the whole NATS cluster, even if it
 // changes nothing.
 func sameStream(is, want jetstream.StreamConfig) bool {
-	return slices.Equal(is.Subjects, want.Subjects) && is.MaxAge == want.MaxAge && is.Duplicates == want.Duplicates &&
+	return slices.Equal(is.Subjects, want.Subjects) && is.MaxAge == want.MaxAge &&
+		is.Duplicates == want.Duplicates && is.AllowMsgTTL == want.AllowMsgTTL &&
 		is.AllowDirect == want.AllowDirect // any server would answer, also one that lacks the newest record of an epoch
 }
 

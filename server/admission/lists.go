@@ -147,6 +147,8 @@ func (l *Lists) readNetworks(ctx context.Context, name string) (networks, error)
 // MayPlay returns nil if a player may take part in a campaign, else standing.ErrDenied or standing.ErrNotInvited. It
 // returns a back end's error if the answer depends on it. A nil campaign means any, and an empty user a new player.
 func (l *Lists) MayPlay(ctx context.Context, c *rain.Campaign, user, address string) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout.Glance) // of all lists together
+	defer cancel()
 	l.mu.RLock()
 	known := l.now
 	l.mu.RUnlock()

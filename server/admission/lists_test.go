@@ -18,6 +18,7 @@ import (
 	"redrain/payout/ledger/standing"
 	"redrain/rain"
 	"redrain/server/cluster"
+	"redrain/server/timeout"
 )
 
 // listsBook keeps lists in memory.
@@ -26,6 +27,7 @@ type listsBook struct {
 	heads   map[string]standing.List
 	members map[string][]string
 	fails   bool
+	hangs   bool
 	asked   int
 }
 
@@ -55,7 +57,11 @@ func (b *listsBook) Members(_ context.Context, name, after string, _ int) (list 
 	return nil, "", nil
 }
 
-func (b *listsBook) Among(_ context.Context, name string, who []string) (map[string]int64, error) {
+func (b *listsBook) Among(ctx context.Context, name string, who []string) (map[string]int64, error) {
+	if b.hangs {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.asked++
@@ -134,6 +140,21 @@ func TestWhoMayPlay(t *testing.T) {
 	}
 	// in, out and barred on barred; in and out on vip; in on gone, twice: such a list is not remembered
 	testenv.Equal(t, b.asked, 7, "questions to the database")
+}
+
+// A database that hangs costs a newcomer one second, however many lists there are: the hello has time for the rest.
+func TestAHangingDatabaseKeepsNoNewcomerOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, b := openLists(t, nil)
+		for _, name := range []string{"bots", "farms", "staff"} {
+			b.put(name, standing.KindPlayers, standing.PurposeDeny, "barred")
+		}
+		testenv.Must(t, l.Load(t.Context()))
+		b.hangs = true
+		began := time.Now()
+		testenv.Must(t, l.MayPlay(t.Context(), &rain.Campaign{}, "u", "198.51.100.1"))
+		testenv.Equal(t, time.Since(began), timeout.Glance, "it took")
+	})
 }
 
 // An answer is cached until the list changes. If the database is away, a list of invitations admits no unknown player.

@@ -50,13 +50,17 @@ func (a *API) admit(q *request, need right) error {
 }
 
 func (a *API) admitPlayer(q *request) error {
-	user, err := a.o.Players.Verify(q.Context(), auth.Bearer(q.Request))
+	token := auth.Bearer(q.Request)
+	user, err := a.o.Players.Verify(q.Context(), token)
 	switch {
 	case errors.Is(err, auth.ErrKeysUnavailable):
 		return err
 	case err != nil:
 		a.o.Log.Debug("bad player token", "path", q.URL.Path, "err", err)
-		return errUnauthorized
+		if token == "" {
+			return errUnauthorized
+		}
+		return refuse(http.StatusUnauthorized, "unauthorized", err.Error())
 	}
 	q.caller = caller{name: user, role: "player", user: user}
 	return nil

@@ -7,6 +7,7 @@ import (
 
 	"redrain/internal/openapi"
 	"redrain/payout/ledger"
+	"redrain/rain"
 )
 
 func approvalViewOf(a ledger.Approval) openapi.Approval {
@@ -102,14 +103,17 @@ func (a *API) decides(q *request, why bool) (by ledger.Person, err error) {
 // readReason reads a person's reason, and the receiver's name for a payment if there is one.
 func readReason(q *request, needed bool) (reason, reference string, err error) {
 	in, err := bodyOf(q, openapi.WithdrawalOrder{})
-	switch {
-	case err != nil:
-	case needed && strings.TrimSpace(in.Reason) == "" || len(in.Reason) > maxReason:
-		err = invalid("reason", "is required: a reason of 1 to 400 bytes")
-	case len(in.Reference) > maxPayment:
-		err = invalid("reference", "has at most 200 bytes")
+	if err != nil {
+		return "", "", err
 	}
-	return in.Reason, in.Reference, err
+	var wrong faults
+	if needed || in.Reason != "" {
+		wrong.checkErr(rain.CheckText(in.Reason, maxReason), "reason", "")
+	}
+	if in.Reference != "" {
+		wrong.checkErr(rain.CheckText(in.Reference, maxPayment), "reference", "")
+	}
+	return in.Reason, in.Reference, wrong.err()
 }
 
 // notify notifies the player or the payer of an executed act.

@@ -11,9 +11,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"slices"
-	"strconv"
-	"strings"
 
 	"redrain/payout/ledger"
 	"redrain/rain"
@@ -59,59 +56,6 @@ func bodyOf[T any](q *request, in T) (T, error) {
 		err = decode(body, &in)
 	}
 	return in, err
-}
-
-// decode reads a JSON object into what already holds the defaults. An empty body is an empty object. A field that does
-// not exist is a fault: with money, a misspelt limit must not become the default.
-func decode(data []byte, into any) error {
-	if len(bytes.TrimSpace(data)) == 0 {
-		return nil
-	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	err := d.Decode(into)
-	if err == nil {
-		if _, more := d.Token(); !errors.Is(more, io.EOF) {
-			return refuse(http.StatusBadRequest, "malformed", "the body holds more than one JSON value")
-		}
-		return nil
-	}
-	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		if kind.Field == "" {
-			return refuse(http.StatusBadRequest, "malformed", "the body is not a JSON object")
-		}
-		return invalid(jsonPath(kind.Field), "is not %s", wanted(kind.Type.Kind().String()))
-	}
-	// encoding/json has no type for this error.
-	if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-		name, _ := strconv.Unquote(field)
-		return invalid(name, "is not a field of this request")
-	}
-	return refuse(http.StatusBadRequest, "malformed", "the body is not JSON")
-}
-
-// jsonPath returns the path of a json.UnmarshalTypeError without embedded structs, whose Go names encoding/json puts
-// into it: "Settings.beat_ms" is beat_ms. The API's own names are lower case.
-func jsonPath(field string) string {
-	return strings.Join(slices.DeleteFunc(strings.Split(field, "."), func(name string) bool {
-		return name != strings.ToLower(name)
-	}), ".")
-}
-
-// wanted returns the JSON name of a Go kind.
-func wanted(kind string) string {
-	switch {
-	case strings.HasPrefix(kind, "int"):
-		return "an integer in range"
-	case kind == "string":
-		return "a string"
-	case kind == "slice":
-		return "a list"
-	case kind == "bool":
-		return "true or false"
-	default:
-		return "of the right kind"
-	}
 }
 
 // faults collects the faults of a request.

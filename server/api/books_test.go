@@ -51,8 +51,8 @@ func TestAFullProofTellsHowFarItHasCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ask := func(ctx context.Context, p slowProofs) (w *httptest.ResponseRecorder, cut bool) {
 			mux := http.NewServeMux()
-			newAPI(Options{Proofs: p, Operators: auth.NewOperators("operator", "viewer"),
-				Log: paytest.Quiet}).Mount(mux)
+			newAPI(Options{Proofs: p, Operators: auth.NewOperators(
+				func() string { return "operator" }, func() string { return "viewer" }), Log: paytest.Quiet}).Mount(mux)
 			r := httptest.NewRequestWithContext(ctx, http.MethodGet, Root+"/reconciliation/full", nil)
 			r.Header.Set("Authorization", "Bearer viewer")
 			w = httptest.NewRecorder()

@@ -23,7 +23,7 @@ func TestGrantedOnly(t *testing.T) {
 	own, err := embedded.Redis()
 	testenv.Must(t, err)
 	defer own.Close()
-	rdb, err := store.Connect(own.Addr())
+	rdb, err := store.Connect(t.Context(), own.Addr())
 	testenv.Must(t, err)
 	defer func() { _ = rdb.Close() }()
 	db, err := sqldb.OpenSQLite("")

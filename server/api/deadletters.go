@@ -10,6 +10,7 @@ import (
 	"redrain/internal/openapi"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/posting"
+	"redrain/rain"
 	"redrain/server/timeout"
 )
 
@@ -94,8 +95,8 @@ func (a *API) dismissPayout(q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if in.Reason == "" || len(in.Reason) > maxDismissReason {
-		return nil, invalid("reason", "is required: a reason of 1 to %d bytes", maxDismissReason)
+	if err := rain.CheckText(in.Reason, maxDismissReason); err != nil {
+		return nil, invalid("reason", "%s", err)
 	}
 	letter := int64(0)
 	if in.Letter != "" {

@@ -77,10 +77,11 @@ func eventView(c *rain.Campaign, now int64) openapi.Campaign {
 	return view
 }
 
-// Alarm sends an alarm.
+// Alarm sends an alarm. A repeated condition is sent once.
 func (e *Events) Alarm(n cluster.Alarm) {
-	e.alarms.raise(n, e.o.Clock())
-	e.send("alarm", n.Campaign, n)
+	if e.alarms.raise(n, e.o.Clock()) {
+		e.send("alarm", n.Campaign, n)
+	}
 }
 
 // phase sends a rain's phase if it has changed.

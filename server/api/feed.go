@@ -83,23 +83,35 @@ const (
 // openAlarms holds the alarms that this node has received from any node.
 type openAlarms struct {
 	mu sync.Mutex
-	by map[alarmKey]openapi.OpenAlarm
+	by map[alarmKey]openAlarm
+}
+
+type openAlarm struct {
+	openapi.OpenAlarm
+
+	until int64 // Unix ms: it ends then, unless it is repeated
 }
 
 type alarmKey struct{ code, campaign string }
 
-func (o *openAlarms) raise(n cluster.Alarm, now int64) {
+// raise opens an alarm, or repeats an open one. It reports whether this is news: a repeated condition is none.
+func (o *openAlarms) raise(n cluster.Alarm, now int64) (isNews bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.by == nil {
-		o.by = map[alarmKey]openapi.OpenAlarm{}
+		o.by = map[alarmKey]openAlarm{}
 	}
 	key := alarmKey{n.Code, n.Campaign}
 	v, open := o.by[key]
-	if !open || v.At < now-alarmsKept.Milliseconds() {
-		v = openapi.OpenAlarm{Code: n.Code, Campaign: n.Campaign, FirstAt: now}
+	if !open || v.until < now {
+		v = openAlarm{OpenAlarm: openapi.OpenAlarm{Code: n.Code, Campaign: n.Campaign, Since: now}}
+		open = false
 	}
-	v.Message, v.At, v.Times = n.Message, now, v.Times+1
+	isNews = !open || n.LastsMS == 0
+	if isNews {
+		v.Times++
+	}
+	v.Message, v.At, v.until = n.Message, now, now+cmp.Or(n.LastsMS, alarmsKept.Milliseconds())
 	o.by[key] = v
 	if len(o.by) > mostAlarms {
 		oldest := key
@@ -110,6 +122,7 @@ func (o *openAlarms) raise(n cluster.Alarm, now int64) {
 		}
 		delete(o.by, oldest)
 	}
+	return isNews
 }
 
 // list returns the open alarms, the newest first.
@@ -118,11 +131,11 @@ func (o *openAlarms) list(now int64) []openapi.OpenAlarm {
 	defer o.mu.Unlock()
 	open := []openapi.OpenAlarm{}
 	for key, v := range o.by {
-		if v.At < now-alarmsKept.Milliseconds() {
+		if v.until < now {
 			delete(o.by, key)
 			continue
 		}
-		open = append(open, v)
+		open = append(open, v.OpenAlarm)
 	}
 	slices.SortFunc(open, func(a, b openapi.OpenAlarm) int {
 		return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Campaign, b.Campaign))

@@ -34,6 +34,9 @@ func TestFailHidesWhatIsNotInTheTable(t *testing.T) {
 		{fmt.Errorf("%w: dial tcp 10.0.0.1", campaigns.ErrApply), 503, "unavailable"},
 		{context.DeadlineExceeded, 503, "unavailable"},
 		{fmt.Errorf("begin: %w", &mysql.MySQLError{Number: 1205, Message: "Lock wait timeout"}), 503, "busy"},
+		{fmt.Errorf("begin: %w", &mysql.MySQLError{Number: 1047, Message: "WSREP has not yet prepared"}), 503,
+			"unavailable"},
+		{fmt.Errorf("12 tries: %w", &mysql.MySQLError{Number: 1213, Message: "Deadlock found"}), 503, "busy"},
 		{fmt.Errorf("begin: %w", &net.OpError{Op: "dial", Err: errors.New("refused by 10.0.0.1")}), 503, "unavailable"},
 		{fmt.Errorf("reading: %w", ledger.ErrBadCursor), 422, "invalid"},
 		{errors.New("password is hunter2"), 500, "internal"},
@@ -129,11 +132,17 @@ func TestReadBodyLimits(t *testing.T) {
 func TestDecodeNamesTheField(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{
-		`{"beat_ms":"1"}`:       "beat_ms: is not an integer in range",
-		`{"starts_in_ms":true}`: "starts_in_ms: is not an integer in range",
-		`{"pacing":1}`:          "pacing: is not a string",
-		`{"beat":1}`:            "beat: is not a field of this request",
-		`{"Settings":{}}`:       "Settings: is not a field of this request",
+		`{"beat_ms":"1"}`:             "beat_ms: is not an integer in range",
+		`{"starts_in_ms":true}`:       "starts_in_ms: is not an integer in range",
+		`{"pacing":1}`:                "pacing: is not a string",
+		`{"beat":1}`:                  "beat: is not a field of this request",
+		`{"Settings":{}}`:             "Settings: is not a field of this request",
+		`{"Pacing":"even"}`:           "Pacing: is not a field of this request",
+		`{"odds":1,"odds":2}`:         "odds: is there twice",
+		`{"pacing":"` + "\xff" + `"}`: "the body is not one JSON value in UTF-8",
+		`{"beat_ms":1}{}`:             "the body is not one JSON value in UTF-8",
+		`[1]`:                         "the body is not a JSON object",
+		`{"beat_ms":null}`:            "<nil>",
 	} {
 		if err := decode([]byte(body), new(rain.DefaultRain())); fmt.Sprint(err) != want {
 			t.Errorf("%s: %v, want %q", body, err, want)
@@ -142,6 +151,23 @@ func TestDecodeNamesTheField(t *testing.T) {
 	if err := decode([]byte(`{"players":{"list":[]}}`), new(rain.DefaultSpec())); fmt.Sprint(err) !=
 		"players.list: is not a string" {
 		t.Error(err)
+	}
+}
+
+// TestReasonsAreOneVisibleLine: so that none changes the look of the audit, on a terminal or on a page.
+func TestReasonsAreOneVisibleLine(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		`{"reason":"❤️ seen","reference":"x7"}`: "<nil>",
+		`{"reason":"a\u001b[2J"}`:               "reason: has no control characters",
+		`{"reason":"a\nb"}`:                     "reason: has no control characters",
+		`{"reason":"ok","reference":"\u202ex"}`: "reference: has no control characters",
+		`{"reason":"ok","Reason":"other"}`:      "Reason: is not a field of this request",
+	} {
+		q, _ := by(caller{role: "operator"}, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body)))
+		if _, _, err := readReason(q, true); fmt.Sprint(err) != want {
+			t.Errorf("%s: %v, want %q", body, err, want)
+		}
 	}
 }
 

@@ -105,7 +105,7 @@ func (a *API) passOfPlayer(q *request, wish openapi.LoginCodeRequest) (login.Pas
 func (a *API) passByOperator(_ *request, wish openapi.LoginCodeRequest) (login.Pass, error) {
 	ttl, least, most := cmp.Or(wish.TTLMS, loginFor.Milliseconds()), login.Life.Milliseconds(), guestFor.Milliseconds()
 	var wrong faults
-	wrong.checkErr(rain.CheckUser(wish.User), "user", "is required: ")
+	wrong.checkErr(rain.CheckPlayer(wish.User), "user", "is required: ")
 	wrong.check(utf8.RuneCountInString(wish.Name) <= maxName, "name", "has at most %d characters", maxName)
 	wrong.check(wish.Name == "" || utf8.RuneCountInString(wish.Name) > maxName || rain.CheckUser(wish.Name) == nil,
 		"name", "is text without control characters, and without characters that are not seen")

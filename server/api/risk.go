@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"redrain/internal/openapi"
@@ -59,8 +58,7 @@ func (a *API) decideHeld(action string) handler {
 			"are released, at most %d at once", ledger.MaxDecided)
 		wrong.check(len(in.Claims)+len(in.Users) > 0 && len(in.Claims) <= ledger.MaxDecided, "claims",
 			"is required: 1 to %d claims", ledger.MaxDecided)
-		wrong.check(strings.TrimSpace(in.Reason) != "" && len(in.Reason) <= maxReason, "reason",
-			"is required: 1 to %d bytes", maxReason)
+		wrong.checkErr(rain.CheckText(in.Reason, maxReason), "reason", "")
 		if err := wrong.err(); err != nil {
 			return nil, err
 		}

@@ -35,7 +35,8 @@ func TestHeldWinsOverHTTP(t *testing.T) {
 		"next_cursor")
 	ask("viewer", "GET", "/risk/held?state=x", "", http.StatusUnprocessableEntity)
 	ask("viewer", "POST", "/risk/release", `{"claims":["c-0"],"reason":"x"}`, http.StatusForbidden)
-	for _, body := range []string{`{"claims":["c-0"]}`, `{"reason":"x"}`, `{"claims":["c-0"],"reason":" "}`} {
+	for _, body := range []string{`{"claims":["c-0"]}`, `{"reason":"x"}`, `{"claims":["c-0"],"reason":" "}`,
+		`{"claims":["c-0"],"reason":"a\u202eb"}`} {
 		ask("cashier", "POST", "/risk/release", body, http.StatusUnprocessableEntity)
 	}
 	ask("cashier", "POST", "/risk/confirm", `{"users":["idle"],"reason":"x"}`, http.StatusUnprocessableEntity)

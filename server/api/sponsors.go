@@ -21,8 +21,7 @@ func (a *API) deposit(q *request) (any, error) {
 	var wrong faults
 	wrong.checkErr(rain.CheckSponsor(id), "sponsor", "")
 	wrong.checkAmount(in.Amount)
-	wrong.check(in.Reference != "" && len(in.Reference) <= maxReference, "reference",
-		"is required: 1 to %d bytes that identify this deposit", maxReference)
+	wrong.checkErr(rain.CheckText(in.Reference, maxReference), "reference", "")
 	if err := wrong.err(); err != nil {
 		return nil, err
 	}

@@ -57,7 +57,7 @@ func newUpkeepOn(t *testing.T, addr string, db *sqldb.DB) *upkeep {
 	clock := rain.Clock(func() int64 { return u.now })
 	log := slog.New(slog.DiscardHandler)
 	var err error
-	if u.rdb, err = store.Connect(addr); err != nil {
+	if u.rdb, err = store.Connect(t.Context(), addr); err != nil {
 		t.Fatal(err)
 	}
 	testenv.Must(t, db.Migrate(t.Context()))

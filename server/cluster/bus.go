@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -27,6 +28,7 @@ type Bus struct {
 	log      *slog.Logger
 	doubtful chan doubtful
 	refused  refusals
+	onAlarm  func(Alarm) // of this node's listener; nil before Listen
 }
 
 // NewBus returns the bus of the nodes that share a namespace. Its Run must be started.
@@ -113,12 +115,33 @@ func (b *Bus) Restored(campaign string) {
 // Alarm sends an alarm to the operators on all nodes.
 func (b *Bus) Alarm(code, campaign, message string) {
 	b.log.Error("alarm", "code", code, "campaign", campaign, "message", message)
-	topic := campaign
-	if topic == "" {
-		topic = noCampaign
+	b.raise(Alarm{Code: code, Campaign: campaign, Message: message})
+}
+
+// conditionLasts is the time after which a condition ends if no node repeats it.
+const conditionLasts = 10 * time.Second
+
+// Condition sends an alarm that is true for as long as it is repeated, every few seconds. Several nodes may repeat the
+// same one. isNew is true at this node's first time.
+func (b *Bus) Condition(code, message string, isNew bool) {
+	if isNew {
+		b.log.Error("alarm", "code", code, "message", message)
 	}
-	if err := b.publish(topicAlarm, topic, Alarm{Code: code, Campaign: campaign, Message: message}); err != nil {
-		b.log.Warn("the alarm reached this node's log only", "err", err)
+	b.raise(Alarm{Code: code, Message: message, LastsMS: conditionLasts.Milliseconds()})
+}
+
+// raise notifies this node's operators, also without NATS, and the other nodes. A condition is not kept for the time
+// when NATS is back.
+func (b *Bus) raise(n Alarm) {
+	if b.onAlarm != nil {
+		b.onAlarm(n)
+	}
+	if n.LastsMS > 0 && !b.nc.IsConnected() {
+		return
+	}
+	err := b.publish(topicAlarm, cmp.Or(n.Campaign, noCampaign), alarmNotice{n, b.node})
+	if err != nil {
+		b.log.Warn("the alarm reached this node only", "err", err)
 	}
 }
 
@@ -195,6 +218,7 @@ type Listener struct {
 // Listen subscribes; the subscriptions end with the connection. The listener is called on the goroutines of NATS, so it
 // must not wait. With a nil recoverer, panics there are logged only.
 func (b *Bus) Listen(recoverer *loop.Recoverer, l Listener) error {
+	b.onAlarm = l.Alarm
 	for _, err := range []error{
 		subscribe(b, recoverer, topicChanged, "*", readJSON, l.Changed),
 		subscribe(b, recoverer, topicSettled, "*", readSettled, l.Settled),
@@ -211,7 +235,11 @@ func (b *Bus) Listen(recoverer *loop.Recoverer, l Listener) error {
 		subscribe(b, recoverer, topicLists, "*", readJSON, func(string, struct{}) { l.Listed() }),
 		subscribe(b, recoverer, topicPlayer, cmp.Or(l.Node, noCampaign), readJSON,
 			func(_ string, n presence.Notice) { l.OnNodes(n) }),
-		subscribe(b, recoverer, topicAlarm, "*", readJSON, func(_ string, n Alarm) { l.Alarm(n) }),
+		subscribe(b, recoverer, topicAlarm, "*", readJSON, func(_ string, n alarmNotice) {
+			if n.Node != b.node { // this node had it at once
+				l.Alarm(n.Alarm)
+			}
+		}),
 	} {
 		if err != nil {
 			return fmt.Errorf("subscribe to the other nodes: %w", err)

@@ -61,6 +61,15 @@ type Alarm struct {
 	Code     string `json:"code"`
 	Campaign string `json:"campaign"`
 	Message  string `json:"message"`
+	// LastsMS is the time after which the alarm ends if it is not repeated; 0: a day.
+	LastsMS int64 `json:"lasts_ms,omitempty"`
+}
+
+// alarmNotice is an alarm between nodes.
+type alarmNotice struct {
+	Alarm
+
+	Node string `json:"node"` // the sender
 }
 
 // WithdrawalView is a withdrawal as its player sees it.

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"redrain/grab/store"
 	"redrain/internal/embedded"
 	"redrain/internal/seal"
@@ -147,4 +149,20 @@ func TestBusGoesOnAfterAPanic(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Fatal("nothing is heard after a panic")
 	}
+}
+
+// TestTheBusReceivesAfterABreak: the library sends the subscriptions again.
+func TestTheBusReceivesAfterABreak(t *testing.T) {
+	server := testenv.StartNATS(t)
+	nc := testenv.Got(nats.Connect(server.URL, nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond))).Must(t)
+	t.Cleanup(nc.Close)
+	bus := NewBus(nc, testBusOptions())
+	heard := make(chan string, 1000)
+	testenv.Must(t, subscribe(bus, nil, topicChanged, "*", readJSON, func(campaign string, _ int64) { heard <- campaign }))
+	server.Kill()
+	server.Start()
+	testenv.Eventually(t, 20*time.Second, "a notice arrives", func() bool {
+		bus.Changed(&rain.Campaign{ID: "c"})
+		return nc.FlushTimeout(time.Second) == nil && len(heard) > 0
+	})
 }

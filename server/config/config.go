@@ -37,17 +37,23 @@ const (
 // Config is every setting of `redrain serve`. Its zero value is not usable; start from Default.
 //
 // Each field is a flag of the command line, a variable of the environment and a key of the file. Only its tags describe
-// it. They are name, default, oneof and range (accepted values), zero (meaning of 0) and main (for nearly every
-// installation). The help, docs/use/settings.md, docs/use/redrain.yaml and the README's table are made from them.
+// it. They are name, default, oneof and range (accepted values), zero (meaning of 0), main (for nearly every
+// installation) and secret (it is never printed, and may come from a file; "live": it may change while the process
+// runs). The help, docs/use/settings.md, docs/use/redrain.yaml and the README's table are made from them.
 type Config struct {
-	Redis     string `group:"backends" main:"" placeholder:"ADDR" help:"Redis: one address, several separated by commas for a Cluster, or a redis:// or rediss:// URL."`
-	NATS      string `group:"backends" main:"" name:"nats" placeholder:"URL" help:"NATS with JetStream, such as nats://host:4222; several separated by commas."`
-	MySQL     string `group:"backends" main:"" name:"mysql" placeholder:"DSN" help:"MySQL or MariaDB, such as user:password@tcp(host:3306)/redrain. The database exists; redrain creates its tables."`
+	// SecretFiles has the files that secrets come from, by the secrets' flags.
+	SecretFiles map[string]string `kong:"-"`
+
+	Redis     string `group:"backends" main:"" secret:"" placeholder:"ADDR" help:"Redis: one address, or a redis:// or rediss:// URL. redrain asks whether it is a Cluster. Several addresses of a Cluster are separated by commas."`
+	NATS      string `group:"backends" main:"" secret:"" name:"nats" placeholder:"URL" help:"NATS with JetStream, such as nats://host:4222; several separated by commas."`
+	NATSCreds string `group:"backends" name:"nats-creds" placeholder:"FILE" help:"Credentials file of the NATS user, with JWT and seed. The file is read at each connection."`
+	NATSNkey  string `group:"backends" name:"nats-nkey" placeholder:"FILE" help:"File with the seed of the NATS user's nkey."`
+	MySQL     string `group:"backends" main:"" secret:"" name:"mysql" placeholder:"DSN" help:"MySQL or MariaDB, such as user:password@tcp(host:3306)/redrain. The database exists; redrain creates its tables."`
 	DataDir   string `group:"backends" main:"" placeholder:"DIR" help:"Directory where the in-process back ends keep ledger, stream and secrets. Without it they are lost when the process ends."`
 	Namespace string `group:"backends" default:"rr" help:"Prefix of Redis keys and NATS subjects. Several installations with different prefixes can share their back ends."`
 
-	OperatorToken     string        `group:"access" main:"" placeholder:"TOKEN" help:"Shared bearer token of operators, which may do everything. Real back ends require it, --operators-file or --oidc-issuer. Defaults to a generated token with the in-process back ends."`
-	ViewerToken       string        `group:"access" placeholder:"TOKEN" help:"Shared bearer token that may only read."`
+	OperatorToken     string        `group:"access" main:"" secret:"live" placeholder:"TOKEN" help:"Shared bearer token of operators, 16 characters or more, which may do everything. Real back ends require it, --operators-file or --oidc-issuer. Defaults to a generated token with the in-process back ends."`
+	ViewerToken       string        `group:"access" secret:"live" placeholder:"TOKEN" help:"Shared bearer token that may only read, 16 characters or more."`
 	OperatorsFile     string        `group:"access" placeholder:"FILE" help:"Operators with names: a YAML list of name, role (viewer, operator, cashier or admin) and sha256, as redrain operator token prints it. The file is read again when it changes."`
 	OIDCIssuer        string        `group:"access" name:"oidc-issuer" placeholder:"URL" help:"OpenID Connect provider whose tokens identify operators."`
 	OIDCAudience      string        `group:"access" name:"oidc-audience" placeholder:"ID" help:"Audience of these tokens: the client id of the console."`
@@ -55,7 +61,7 @@ type Config struct {
 	OIDCRoles         []string      `group:"access" name:"oidc-roles" placeholder:"VALUE=ROLE" help:"Role for each value of that claim. Defaults to the roles' names: viewer, operator, cashier, admin."`
 	OIDCNameClaim     string        `group:"access" name:"oidc-name-claim" default:"email" help:"Claim with an operator's name. Without this claim the name is sub."`
 	SecondPersonAbove *int64        `group:"access" range:"0.." placeholder:"N" help:"Amount in minor units above which deposits, retries and dismissals of dead letters, and withdrawals ended by hand need two people. 0: always. Defaults to withdrawals ended by hand only, always."`
-	JWTSecret         string        `group:"access" main:"" name:"jwt-secret" placeholder:"SECRET" help:"Secret of players' HS256 tokens. Real back ends require it or --jwks-url. Defaults to a generated secret with the in-process back ends."`
+	JWTSecret         string        `group:"access" main:"" secret:"live" name:"jwt-secret" placeholder:"SECRET" help:"Secret of players' HS256 tokens, 32 bytes or more. In a rotation it has two lines: the new secret, and the one before, which is accepted too. Real back ends require it or --jwks-url. Defaults to a generated secret with the in-process back ends."`
 	JWKSURL           string        `group:"access" main:"" name:"jwks-url" placeholder:"URL" help:"Public keys of players' RS256, ES256 and EdDSA tokens."`
 	JWTAudience       string        `group:"access" name:"jwt-audience" placeholder:"AUD" help:"Required audience (aud) of players' tokens."`
 	JWTIssuer         string        `group:"access" name:"jwt-issuer" placeholder:"ISS" help:"Required issuer (iss) of players' tokens."`
@@ -67,10 +73,11 @@ type Config struct {
 	GuestChallenge    string        `group:"access" default:"none" oneof:"none,work,turnstile,hcaptcha" placeholder:"KIND" help:"Challenge before a guest is created. With work the page computes a proof of work."`
 	ChallengeWork     int64         `group:"access" default:"100000" range:"1.." help:"Most hashes that the page of an address's first guest tries. Each further guest of the address costs more."`
 	ChallengeSiteKey  string        `group:"access" placeholder:"KEY" help:"Site key of Turnstile or hCaptcha."`
-	ChallengeSecret   string        `group:"access" placeholder:"SECRET" help:"Secret key of Turnstile or hCaptcha."`
+	ChallengeSecret   string        `group:"access" secret:"live" placeholder:"SECRET" help:"Secret key of Turnstile or hCaptcha."`
 	ChallengeEndpoint string        `group:"access" placeholder:"URL" help:"Address that verifies proofs. Defaults to the service's own."`
 	ChallengeScript   string        `group:"access" placeholder:"URL" help:"Address of the widget's script. Defaults to the service's own."`
 	AllowedOrigins    []string      `group:"access" placeholder:"ORIGIN" help:"Web origins that may open a socket besides the server's own; * for all."`
+	FrameAncestors    []string      `group:"access" placeholder:"ORIGIN" help:"Web origins whose pages may show the player's page in a frame; * for all."`
 
 	TapRate           int      `group:"limits" main:"" default:"20" range:"0.." zero:"no limit" help:"Taps per second and player, over all nodes."`
 	HelloRate         float64  `group:"limits" default:"50" range:"0.." zero:"no limit" help:"Refused hellos per second and address, over all nodes. Above it hellos are refused without a lookup of their campaign."`
@@ -89,14 +96,14 @@ type Config struct {
 	RiskWait    time.Duration `group:"risk" default:"2s" range:"0s..5s" help:"With --risk hold, age at which a win is paid. A verdict within this time applies to the win. The same on every node."`
 	RiskLimits  RiskLimits    `embed:"" prefix:"risk-" group:"risk"`
 	RiskURL     string        `group:"risk" name:"risk-url" placeholder:"URL" help:"Your own risk system. It gets signed requests for a new guest, at hello, before wins are held and at a withdrawal. https, except on this machine. The same on every node."`
-	RiskSecret  string        `group:"risk" placeholder:"SECRET" help:"Secret that signs these requests: whsec_ and 24 to 64 random bytes in base64."`
+	RiskSecret  string        `group:"risk" secret:"live" placeholder:"SECRET" help:"Secret that signs these requests: whsec_ and 24 to 64 random bytes in base64."`
 	RiskTimeout time.Duration `group:"risk" default:"500ms" range:"10ms..3s" help:"Longest wait for an answer of your risk system."`
 	RiskDefault string        `group:"risk" default:"allow" oneof:"allow,hold,deny" placeholder:"VERDICT" help:"Verdict without a valid answer in time. deny asks players to come back later. Before wins are held the verdict of the rules applies."`
 
 	Provider        string        `group:"money" main:"" default:"wallet" oneof:"wallet,http" help:"Payer of withdrawals: wallet (the ledger's entry is the payment) or http (signed requests to --provider-url)."`
 	ProviderURL     string        `group:"money" name:"provider-url" placeholder:"URL" help:"Address that --provider http asks for payments; https, except on this machine."`
-	ProviderSecret  string        `group:"money" placeholder:"SECRET" help:"Secret that signs these requests: whsec_ and 24 to 64 random bytes in base64."`
-	ProviderAccount string        `group:"money" placeholder:"NAME" help:"Name of the account that the secret belongs to. With the same name a new secret is the same receiver. A withdrawal is never sent to two receivers. Defaults to a digest of the secret."`
+	ProviderSecret  string        `group:"money" secret:"" placeholder:"SECRET" help:"Secret that signs these requests: whsec_ and 24 to 64 random bytes in base64."`
+	ProviderAccount string        `group:"money" placeholder:"NAME" help:"Name of the account that the secret belongs to. With the same name a new secret is the same receiver, and --provider-secret-file is read again when it changes. A withdrawal is never sent to two receivers. Defaults to a digest of the secret."`
 	ProviderTimeout time.Duration `group:"money" default:"10s" range:"1s..1m" help:"Longest duration of one attempt."`
 	ProviderRate    float64       `group:"money" default:"0" range:"0.01..100000" zero:"no limit" help:"Attempts per second, of all nodes together. Stripe accepts 15."`
 	ProviderFlight  int           `group:"money" name:"provider-inflight" default:"0" range:"0.." zero:"no limit" help:"Attempts in flight, of all nodes together. One node makes 8 at most."`
@@ -105,23 +112,24 @@ type Config struct {
 	WithdrawPerDay  int64         `group:"money" default:"0" range:"0.." zero:"no limit" help:"Most that a player withdraws in 24 hours, in minor units."`
 	WithdrawPerHour int           `group:"money" default:"0" range:"0.." zero:"no limit" help:"Withdrawals of a player in an hour."`
 
-	Listen        string        `group:"process" main:"" default:":8080" help:"Address of HTTP and WebSocket."`
-	AdminListen   string        `group:"process" placeholder:"ADDR" help:"Address of metrics, health and profiles, which are then not on --listen."`
-	TLSCert       string        `group:"process" name:"tls-cert" placeholder:"FILE" help:"Certificate of --listen, PEM. The file is read again when it changes."`
-	TLSKey        string        `group:"process" name:"tls-key" placeholder:"FILE" help:"Private key of --tls-cert, PEM. The file is read again when it changes."`
-	PublicURL     string        `group:"process" main:"" name:"public-url" placeholder:"URL" help:"Address of the server from outside, such as https://rain.example.com. Link previews in chats show it, and the QR code of a screen that was opened on this machine."`
-	VerifyFiles   []string      `group:"process" placeholder:"FILE" help:"Text files served below / that prove the domain's owner, such as WeChat's MP_verify_….txt."`
-	WeChatSign    string        `group:"process" name:"wechat-sign-url" placeholder:"URL" help:"Your server that signs the player's page for WeChat's JS-SDK. The page sends its address in ?url= and expects {appId, timestamp, nonceStr, signature}. Links shared in WeChat then have title, sentence and picture."`
-	WeChatSDK     string        `group:"process" name:"wechat-sdk-url" default:"https://res.wx.qq.com/open/js/jweixin-1.6.0.js" help:"WeChat's JS-SDK. The page loads it in WeChat's browser with --wechat-sign-url."`
-	Proxies       []string      `group:"process" main:"" name:"trusted-proxies" placeholder:"CIDR" help:"Networks and addresses of trusted proxies. The client is the right-most address in X-Forwarded-For that is not one of them."`
-	ProxyProtocol bool          `group:"process" help:"Connections from --trusted-proxies may begin with a PROXY header, version 1 or 2."`
-	Roles         []string      `group:"process" main:"" default:"gateway,relay,settle,operator" oneof:"gateway,relay,settle,operator" help:"Roles of this process: gateway (players' sockets), relay (outbox to JetStream), settle (JetStream to ledger and provider), operator (the campaigns' upkeep)."`
-	Confirm       string        `group:"process" main:"" oneof:"redis,replica,stream" placeholder:"MODE" help:"Stores that have a win before its player is notified: redis; replica, also each replica that could become master; or stream, also JetStream. Defaults to stream with --data-dir, else redis."`
-	Demo          bool          `group:"process" default:"true" negatable:"" help:"Run a demo campaign, if all back ends are in-process."`
-	DrainTimeout  time.Duration `group:"process" default:"30s" range:"1ms.." help:"Longest duration of a shutdown."`
-	BackendWait   time.Duration `group:"process" default:"30s" range:"1ms.." help:"Longest wait for a back end at start."`
-	LogLevel      slog.Level    `group:"process" default:"info" help:"Least level of log lines: debug, info, warn or error."`
-	LogFormat     string        `group:"process" oneof:"text,json" placeholder:"FORMAT" help:"Format of the log on standard error. Defaults to text on a terminal, else json."`
+	Listen        string         `group:"process" main:"" default:":8080" help:"Address of HTTP and WebSocket."`
+	AdminListen   string         `group:"process" placeholder:"ADDR" help:"Address of metrics, health and profiles, which are then not on --listen."`
+	TLSCert       string         `group:"process" name:"tls-cert" placeholder:"FILE" help:"Certificate of --listen, PEM. The file is read again when it changes."`
+	TLSKey        string         `group:"process" name:"tls-key" placeholder:"FILE" help:"Private key of --tls-cert, PEM. The file is read again when it changes."`
+	PublicURL     string         `group:"process" main:"" name:"public-url" placeholder:"URL" help:"Address of the server from outside, such as https://rain.example.com. Link previews in chats show it, and the QR code of a screen that was opened on this machine."`
+	VerifyFiles   []string       `group:"process" placeholder:"FILE" help:"Text files served below / that prove the domain's owner, such as WeChat's MP_verify_….txt."`
+	WeChatSign    string         `group:"process" name:"wechat-sign-url" placeholder:"URL" help:"Your server that signs the player's page for WeChat's JS-SDK. The page sends its address in ?url= and expects {appId, timestamp, nonceStr, signature}. Links shared in WeChat then have title, sentence and picture."`
+	WeChatSDK     string         `group:"process" name:"wechat-sdk-url" default:"https://res.wx.qq.com/open/js/jweixin-1.6.0.js" help:"WeChat's JS-SDK. The page loads it in WeChat's browser with --wechat-sign-url."`
+	Proxies       []string       `group:"process" main:"" name:"trusted-proxies" placeholder:"CIDR" help:"Networks and addresses of trusted proxies. The client is the right-most address in X-Forwarded-For that is not one of them."`
+	ProxyProtocol bool           `group:"process" help:"Connections from --trusted-proxies may begin with a PROXY header, version 1 or 2."`
+	Roles         []string       `group:"process" main:"" default:"gateway,relay,settle,operator" oneof:"gateway,relay,settle,operator" help:"Roles of this process: gateway (players' sockets), relay (outbox to JetStream), settle (JetStream to ledger and provider), operator (the campaigns' upkeep)."`
+	Confirm       string         `group:"process" main:"" oneof:"redis,replica,stream" placeholder:"MODE" help:"Stores that have a win before its player is notified: redis; replica, also each replica that could become master; or stream, also JetStream. Defaults to stream with --data-dir, else redis."`
+	Demo          bool           `group:"process" default:"true" negatable:"" help:"Run a demo campaign, if all back ends are in-process."`
+	DrainDelay    *time.Duration `group:"process" range:"0s.." placeholder:"DURATION" help:"Time for which a node that was asked to stop goes on as before, while /readyz answers draining, so that load balancers send new players elsewhere. Defaults to 5s, and to 0s with the in-process back ends."`
+	DrainTimeout  time.Duration  `group:"process" default:"30s" range:"1ms.." help:"Longest duration of a shutdown after --drain-delay."`
+	BackendWait   time.Duration  `group:"process" default:"30s" range:"1ms.." help:"Longest wait for a back end at start."`
+	LogLevel      slog.Level     `group:"process" default:"info" help:"Least level of log lines: debug, info, warn or error."`
+	LogFormat     string         `group:"process" oneof:"text,json" placeholder:"FORMAT" help:"Format of the log on standard error. Defaults to text on a terminal, else json."`
 
 	ReconcileEvery time.Duration `group:"process" default:"1m" range:"1s.." zero:"never" help:"Interval at which one of the nodes compares the sums of live campaigns. It reconciles everything each night."`
 	ReconcileShare float64       `group:"process" default:"0.2" range:"0..1" zero:"never" placeholder:"PART" help:"Part of its time in which that node reconciles everything each night."`
@@ -183,6 +191,18 @@ func (c *Config) orInProcess(set *bool) bool {
 		return *set
 	}
 	return c.InProcess()
+}
+
+// DrainWait returns the time for which a node that was asked to stop goes on as before.
+func (c *Config) DrainWait() time.Duration {
+	const noticed = 5 * time.Second // two checks of usual load balancers
+	switch {
+	case c.DrainDelay != nil:
+		return *c.DrainDelay
+	case c.InProcess():
+		return 0
+	}
+	return noticed
 }
 
 // SettleWait returns the age at which a win is posted.

@@ -12,23 +12,32 @@ import (
 	"redrain/internal/testenv"
 )
 
+const testJWTSecret = "a secret that is long enough for HS256"
+
 const testProviderSecret = "whsec_cmVkcmFpbi10ZXN0LXNlY3JldC1vZi0zMi1ieXRlcyE="
 
 // TestValidateNamesEachFault spoils one setting at a time and expects one fault with its flag.
 func TestValidateNamesEachFault(t *testing.T) {
 	for flag, spoil := range map[string]func(*Config){
-		"--listen":                           func(c *Config) { c.Listen = "8080" },
-		"--redis":                            func(c *Config) { c.Redis = "a:1,b" },
-		"--nats":                             func(c *Config) { c.NATS = "localhost" },
-		"--mysql":                            func(c *Config) { c.MySQL = "user@tcp(host:3306)/" },
-		"--mysql: leave out":                 func(c *Config) { c.MySQL = "user@tcp(host:3306)/rain?charset=gbk" },
-		"--roles":                            func(c *Config) { c.Roles = []string{"gateway", "king"} },
-		"--roles: without":                   func(c *Config) { c.NATS, c.Roles = "", []string{RoleGateway} },
-		"--operator-token":                   func(c *Config) { c.OperatorToken = "" },
-		"--operator-token: give at least 16": func(c *Config) { c.OperatorToken = "only-fifteen-ch" },
-		"--viewer-token: give at least 16":   func(c *Config) { c.ViewerToken = "viewer" },
-		"--jwt-secret":                       func(c *Config) { c.JWTSecret = "" },
-		"--jwks-url":                         func(c *Config) { c.JWKSURL = "keys" },
+		"--listen":                            func(c *Config) { c.Listen = "8080" },
+		"--redis":                             func(c *Config) { c.Redis = "a:1,b" },
+		"--nats":                              func(c *Config) { c.NATS = "localhost" },
+		"--nats-creds and --nats-nkey: give":  func(c *Config) { c.NATSCreds, c.NATSNkey = "a", "b" },
+		"--nats-creds and --nats-nkey: need":  func(c *Config) { c.NATS, c.NATSCreds = "", "a" },
+		"--nats-creds and --nats-nkey: leave": func(c *Config) { c.NATS, c.NATSNkey = "nats://u:p@h:4222", "a" },
+		"--redis: give":                       func(c *Config) { c.Redis = "http://redis:6379" },
+		"--mysql":                             func(c *Config) { c.MySQL = "user@tcp(host:3306)/" },
+		"--mysql: leave out":                  func(c *Config) { c.MySQL = "user@tcp(host:3306)/rain?charset=gbk" },
+		"--roles":                             func(c *Config) { c.Roles = []string{"gateway", "king"} },
+		"--roles: without":                    func(c *Config) { c.NATS, c.Roles = "", []string{RoleGateway} },
+		"--operator-token":                    func(c *Config) { c.OperatorToken = "" },
+		"--operator-token: give one line of at least 16": func(c *Config) { c.OperatorToken = "only-fifteen-ch" },
+		"--viewer-token: give one line of at least 16":   func(c *Config) { c.ViewerToken = "viewer" },
+		"--jwt-secret":                   func(c *Config) { c.JWTSecret = "" },
+		"--jwt-secret: give at least 32": func(c *Config) { c.JWTSecret = strings.Repeat("s", 31) },
+		"--jwt-secret: give one secret":  func(c *Config) { c.JWTSecret = strings.Repeat(testJWTSecret+"\n", 3) },
+		"--payout-name: give":            func(c *Config) { c.PayoutName = "your\u202ewallet" },
+		"--jwks-url":                     func(c *Config) { c.JWKSURL = "keys" },
 		"--oidc-issuer: give": func(c *Config) {
 			c.OIDCIssuer, c.OIDCAudience = "http://id.example", "console"
 		},
@@ -80,15 +89,19 @@ func TestValidateNamesEachFault(t *testing.T) {
 		"--reconcile-share":   func(c *Config) { c.ReconcileShare = 1.1 },
 		"--reconcile-every":   func(c *Config) { c.ReconcileEvery = time.Millisecond },
 		"--drain-timeout":     func(c *Config) { c.DrainTimeout = 0 },
-		"--allowed-origins":   func(c *Config) { c.AllowedOrigins = []string{"example.com"} },
-		"--namespace":         func(c *Config) { c.Namespace = "{}" },
+		"--allowed-origins \"https://a.example:443\": leave": func(c *Config) {
+			c.AllowedOrigins = []string{"https://a.example:443"}
+		},
+		"--allowed-origins": func(c *Config) { c.AllowedOrigins = []string{"example.com"} },
+		"--frame-ancestors": func(c *Config) { c.FrameAncestors = []string{"https://example.com/page"} },
+		"--namespace":       func(c *Config) { c.Namespace = "{}" },
 		"--guests": func(c *Config) {
 			c.Guests, c.JWTSecret, c.JWKSURL = new(true), "", "https://keys.example/jwks"
 		},
 	} {
 		c := Default()
 		c.Redis, c.NATS, c.MySQL = "redis:6379", "nats://nats:4222", "u:p@tcp(db:3306)/redrain"
-		c.OperatorToken, c.JWTSecret = "sixteen-chars-ok", "secret"
+		c.OperatorToken, c.JWTSecret = "sixteen-chars-ok", testJWTSecret
 		if faults := c.Validate(); len(faults) > 0 {
 			t.Fatalf("the sound configuration: %v", faults)
 		}
@@ -98,6 +111,33 @@ func TestValidateNamesEachFault(t *testing.T) {
 			t.Errorf("%s: %v", flag, faults)
 		}
 	}
+}
+
+// TestSecretsAreLongInProcessToo: anyone on the network can guess at a server with in-process back ends.
+func TestSecretsAreLongInProcessToo(t *testing.T) {
+	c := Default()
+	c.OperatorToken, c.ViewerToken, c.JWTSecret = "operator", "viewer", "secret"
+	text := fmt.Sprint(errors.Join(c.Validate()...))
+	for _, flag := range []string{"--operator-token", "--viewer-token", "--jwt-secret"} {
+		testenv.Contains(t, text, flag+": give", "the faults")
+	}
+}
+
+// TestReread: a changed file is held to all rules, and nothing of it is in the error.
+func TestReread(t *testing.T) {
+	c := Default()
+	c.ViewerToken, c.SecretFiles = "the viewer's token", map[string]string{"operator-token": t.TempDir() + "/token"}
+	for text, want := range map[string]string{
+		" the operator's token\r\n": "", "": "is empty", "hunter2": "at least 16", c.ViewerToken: "must differ",
+	} {
+		testenv.Must(t, os.WriteFile(c.SecretFiles["operator-token"], []byte(text), 0o600))
+		got, err := c.Reread("operator-token")
+		if want == "" && (err != nil || got != "the operator's token") ||
+			want != "" && (err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2")) {
+			t.Errorf("%q: %q, %v", text, got, err)
+		}
+	}
+	testenv.Equal(t, c.OperatorToken, "", "the configuration's own token")
 }
 
 // TestConfirmMode checks the default: the stream if it is kept on disk.

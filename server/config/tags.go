@@ -23,7 +23,8 @@ var Groups = []kong.Group{
 
 // flags returns the settings as flags of the command line, in their order.
 func (c *Config) flags() []*kong.Flag {
-	return slices.DeleteFunc(kong.Must(c, kong.NoDefaultHelp(), kong.ExplicitGroups(Groups)).Model.Flags,
+	return slices.DeleteFunc(
+		kong.Must(c, kong.NoDefaultHelp(), kong.ExplicitGroups(Groups), kong.PostBuild(AddSecretFiles)).Model.Flags,
 		func(f *kong.Flag) bool { return f.Name == "help" })
 }
 

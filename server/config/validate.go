@@ -10,12 +10,13 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"redrain/grab/confirm"
+	"redrain/grab/store"
 	"redrain/internal/auth"
 	"redrain/internal/signed"
 	"redrain/internal/sqldb"
+	"redrain/rain"
 	"redrain/server/admission"
 	"redrain/server/clientip"
 	"redrain/server/login"
@@ -59,20 +60,17 @@ func (c *Config) Validate() []error {
 func (c *Config) validateBackends(fault faultFunc) {
 	fault(c.DataDir != "" && c.Redis != "" && c.NATS != "" && c.MySQL != "",
 		"--data-dir: has no effect if --redis, --nats and --mysql are all given; leave it out")
-	if strings.Contains(c.Redis, "://") {
-		fault(!isURL(c.Redis, "redis", "rediss"),
-			"--redis: give host:port, several by commas, or a redis:// or rediss:// URL")
-	} else if c.Redis != "" {
-		for a := range strings.SplitSeq(c.Redis, ",") {
-			_, _, err := net.SplitHostPort(strings.TrimSpace(a))
-			fault(err != nil, "--redis: one of the addresses is not host:port")
-		}
-	}
+	err := store.CheckAddress(c.Redis)
+	fault(c.Redis != "" && err != nil, "--redis: %w", err)
 	for u := range strings.SplitSeq(c.NATS, ",") {
 		fault(c.NATS != "" && !isURL(strings.TrimSpace(u), "nats", "tls", "ws", "wss"),
 			"--nats: give a URL such as nats://host:4222, or several by commas")
+		fault(c.NATSCreds+c.NATSNkey != "" && strings.Contains(u, "@"),
+			"--nats-creds and --nats-nkey: leave out the user in --nats")
 	}
-	err := CheckMySQL(c.MySQL)
+	fault(c.NATSCreds != "" && c.NATSNkey != "", "--nats-creds and --nats-nkey: give one of them")
+	fault(c.NATSCreds+c.NATSNkey != "" && c.NATS == "", "--nats-creds and --nats-nkey: need --nats")
+	err = CheckMySQL(c.MySQL)
 	fault(c.MySQL != "" && err != nil, "%w", err)
 }
 
@@ -99,12 +97,13 @@ func CheckMySQL(dsn string) error {
 }
 
 func (c *Config) validateAccess(fault faultFunc) {
+	for flag, token := range map[string]string{"operator": c.OperatorToken, "viewer": c.ViewerToken} {
+		err := auth.CheckToken(token)
+		fault(token != "" && err != nil, "--%s-token: %w", flag, err)
+	}
+	_, err := auth.ParseSecrets(c.JWTSecret)
+	fault(c.JWTSecret != "" && err != nil, "--jwt-secret: %w", err)
 	if !c.InProcess() {
-		const least = 16 // characters; so many random ones cannot be guessed over the network
-		for flag, token := range map[string]string{"operator": c.OperatorToken, "viewer": c.ViewerToken} {
-			fault(token != "" && len(token) < least,
-				"--%s-token: give at least %d characters, drawn at random (openssl rand -hex 16)", flag, least)
-		}
 		fault(c.OperatorToken == "" && c.OperatorsFile == "" && c.OIDCIssuer == "",
 			"--operator-token, --operators-file or --oidc-issuer: one is required with real back ends")
 		fault(c.JWTSecret == "" && c.JWKSURL == "",
@@ -125,12 +124,17 @@ func (c *Config) validateAccess(fault faultFunc) {
 		"--challenge-script": c.ChallengeScript, "--jwks-url": c.JWKSURL} {
 		fault(address != "" && !isURL(address, "https", "http"), "%s: give an http or https URL", flag)
 	}
-	_, err := admission.ParseExempt(c.AddressExempt)
+	_, err = admission.ParseExempt(c.AddressExempt)
 	fault(err != nil, "--address-exempt: %v", err)
-	for _, o := range c.AllowedOrigins {
-		u, err := url.Parse(o)
-		fault(o != "*" && (err != nil || u.Scheme == "" || u.Host == "" || u.Path != ""),
-			"--allowed-origins %q: give scheme://host[:port]", o)
+	for flag, origins := range map[string][]string{"--allowed-origins": c.AllowedOrigins,
+		"--frame-ancestors": c.FrameAncestors} {
+		for _, o := range origins {
+			u, err := url.Parse(o)
+			fault(o != "*" && (err != nil || u.Scheme == "" || u.Host == "" || u.Path != ""),
+				"%s %q: give scheme://host[:port]", flag, o)
+			fault(err == nil && (u.Scheme == "https" && u.Port() == "443" || u.Scheme == "http" && u.Port() == "80"),
+				"%s %q: leave out the port, as browsers do with the scheme's default", flag, o)
+		}
 	}
 	err = names.Hosts(c.AvatarHosts).Check()
 	fault(err != nil, "--avatar-hosts %w", err)
@@ -245,8 +249,8 @@ func (c *Config) validateProvider(fault faultFunc) {
 	}
 	const most = 100 // bytes
 	for flag, name := range map[string]string{"provider-account": c.ProviderAccount, "payout-name": c.PayoutName} {
-		fault(len(name) > most || strings.ContainsFunc(name, unicode.IsControl),
-			"--%s: give a name of at most %d bytes", flag, most)
+		fault(name != "" && rain.CheckText(name, most) != nil,
+			"--%s: give a name of at most %d bytes, without control characters", flag, most)
 	}
 	fault(c.WithdrawPerDay > 0 && c.WithdrawPerDay < c.WithdrawMin, "--withdraw-per-day %d: it is less than "+
 		"--withdraw-min %d, so no player could withdraw", c.WithdrawPerDay, c.WithdrawMin)

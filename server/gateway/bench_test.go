@@ -138,7 +138,7 @@ type storm struct {
 
 func newStorm(b testing.TB) *storm {
 	b.Helper()
-	rdb, err := store.Connect(testenv.Redis(b))
+	rdb, err := store.Connect(b.Context(), testenv.Redis(b))
 	testenv.Must(b, err)
 	now := func() int64 { return time.Now().UnixMilli() }
 	lobby := room.NewLobby(room.Options{Log: slog.New(slog.DiscardHandler), ResultsMax: 1 << 20})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gorilla/websocket"
 	lru "github.com/hashicorp/golang-lru/v2"
+	"golang.org/x/time/rate"
 
 	"redrain/internal/auth"
 	"redrain/internal/wire"
@@ -24,6 +25,9 @@ import (
 
 // readBuffer is the size of gorilla's read buffer. Gorilla reads only the frames that package ws leaves to it.
 const readBuffer = 256
+
+// foreignEvery is the interval at which a refused origin is logged.
+const foreignEvery = 10 * time.Second
 
 // Gateway upgrades players' connections, and owns the goroutine that reads each.
 type Gateway struct {
@@ -36,6 +40,7 @@ type Gateway struct {
 	readers  sync.WaitGroup
 	limit    connectionLimit
 	pace     *pace
+	foreign  rate.Sometimes // limits the log of refused origins
 }
 
 // New returns a gateway without connections. Drain ends it.
@@ -53,7 +58,7 @@ func New(o Options) *Gateway {
 			o: o, metrics: m, people: newPeople(m.several), over: over,
 		},
 		sessions: map[*session]struct{}{}, limit: connectionLimit{all: int64(o.MaxConnections)},
-		pace: newPace(o.Arrivals),
+		pace: newPace(o.Arrivals), foreign: rate.Sometimes{Interval: foreignEvery},
 	}
 	g.upgrader = websocket.Upgrader{
 		Subprotocols:     []string{wire.Subprotocol},
@@ -110,6 +115,10 @@ func (g *Gateway) upgradeFault(r *http.Request, conn *websocket.Conn) (code int,
 	offered := websocket.Subprotocols(r)
 	switch {
 	case !originAllowed(r, g.o.AllowedOrigins):
+		g.foreign.Do(func() {
+			g.o.Log.Warn("refused a page of another origin; others within seconds are not logged: if it is yours, add it "+
+				"to --allowed-origins", "origin", r.Header.Get("Origin"), "host", r.Host, "addr", r.RemoteAddr)
+		})
 		return room.CodeOrigin, "this origin is not allowed"
 	case len(offered) > 0 && conn.Subprotocol() == "":
 		return room.CodeProtocol, "the subprotocol is " + wire.Subprotocol
@@ -180,7 +189,20 @@ func originAllowed(r *http.Request, allowed []string) bool {
 		return true
 	}
 	u, err := url.Parse(origin)
-	return err == nil && strings.EqualFold(u.Host, r.Host)
+	return err == nil && u.Host != "" && hostAndPort(u) == hostAndPort(&url.URL{Scheme: u.Scheme, Host: r.Host})
+}
+
+// hostAndPort returns the host of a URL in small letters, with the port, which may be the scheme's default.
+func hostAndPort(u *url.URL) string {
+	port := u.Port()
+	switch {
+	case port != "":
+	case u.Scheme == "https":
+		port = "443"
+	case u.Scheme == "http":
+		port = "80"
+	}
+	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
 }
 
 // takeover puts a room.Socket and a ws.Conn between the network connection and gorilla. Then only the member writes.

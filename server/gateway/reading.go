@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -18,9 +19,12 @@ import (
 // same limit for its frames.
 const restWithin = 10 * time.Second
 
-// mostPieces limits a fragmented message with its headers: twice the bytes of the longest message in one-byte
+// mostPieces limits a fragmented message with its headers: twice the bytes of the longest tap in one-byte
 // fragments. Otherwise empty fragments would cost the node and not their sender.
 const mostPieces = 16 * wire.MaxRequest
+
+// tooLarge is the client's message beside 1009.
+var tooLarge = fmt.Sprintf("a message has at most %d bytes, one with a token %d", wire.MaxRequest, wire.MaxWithToken)
 
 // run reads the connection until it is over. A panic ends this connection and no other.
 func (s *session) run() {
@@ -34,7 +38,7 @@ func (s *session) run() {
 // read returns when the connection is over. From the end of the session it only waits for the peer to answer the
 // close frame. So unread messages of the peer do not destroy the frame.
 func (s *session) read() {
-	s.conn.SetReadLimit(wire.MaxRequest)
+	s.conn.SetReadLimit(wire.MaxWithToken) // handle refuses other messages above MaxRequest
 	answer := s.conn.PingHandler()
 	s.conn.SetPingHandler(func(data string) error {
 		if !s.withinControlBudget() {
@@ -123,7 +127,7 @@ func (s *session) Pong([]byte) {
 
 // buffers hold messages while they are read. One is taken when a message has begun, so that a silent connection holds
 // none. It has one byte more than the longest message, so that the end is seen without another buffer.
-var buffers = sync.Pool{New: func() any { b := make([]byte, 0, wire.MaxRequest+1); return &b }}
+var buffers = sync.Pool{New: func() any { b := make([]byte, 0, wire.MaxWithToken+1); return &b }}
 
 // readInto reads all into b, which is large enough for the read limit.
 func readInto(b []byte, from io.Reader) ([]byte, error) {
@@ -147,7 +151,7 @@ func (s *session) overrun(err error) {
 		return
 	}
 	if !s.ended {
-		_ = s.conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseMessageTooBig, ""),
+		_ = s.conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseMessageTooBig, tooLarge),
 			time.Now().Add(within)) // a peer that is gone needs none
 	}
 	rest := s.conn.NetConn()

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/gorilla/websocket"
+
 	"redrain/grab"
 	"redrain/grab/outcome"
 	"redrain/internal/auth"
@@ -34,6 +36,8 @@ func (s *session) handle(data []byte) {
 	req, err := wire.ParseRequest(data)
 	greeted := s.user != ""
 	switch {
+	case len(data) > wire.MaxRequest && !req.BringsToken():
+		s.end(websocket.CloseMessageTooBig, tooLarge)
 	case err == nil && req.Type == wire.TypeTap && greeted && s.watches:
 		s.complain(req.ID, wire.CodeWatching, "this connection looks on: connect anew, without watch, to play")
 	case err == nil && req.Type == wire.TypeTap && greeted:
@@ -88,7 +92,7 @@ func (s *session) greet(req wire.Request) {
 	}
 	if err != nil {
 		s.g.o.Log.Debug("bad token", "addr", s.addr, "err", err)
-		s.refuseHello(ctx, room.CodeBadToken, "bad token")
+		s.refuseHello(ctx, room.CodeBadToken, err.Error())
 		return
 	}
 	user := grant.User
@@ -232,7 +236,7 @@ func (s *session) renew(req wire.Request) {
 		s.sendError(req.ID, refusalOf(err).answer)
 	case err != nil:
 		s.g.o.Log.Debug("bad new token", "addr", s.addr, "err", err)
-		s.complain(req.ID, wire.CodeBadToken, "the new token is not valid")
+		s.complain(req.ID, wire.CodeBadToken, "the new token is not valid: "+err.Error())
 	case grant.User != s.user:
 		s.complain(req.ID, wire.CodeOtherPlayer, "the new token is another player's; connect anew to play as them")
 	case !s.extend(grant.Until):

@@ -16,6 +16,7 @@ import (
 	"redrain/grab"
 	"redrain/grab/outcome"
 	"redrain/internal/testenv"
+	"redrain/internal/wire"
 	"redrain/internal/ws/wstest"
 	"redrain/payout/ledger"
 	"redrain/rain"
@@ -215,20 +216,94 @@ func TestWelcomeClaims(t *testing.T) {
 
 func TestOriginAllowed(t *testing.T) {
 	allowed := []string{"https://party.example"}
-	for origin, want := range map[string]bool{
-		"": true, "http://rain.example": true, "https://RAIN.example": true, "https://party.example": true,
-		"https://evil.example": false, "null": false, "https://rain.example.evil.example": false,
-		"http://party.example": false,
+	for _, c := range []struct {
+		origin, host string
+		want         bool
+	}{
+		{"", "rain.example", true},
+		{"http://rain.example", "rain.example", true},
+		{"https://RAIN.example", "rain.example", true},
+		{"https://party.example", "rain.example", true},
+		{"https://rain.example", "rain.example:443", true},
+		{"https://rain.example:443", "rain.example", true},
+		{"http://rain.example", "RAIN.example:80", true},
+		{"http://rain.example:80", "rain.example", true},
+		{"http://[2001:db8::1]", "[2001:DB8::1]:80", true},
+		{"https://rain.example:8443", "rain.example:8443", true},
+		{"https://rain.example", "rain.example:80", false},
+		{"http://rain.example", "rain.example:443", false},
+		{"https://rain.example:8443", "rain.example", false},
+		{"https://rain.example", "rain.example:8443", false},
+		{"https://evil.example", "rain.example", false},
+		{"null", "rain.example", false},
+		{"null", "", false},
+		{"https://rain.example.evil.example", "rain.example", false},
+		{"http://party.example", "rain.example", false},
 	} {
-		r := httptest.NewRequest(http.MethodGet, "http://rain.example/ws", nil)
-		if origin != "" {
-			r.Header.Set("Origin", origin)
+		r := httptest.NewRequest(http.MethodGet, "/ws", nil)
+		r.Host = c.host
+		if c.origin != "" {
+			r.Header.Set("Origin", c.origin)
 		}
-		testenv.Equal(t, originAllowed(r, allowed), want, "%q", origin)
+		testenv.Equal(t, originAllowed(r, allowed), c.want, "%q to %q", c.origin, c.host)
 	}
 	r := httptest.NewRequest(http.MethodGet, "http://rain.example/ws", nil)
 	r.Header.Set("Origin", "https://anything.example")
 	if !originAllowed(r, []string{"*"}) {
 		t.Error("* does not allow everything")
 	}
+}
+
+// TestAForeignPageIsLogged: once in some seconds, with the origin and the host that it met.
+func TestAForeignPageIsLogged(t *testing.T) {
+	d := openDoor(t, &neighbours{}, nil)
+	for range 3 {
+		conn, _, err := websocket.DefaultDialer.Dial(d.url, http.Header{"Origin": {"https://evil.example"}})
+		testenv.Must(t, err)
+		testenv.Equal(t, (&client{T: t, conn: conn}).closed(), room.CodeOrigin, "closed with")
+	}
+	log := d.log.String()
+	testenv.Equal(t, strings.Count(log, "another origin"), 1, "lines")
+	testenv.Contains(t, log, "origin=https://evil.example host="+strings.TrimPrefix(d.url, "ws://"), "the log")
+}
+
+// TestLongMessages: a message with a token may have 12 KiB, so that a token of HTTP fits; every other one 4 KiB.
+func TestLongMessages(t *testing.T) {
+	d := openDoor(t, &neighbours{}, func(o *Options) { o.TapRate = 0 })
+	long := strings.Repeat("u", wire.MaxToken)
+	padded := func(message string, size int) string {
+		message += `,"x":"`
+		return message + strings.Repeat("x", size-len(message)-2) + `"}`
+	}
+	player := d.play(long)
+	player.say(`{"type":"token","id":1,"token":"` + long + `"}`)
+	player.hear("token_renewed")
+	player.say(padded(`{"type":"ping","id":2`, wire.MaxRequest))
+	player.hear("pong")
+	for name, message := range map[string]string{
+		"a long ping":           padded(`{"type":"ping","id":2`, wire.MaxRequest+1),
+		"a long nonsense":       strings.Repeat("x", wire.MaxRequest+1),
+		"a hello of all":        padded(`{"type":"hello","token":"u"`, wire.MaxWithToken+1),
+		"a long tap with token": padded(`{"type":"tap","drop":"0.0","token":"u"`, wire.MaxRequest+1),
+	} {
+		greeted, newcomer := d.play("u"), d.connect()
+		for _, c := range []*client{greeted, newcomer} {
+			c.say(message)
+			testenv.Equal(t, c.closed(), websocket.CloseMessageTooBig, "%s: closed with", name)
+		}
+	}
+}
+
+// TestABadTokenHasAReason, in the close frame and in the answer to a renewal.
+func TestABadTokenHasAReason(t *testing.T) {
+	d := openDoor(t, &neighbours{}, nil)
+	c := d.hello("")
+	_, err := c.next()
+	if ended, ok := errors.AsType[*websocket.CloseError](err); !ok || ended.Code != room.CodeBadToken ||
+		ended.Text != "no token" {
+		t.Error(err)
+	}
+	c = d.play("u")
+	c.say(`{"type":"token","id":1,"token":"u noon"}`)
+	testenv.Contains(t, c.hear("error"), `parsing \"noon\"`, "a bad renewal")
 }

@@ -9,6 +9,7 @@ import (
 	"redrain/internal/wire"
 	"redrain/payout/ledger"
 	"redrain/rain"
+	"redrain/server/timeout"
 )
 
 // welcomeClaims is the number of a player's newest claims in the welcome.
@@ -60,6 +61,8 @@ func (g *shared) claims(ctx context.Context, c *rain.Campaign, user string, wins
 	if len(ids) == 0 {
 		return claims
 	}
+	ctx, cancel := context.WithTimeout(ctx, timeout.Glance)
+	defer cancel()
 	states, err := g.o.Claims.ClaimStates(ctx, user, ids)
 	if err != nil && !errors.Is(err, context.Canceled) {
 		g.o.Log.Warn("read the states of claims in the ledger", "campaign", c.ID, "err", err)

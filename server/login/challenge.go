@@ -12,6 +12,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -73,13 +74,14 @@ var HCaptcha = Service{
 
 // Siteverify verifies each proof with a Service, which accepts a proof once.
 type Siteverify struct {
-	service         Service
-	siteKey, secret string
-	client          *http.Client
+	service Service
+	siteKey string
+	secret  func() string
+	client  *http.Client
 }
 
 // NewSiteverify returns a Siteverify with the two keys that the service has issued for the site.
-func NewSiteverify(s Service, siteKey, secret string, transport http.RoundTripper) *Siteverify {
+func NewSiteverify(s Service, siteKey string, secret func() string, transport http.RoundTripper) *Siteverify {
 	return &Siteverify{service: s, siteKey: siteKey, secret: secret, client: &http.Client{
 		Transport: transport, Timeout: siteverifyWithin,
 		// The secret is sent to the endpoint only.
@@ -101,7 +103,7 @@ func (s *Siteverify) Check(ctx context.Context, address, proof string) error {
 	case len(proof) > mostResponse:
 		return ErrProofFailed
 	}
-	form := url.Values{"secret": {s.secret}, "response": {proof}, "sitekey": {s.siteKey}}
+	form := url.Values{"secret": {s.secret()}, "response": {proof}, "sitekey": {s.siteKey}}
 	if !strings.HasSuffix(address, "::") { // the /64 of an IPv6 client is not an address
 		form.Set("remoteip", address)
 	}
@@ -171,17 +173,22 @@ type Buckets interface {
 // Work is ALTCHA's proof of work, which has clients for many languages. The nodes share its key and the Buckets, so any
 // node can check any proof.
 type Work struct {
-	key   string
-	usual int64
-	nodes Buckets
+	secrets func() []string
+	usual   int64
+	nodes   Buckets
 }
 
 // NewWork returns a Work. The average work of the first guest of an address is usual/2 hashes. The nodes share the
-// secret.
-func NewWork(secret string, usual int64, nodes Buckets) *Work {
+// secrets. Challenges are signed with the first, and proofs are accepted with each.
+func NewWork(secrets func() []string, usual int64, nodes Buckets) *Work {
+	return &Work{secrets: secrets, usual: usual, nodes: nodes}
+}
+
+// keyOf returns the key that is derived from a secret.
+func keyOf(secret string) string {
 	mac := hmac.New(sha256.New, []byte(secret))
 	_, _ = mac.Write([]byte("redrain: guests' proof of work"))
-	return &Work{key: hex.EncodeToString(mac.Sum(nil)), usual: usual, nodes: nodes}
+	return hex.EncodeToString(mac.Sum(nil))
 }
 
 // Offer returns a new challenge for an address.
@@ -190,10 +197,10 @@ func (w *Work) Offer(ctx context.Context, address string) (Challenge, error) {
 	if err != nil {
 		return Challenge{}, err
 	}
-	until := time.Now().Add(workFor)
+	until, key := time.Now().Add(workFor), keyOf(w.secrets()[0])
 	c, err := altcha.CreateChallenge(altcha.ChallengeOptions{
-		Algorithm: altcha.SHA256, MaxNumber: most, HMACKey: w.key, Expires: &until,
-		Params: url.Values{"for": {w.of(address)}, "most": {strconv.FormatInt(most, 10)}},
+		Algorithm: altcha.SHA256, MaxNumber: most, HMACKey: key, Expires: &until,
+		Params: url.Values{"for": {hashOf(address, key)}, "most": {strconv.FormatInt(most, 10)}},
 	})
 	if err != nil {
 		return Challenge{}, fmt.Errorf("make a challenge: %w", err)
@@ -211,9 +218,9 @@ func (w *Work) most(ctx context.Context, address string) (int64, error) {
 	return w.usual + w.usual*made/tenMore, nil
 }
 
-// of hashes an address for a salt, because the salt may be logged.
-func (w *Work) of(address string) string {
-	mac := hmac.New(sha256.New, []byte(w.key))
+// hashOf hashes an address for a salt, because the salt may be logged.
+func hashOf(address, key string) string {
+	mac := hmac.New(sha256.New, []byte(key))
 	_, _ = mac.Write([]byte(address))
 	return hex.EncodeToString(mac.Sum(nil)[:8])
 }
@@ -228,11 +235,12 @@ func (w *Work) Check(ctx context.Context, address, proof string) error {
 	if err != nil || json.Unmarshal(text, &p) != nil {
 		return ErrProofFailed
 	}
-	if ok, err := altcha.VerifySolutionSafe(p, w.key, true); err != nil || !ok {
-		return ErrProofFailed
-	}
 	said := altcha.ExtractParams(p)
-	if said.Get("for") != w.of(address) {
+	if !slices.ContainsFunc(w.secrets(), func(secret string) bool {
+		key := keyOf(secret)
+		ok, err := altcha.VerifySolutionSafe(p, key, true)
+		return err == nil && ok && said.Get("for") == hashOf(address, key)
+	}) {
 		return ErrProofFailed
 	}
 	most, err := w.most(ctx, address)

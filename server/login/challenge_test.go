@@ -42,7 +42,7 @@ func TestSiteverify(t *testing.T) {
 	t.Cleanup(transport.CloseIdleConnections)
 	s := login.Turnstile
 	s.Endpoint = service.URL
-	v := login.NewSiteverify(s, "site", "0x1", transport)
+	v := login.NewSiteverify(s, "site", func() string { return "0x1" }, transport)
 
 	for _, c := range []struct {
 		status int
@@ -141,9 +141,21 @@ func proof(t *testing.T, p altcha.Payload) string {
 	return base64.StdEncoding.EncodeToString(text)
 }
 
+func secrets(texts ...string) func() []string { return func() []string { return texts } }
+
+// TestWorkInARotation: a proof of a node with the old secret is accepted by one that has both.
+func TestWorkInARotation(t *testing.T) {
+	b := &buckets{}
+	done := proof(t, solve(t, offer(t, login.NewWork(secrets("old"), usual, b), "192.0.2.1")))
+	for has, want := range map[string]error{"new": login.ErrProofFailed, "new old": nil} {
+		w := login.NewWork(secrets(strings.Fields(has)...), usual, b)
+		testenv.WantErr(t, w.Check(t.Context(), "192.0.2.1", done), want, has)
+	}
+}
+
 func TestWorkCountsOnce(t *testing.T) {
 	b := &buckets{}
-	w, other := login.NewWork("secret", usual, b), login.NewWork("secret", usual, b) // two nodes
+	w, other := login.NewWork(secrets("secret"), usual, b), login.NewWork(secrets("secret"), usual, b) // two nodes
 	done := proof(t, solve(t, offer(t, w, "192.0.2.1")))
 	testenv.Must(t, other.Check(t.Context(), "192.0.2.1", done))
 	for _, node := range []*login.Work{w, other} {
@@ -153,7 +165,7 @@ func TestWorkCountsOnce(t *testing.T) {
 
 func TestForgedWork(t *testing.T) {
 	b := &buckets{}
-	w := login.NewWork("secret", usual, b)
+	w := login.NewWork(secrets("secret"), usual, b)
 	const address = "192.0.2.1"
 	good := solve(t, offer(t, w, address))
 	forge := func(change func(p *altcha.Payload)) string {
@@ -161,7 +173,7 @@ func TestForgedWork(t *testing.T) {
 		change(&p)
 		return proof(t, p)
 	}
-	stranger := solve(t, offer(t, login.NewWork("another", usual, b), address))
+	stranger := solve(t, offer(t, login.NewWork(secrets("another"), usual, b), address))
 	easier := func(p *altcha.Payload) {
 		at := strings.Index(p.Salt, "most=")
 		p.Salt = p.Salt[:at] + "most=99999999&"
@@ -190,7 +202,7 @@ func TestForgedWork(t *testing.T) {
 // An address that makes many guests works more for each. Challenges from before the rise do not help.
 func TestWorkRisesWithTheGuestsOfAnAddress(t *testing.T) {
 	b := &buckets{}
-	w := login.NewWork("secret", usual, b)
+	w := login.NewWork(secrets("secret"), usual, b)
 	const farm, home = "192.0.2.1", "192.0.2.2"
 	collected := make([]altcha.Payload, 40)
 	for i := range collected {
@@ -219,7 +231,7 @@ func TestWorkRisesWithTheGuestsOfAnAddress(t *testing.T) {
 
 func TestOldWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := login.NewWork("secret", usual, &buckets{})
+		w := login.NewWork(secrets("secret"), usual, &buckets{})
 		p := solve(t, offer(t, w, "a"))
 		time.Sleep(11 * time.Minute) //nolint:forbidigo // fake time
 		testenv.WantErr(t, w.Check(t.Context(), "a", proof(t, p)), login.ErrProofFailed)
@@ -229,7 +241,7 @@ func TestOldWork(t *testing.T) {
 func TestWorkWithoutRedis(t *testing.T) {
 	away := errors.New("away")
 	b := &buckets{}
-	w := login.NewWork("secret", usual, b)
+	w := login.NewWork(secrets("secret"), usual, b)
 	p := proof(t, solve(t, offer(t, w, "a")))
 	b.err = away
 	testenv.WantErr(t, w.Check(t.Context(), "a", p), away)

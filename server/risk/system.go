@@ -27,6 +27,7 @@ var ErrNoAnswer = errors.New("players cannot be checked just now; try again shor
 // SystemOptions are the options of a System. All are required unless stated otherwise.
 type SystemOptions struct {
 	URL, Secret string
+	NewSecret   func() string // returns the newest Secret; nil: it never changes
 	Timeout     time.Duration
 	Default     standing.VerdictAct // the verdict without an answer; the rules' own verdict holds in any case
 	CarryOut    bool                // false: answers are stored and not applied
@@ -52,8 +53,8 @@ type System struct {
 
 // NewSystem returns a System. It sends nothing.
 func NewSystem(o SystemOptions) (*System, error) {
-	sender, err := signed.NewSender(signed.SenderOptions{URL: o.URL, Secret: o.Secret, Clock: o.Clock, Most: maxAnswer,
-		Idle: atOnce, TLS: o.TLS})
+	sender, err := signed.NewSender(signed.SenderOptions{URL: o.URL, Secret: o.Secret, NewSecret: o.NewSecret,
+		Clock: o.Clock, Most: maxAnswer, Idle: atOnce, TLS: o.TLS})
 	if err != nil {
 		return nil, err
 	}

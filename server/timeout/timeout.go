@@ -7,6 +7,9 @@ import "time"
 const (
 	// Backend is the limit of one call of a back end (Redis, NATS, SQL).
 	Backend = 5 * time.Second
+	// Glance is the limit of a call of a back end whose answer a newcomer can do without. It leaves enough of a hello's
+	// time for the calls that are needed.
+	Glance = time.Second
 	// Request is the limit of a request that only reads. It makes several calls, and an operator's client waits for 30
 	// seconds.
 	Request = 10 * time.Second

@@ -7,6 +7,7 @@
 package bundle
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -107,6 +108,32 @@ func Build(dir string) (map[string][]byte, error) {
 		return nil, err
 	}
 	files[Manifest] = append(manifest, '\n')
+	return files, nil
+}
+
+// Package makes the files of the client's library for npm, by their names: the script with its source map, the types,
+// and the texts of web/sdk with the version in place of 0.0.0.
+func Package(dir, version string) (map[string][]byte, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	o := options(dir, nil, group{Phones, []api.EntryPoint{{InputPath: "sdk/index.ts", OutputPath: "redrain"}}})
+	o.MinifyWhitespace, o.MinifyIdentifiers, o.MinifySyntax = false, false, false // the adopter's bundler does that
+	o.Sourcemap = api.SourceMapLinked
+	files, err := run(o)
+	if err != nil {
+		return nil, err
+	}
+	for name, source := range map[string]string{"package.json": "sdk/npm.json", "README.md": "sdk/README.md",
+		"redrain.d.ts": "sdk/redrain.d.ts", "LICENSE": "../LICENSE"} {
+		data, err := os.ReadFile(filepath.Join(dir, source)) //nolint:gosec // our own sources
+		if err != nil {
+			return nil, err
+		}
+		files[name] = data
+	}
+	files["package.json"] = bytes.Replace(files["package.json"], []byte("0.0.0"), []byte(version), 1)
 	return files, nil
 }
 

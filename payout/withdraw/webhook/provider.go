@@ -26,6 +26,8 @@ const currency = "CNY"
 type Options struct {
 	URL    string // of the receiver: https, or http on this machine
 	Secret string // whsec_…, shared with the receiver
+	// NewSecret returns the newest Secret. Nil: it never changes.
+	NewSecret func() string
 	// Account names the paying account. With it, a new secret for the same account is the same receiver. If it is
 	// empty, each secret is a separate account.
 	Account string
@@ -44,8 +46,8 @@ type Provider struct {
 
 // New makes a provider. It sends nothing.
 func New(o Options) (*Provider, error) {
-	to, err := signed.NewSender(signed.SenderOptions{URL: o.URL, Secret: o.Secret, Clock: o.Clock, Most: maxAnswer,
-		TLS: o.TLS})
+	to, err := signed.NewSender(signed.SenderOptions{URL: o.URL, Secret: o.Secret, NewSecret: o.NewSecret,
+		Clock: o.Clock, Most: maxAnswer, TLS: o.TLS})
 	if err != nil {
 		return nil, err
 	}

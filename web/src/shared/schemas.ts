@@ -1206,7 +1206,7 @@ export interface paths {
         };
         /**
          * The open alarms
-         * @description The alarms of the last day that the answering node has received from any node, the newest first. A repeated alarm is one entry. They are kept in memory, so a restarted node has only later ones. Metrics and logs have all.
+         * @description The alarms of the last day that the answering node has received from any node, the newest first. A repeated alarm is one entry. `backend_down` and `unpaid` are conditions: they are listed while they hold, and end within ten seconds. Alarms are kept in memory, so a restarted node has only later ones. Metrics and logs have all.
          */
         get: operations["listAlarms"];
         put?: never;
@@ -1574,7 +1574,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Does every back end answer? */
+        /**
+         * Can newcomers play here?
+         * @description Answers from checks that write to each back end every two seconds. A node with role gateway needs Redis, and NATS with `--confirm stream`; other nodes need none for this answer.
+         */
         get: operations["ready"];
         put?: never;
         post?: never;
@@ -2428,6 +2431,11 @@ export interface components {
             campaign: string;
             /** @description For people. */
             message: string;
+            /**
+             * Format: int64
+             * @description A condition: it ends if it is not repeated for so long. Missing: an event.
+             */
+            lasts_ms?: number;
         };
         AuditRecord: {
             at: components["schemas"]["Time"];
@@ -2574,7 +2582,7 @@ export interface components {
             campaign: string;
             /** @description As it was raised last. */
             message: string;
-            first_at: components["schemas"]["Time"];
+            since: components["schemas"]["Time"];
             /**
              * Format: int64
              * @description When it was raised last.
@@ -2706,11 +2714,15 @@ export interface components {
         };
         Health: {
             status: string;
-            /** @description The back ends that do not answer. */
+            /** @description The back ends that do not work: redis, nats, mysql. */
             missing?: string[];
-            /** @description The fault of each field. */
-            errors?: {
-                [key: string]: string;
+            /** @description The last reconciliations; missing if this node does not know them. */
+            books?: {
+                /** Format: int64 */
+                proved_at: number;
+                /** Format: int64 */
+                oldest: number;
+                stale: boolean;
             };
         };
         SignInConfig: {
@@ -5213,7 +5225,7 @@ export interface operations {
                      *           "code": "reconciliation",
                      *           "campaign": "c1",
                      *           "message": "the books do not balance: 5",
-                     *           "first_at": 1763712000000,
+                     *           "since": 1763712000000,
                      *           "at": 1763712600000,
                      *           "times": 11
                      *         }
@@ -5905,14 +5917,17 @@ export interface operations {
     };
     ready: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description With it, any missing back end is a 503. */
+                all?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description They do. */
+            /** @description They can. `degraded` if a back end is missing that they do not need. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5920,13 +5935,16 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "status": "ready"
+                     *       "status": "degraded",
+                     *       "missing": [
+                     *         "mysql"
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["Health"];
                 };
             };
-            /** @description One does not, the server is shutting down, or it has hardly a seat left (`full`). */
+            /** @description They cannot (`unready`, with what is missing), no connection is free (`full`), or the node ends (`draining`). */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5934,13 +5952,10 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "status": "not ready",
+                     *       "status": "unready",
                      *       "missing": [
                      *         "redis"
-                     *       ],
-                     *       "errors": {
-                     *         "redis": "does not answer"
-                     *       }
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["Health"];

@@ -48,7 +48,7 @@ export const sentences: readonly (readonly [en: string, zh: string])[] = [
   ["is required: 1 to {0}", "必填，1 到 {0}"],
   ["is required: 1 to {0} claims", "必填，1 到 {0} 笔"],
   ["is required: 1 to {0}; more come as text/csv", "必填，1 到 {0} 个；更多请用 text/csv"],
-  ["is required: 1 to {0} bytes that identify this deposit", "必填，1 到 {0} 字节，唯一标识这笔入账"],
+  ["has no control characters", "不能含控制字符"],
   ["is 0 (no limit) to {0}", "0（不限）到 {0}"],
   ["is 0 (all at once) to {0}", "0（同时放行）到 {0}"],
   ["is 1 to {0} minor units", "1 到 {0} 分"],
