@@ -48,7 +48,7 @@ var errEpochEnded = errors.New("another redis, or a rebuild, has claimed the sha
 // the entry offers the packet again. When the entries are acknowledged, confirm checks whether the epoch is still the
 // newest, and whether Redis still has their wins.
 //
-// The check comes last because this node may hang while another master claims the shard, or Redis is rebuilt (ADR 95).
+// The check comes last because this node may hang while another master claims the shard, or Redis is rebuilt (ADR 94).
 // Both read the stream after their claim. If the epoch is still the newest, any later claim finds the message. If it is
 // not, the player is never notified.
 //
