@@ -211,6 +211,7 @@ func (c *clusterCell) refuses(s setting, name string) {
 	c.t.Helper()
 	c.begin(gameRules{name: name, shards: 1})
 	c.g.goesOn(20)
+	c.g.resting.Store(true)
 	cfg := s.config()
 	cfg.Confirm = c.confirm
 	n := startNode(c.t, cfg)

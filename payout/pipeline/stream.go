@@ -258,18 +258,23 @@ func (s *stream) last(ctx context.Context, subject string) (seq uint64, created 
 	return msg.Sequence, created, nil
 }
 
+// read reads messages in order and without gaps.
+func (s *stream) read(ctx context.Context, o jetstream.OrderedConsumerConfig) (jetstream.MessagesContext, error) {
+	ctx, cancel := context.WithTimeout(ctx, manageDeadline)
+	defer cancel()
+	o.InactiveThreshold, o.MaxResetAttempts = readerGone, readerResets
+	reader, err := s.js.OrderedConsumer(ctx, s.name(), o)
+	if err != nil {
+		return nil, err
+	}
+	return reader.Messages()
+}
+
 // each calls fn with the messages that a consumer delivers, in order and without gaps, up to a sequence. fn's error
 // ends it and is returned.
 func (s *stream) each(ctx context.Context, o jetstream.OrderedConsumerConfig, last uint64,
 	fn func(msg jetstream.Msg, seq uint64) error) error {
-	o.InactiveThreshold, o.MaxResetAttempts = readerGone, readerResets
-	making, cancel := context.WithTimeout(ctx, manageDeadline)
-	defer cancel()
-	reader, err := s.js.OrderedConsumer(making, s.name(), o)
-	if err != nil {
-		return err
-	}
-	messages, err := reader.Messages()
+	messages, err := s.read(ctx, o)
 	if err != nil {
 		return err
 	}
