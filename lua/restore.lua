@@ -17,7 +17,7 @@
 --   6                                 back: the same of what was         id that every outbox entry of before is at or below
 --   7                                   given back to the sponsor        number of moves of this shard
 --   8                                 moves: id of each move to here     when it was cut off from the life before, Unix ms
---   9                                 wins, of each in the order won:
+--   9                                 wins, of each in the order won:    epoch that begins, see epoch.lua; '' for none
 --  10                                   user, ticket, packet, entry
 --   If two packets are promised to a player with one ticket, the player is notified of the first; both count as won
 -- RETURNS
@@ -81,7 +81,8 @@ if step == 'finish' then
     redis.call('XDEL', outbox, ARGV[6])
   end
   local rev = ARGV[3] == 'closed' and '9007199254740991' or '0'
-  redis.call('HSET', state, 'status', ARGV[3], 'rev', rev, 'last', ARGV[6], 'moves', ARGV[7], 'epoch', ARGV[8])
+  redis.call('HSET', state, 'status', ARGV[3], 'rev', rev, 'last', ARGV[6], 'moves', ARGV[7], 'epoch', ARGV[8],
+    'claim', ARGV[9])
   return 1
 end
 

@@ -13,7 +13,7 @@ import (
 
 func TestScriptsKeepTheRules(t *testing.T) {
 	all := lua.Scripts()
-	testenv.Equal(t, len(all), 17, "scripts")
+	testenv.Equal(t, len(all), 18, "scripts")
 	for name, source := range all {
 		for _, fault := range check(name+".lua", source) {
 			t.Errorf("%s: %s", name, fault)

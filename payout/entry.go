@@ -9,7 +9,8 @@ import (
 	"redrain/rain"
 )
 
-// EncodeEntry returns the text of an entry, as stored in messages and dead letters.
+// EncodeEntry returns the text of an entry, as stored in messages and dead letters. Its first line is
+// "<campaign> <shard> <id> <time of the seals>", and " <epoch>" if there is one.
 func EncodeEntry(e rain.Entry) []byte {
 	size := 64 + len(e.Ref.Campaign)
 	for i := range e.Wins {
@@ -19,7 +20,11 @@ func EncodeEntry(e rain.Entry) []byte {
 	b = append(append(b, e.Ref.Campaign...), ' ')
 	b = append(strconv.AppendInt(b, int64(e.Ref.Shard), 10), ' ')
 	b = append(append(b, e.Ref.ID...), ' ')
-	b = append(strconv.AppendInt(b, e.SealedAt, 10), '\n')
+	b = strconv.AppendInt(b, e.SealedAt, 10)
+	if e.Epoch > 0 {
+		b = strconv.AppendInt(append(b, ' '), e.Epoch, 10)
+	}
+	b = append(b, '\n')
 	if e.Reclaim != nil {
 		b = append(e.Reclaim.Numbers.Append(b), '\n')
 		return append(append(b, reclaimMark...), e.Reclaim.Seal...)
@@ -73,6 +78,13 @@ func DecodeEntry(data []byte) (rain.Entry, error) {
 // decodeHead reads the first line.
 func decodeHead(line string) (e rain.Entry, ok bool) {
 	f := strings.Split(line, " ")
+	if len(f) == 5 {
+		var ok bool
+		if e.Epoch, ok = rain.ParseInt(f[4]); !ok || e.Epoch == 0 {
+			return e, false
+		}
+		f = f[:4]
+	}
 	if len(f) != 4 {
 		return e, false
 	}

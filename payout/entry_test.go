@@ -59,6 +59,7 @@ func TestAnEntryComesBackAsItWas(t *testing.T) {
 		entry(win("", 0), win(" ", 1), win("a b  c", 2), win("reclaim", 3), win("\x00\xff", 4)),
 		reclaim(rain.Range{First: 0, Last: rain.MaxPackets - 1}),
 		reclaim(rain.Range{First: 5, Last: 9}, rain.Range{First: 1, Last: 1}),
+		{Ref: rain.EntryRef{Campaign: "c1", ID: "1-0"}, Epoch: 3, Wins: []rain.Win{win("u1", 0)}},
 	} {
 		if got, err := DecodeEntry(EncodeEntry(e)); err != nil || !reflect.DeepEqual(got, e) {
 			t.Errorf("%+v, %v\nwant %+v", got, err, e)
@@ -72,7 +73,8 @@ func TestNonsenseIsNoEntry(t *testing.T) {
 	line := mark + " 7.3 u1"
 	for _, text := range []string{
 		"", "\n", "\n\n", head, head + "0-0", head + "0-0\n", head + "\n" + line,
-		"c1 7 1-0\n0-0\n" + line, "c1 7 1-0 5 6\n0-0\n" + line, "c1 x 1-0 5\n0-0\n" + line, "c1 7 1-0 x\n0-0\n" + line,
+		"c1 7 1-0\n0-0\n" + line, "c1 7 1-0 5 0\n0-0\n" + line, "c1 7 1-0 5 x\n0-0\n" + line,
+		"c1 7 1-0 5 6 7\n0-0\n" + line, "c1 x 1-0 5\n0-0\n" + line, "c1 7 1-0 x\n0-0\n" + line,
 		head + "0-1\n" + line,                   // a packet too many
 		head + "0-0\n" + line + "\n" + line,     // a win too many
 		head + "0-0\n" + mark + " 7.3",          // no player

@@ -65,6 +65,7 @@ func ParseInt(s string) (int64, bool) {
 type Entry struct {
 	Ref      EntryRef
 	SealedAt int64 // time of the seals of the taps, or of the order to close; Unix ms on the cluster's clock
+	Epoch    int64 // of the shard when it was published, see package confirm; 0: without one
 	Wins     []Win
 	Reclaim  *Reclaim
 }

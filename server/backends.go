@@ -26,6 +26,7 @@ import (
 // backends are Redis, NATS and SQL: external ones, or in-process ones. The clients are the same for both.
 type backends struct {
 	redis redis.UniversalClient
+	guard *store.Guard
 	nats  *nats.Conn
 	sql   *sqldb.DB
 	dir   *embedded.Dir        // the data directory of the in-process back ends; nil: none
@@ -124,7 +125,7 @@ func (b *backends) connectRedis(ctx context.Context, cfg *config.Config, log *sl
 			if err != nil {
 				return err
 			}
-			b.redis = rdb
+			b.redis, b.guard = rdb, store.NewGuard(rdb)
 			b.onClose(func() { _ = rdb.Close() })
 		}
 		return b.redis.Ping(ctx).Err()

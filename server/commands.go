@@ -1,9 +1,12 @@
 package server
 
 import (
+	"context"
+
 	"redrain/grab/confirm"
 	"redrain/grab/store"
 	"redrain/payout/ledger/chain"
+	"redrain/rain"
 	"redrain/server/campaigns"
 	"redrain/server/config"
 )
@@ -27,7 +30,7 @@ func (s *Server) buildCampaigns() {
 	s.rebuilder = campaigns.NewRebuilder(campaigns.RebuilderOptions{
 		Node: node, Service: s.service, Campaigns: s.ledger.Campaigns, Ledger: s.ledger.Rebuilds, Stream: s.settler,
 		Outbox: store.NewOutbox(s.redis), Wins: store.NewWins(s.redis), Letters: s.ledger.Poster,
-		Restorer: store.NewRestorer(s.redis),
+		Restorer: store.NewRestorer(s.redis), Epochs: s.confirmer, Check: s.installed.Look,
 	})
 	rebuild := s.rebuilder.Rebuild
 	if s.cfg.ConfirmMode() != confirm.Stream.String() {
@@ -35,11 +38,11 @@ func (s *Server) buildCampaigns() {
 	}
 	s.loop = &campaigns.ReconcileLoop{Node: node, Service: s.service, Rebuild: rebuild}
 	s.watch = campaigns.NewWatch(campaigns.WatchOptions{
-		Node: node, Seen: s.ledger.Moves, Loser: store.NewMoves(s.redis), Sums: sums,
+		Node: node, Seen: s.ledger.Moves, Loser: store.NewMoves(s.redis), Sums: sums, Holder: s.confirmer,
 	})
 	s.proofs = campaigns.NewProofs(campaigns.ProofsOptions{
 		Node: node, Books: s.books, LiveIDs: s.ledger.Campaigns.LiveIDs, Kept: s.ledger.Proofs,
-		Live: liveState{sums, store.NewWins(s.redis)}, Every: s.cfg.ReconcileEvery, Share: s.cfg.ReconcileShare,
+		Live: liveState{sums, store.NewWins(s.redis), s.confirmer}, Every: s.cfg.ReconcileEvery, Share: s.cfg.ReconcileShare,
 	})
 	s.roots = chain.NewRootRounds(s.ledger.Roots, s.cfg.AuditRootFile, s.recoverer, s.log)
 	if s.cfg.Demo && s.cfg.InProcess() && s.cfg.Has(config.RoleOperator) {
@@ -54,4 +57,18 @@ func (s *Server) buildCampaigns() {
 type liveState struct {
 	*store.Sums
 	*store.Wins
+
+	confirmer *confirm.Confirmer
+}
+
+// Snapshot is that of Sums. The stock of an old master is not counted: the shard's present one is on another Redis.
+func (l liveState) Snapshot(ctx context.Context, c *rain.Campaign) ([]rain.ShardSnapshot, error) {
+	shards, err := l.Sums.Snapshot(ctx, c)
+	for i, s := range shards {
+		if l.confirmer.IsSuperseded(c.ID, s.Shard) {
+			shards[i] = rain.ShardSnapshot{Shard: s.Shard, Unread: "this node's redis has an old copy of it, and another " +
+				"one holds it; reconcile on another node, or when this node follows the other redis"}
+		}
+	}
+	return shards, err
 }

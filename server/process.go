@@ -65,6 +65,7 @@ type Server struct {
 	bus       *cluster.Bus
 	redis     *store.Store
 	confirmer *confirm.Confirmer
+	installed *cluster.Installation
 	outbox    *confirm.Outbox
 	gates     *grab.Gates[gateway.TapOrigin]
 	ledger    *ledger.Ledger

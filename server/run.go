@@ -75,6 +75,7 @@ func (s *Server) actors() actors {
 	all := actors{
 		base: []actor{
 			{"clock", s.clock.Run}, {"seals", s.ledger.Seals.Run}, {"forgeries", s.forgeries.Run}, {"bus", s.bus.Run},
+			{"installation", s.installed.Run},
 			{"health", s.monitor.Run}, {"nats", s.back.watchNATS},
 		},
 		upkeep: []actor{

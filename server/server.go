@@ -63,6 +63,9 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer
 	if err := s.build(ctx); err != nil {
 		return nil, err
 	}
+	if err := s.checkRedis(ctx); err != nil {
+		return nil, err
+	}
 	if s.cfg.Redis == "" { // an in-process Redis starts without data
 		if err := s.rebuilder.RebuildAll(ctx); err != nil {
 			return nil, fmt.Errorf("restore the campaigns: %w", err)
@@ -72,6 +75,19 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer
 		return nil, err
 	}
 	return s, nil
+}
+
+// checkRedis compares Redis with the one of the installation before anything is read from it. A node with another Redis
+// starts, and does not play. An in-process Redis has no data, so it waits until no node sees the one of the last
+// process.
+func (s *Server) checkRedis(ctx context.Context) error {
+	if s.cfg.Redis == "" {
+		return await(ctx, s.cfg.BackendWait, s.log, "redis", s.installed.Look)
+	}
+	if err := s.installed.Look(ctx); err != nil {
+		s.log.Warn("compare redis with the one of this installation; retrying while serving", "err", err)
+	}
+	return nil
 }
 
 // build builds and connects all actors. Only here grab and payout are connected.
@@ -210,6 +226,12 @@ func (s *Server) buildGrab(ctx context.Context, publisher confirm.Publisher) err
 		ResultsMax: gateway.Replies(s.cfg.TapRate),
 	})
 	s.confirmer = confirm.New(s.redis, mode, publisher, s.log)
+	s.installed = cluster.NewInstallation(cluster.InstallationOptions{
+		Identity: store.NewIdentity(s.redis), Guard: s.back.guard, Leases: s.ledger.Leases, Namespace: s.cfg.Namespace,
+		Alone: s.cfg.MySQL == "", Histories: mode == confirm.Stream, Alarm: s.bus.Alarm, Clock: s.clock.Now,
+		Recoverer: s.recoverer, Log: s.log,
+	})
+	s.confirmer.Heed(s.installed)
 	s.outbox = confirm.NewOutbox(s.confirmer)
 	o := grab.Options{
 		TapRate: s.cfg.TapRate, Clock: s.clock.Now, Log: s.log, Registerer: s.metrics,
@@ -259,9 +281,12 @@ func (s *Server) buildRooms() {
 	})
 	s.registry = cluster.NewRegistry(cluster.RegistryOptions{
 		Source: s.ledger.Campaigns, Known: s.known, Recoverer: s.recoverer, Log: s.log,
-		Changed:   []func(*rain.Campaign){s.campaignChanged, s.schedule.Changed, s.events.Changed},
-		InUse:     func(campaign string) bool { return s.lobby.Room(campaign) != nil || s.events.Watched(campaign) },
-		Forgotten: s.gates.Drop,
+		Changed: []func(*rain.Campaign){s.campaignChanged, s.schedule.Changed, s.events.Changed},
+		InUse:   func(campaign string) bool { return s.lobby.Room(campaign) != nil || s.events.Watched(campaign) },
+		Forgotten: func(campaign string) {
+			s.gates.Drop(campaign)
+			s.confirmer.Forget(campaign)
+		},
 	})
 	s.bans = standing.NewSanctions()
 	s.sanctions = cluster.NewMirror(cluster.MirrorOptions[standing.Sanction]{

@@ -1,6 +1,7 @@
 // Package confirm confirms wins before their players are notified. With the mode replica, every failover candidate of
-// Redis has them. Stream needs JetStream, and the candidates if there are any. In both modes Outbox also keeps entries
-// from the outbox sweeper until the loss of the master cannot take them back.
+// Redis has them. Stream needs JetStream, and the candidates if there are any; the stream also decides which of several
+// masters may confirm (epochs.go). In both modes Outbox also keeps entries from the outbox sweeper until the loss of the
+// master cannot take them back.
 package confirm
 
 import (
@@ -31,6 +32,7 @@ type Confirmer struct {
 	store    *store.Store
 	wins     *store.Wins
 	replicas *replicas
+	epochs   *epochs // used with mode Stream only
 	stream   *stream
 	log      *slog.Logger
 }
@@ -44,10 +46,23 @@ func New(s *store.Store, mode Mode, publisher Publisher, log *slog.Logger) *Conf
 		log = slog.New(slog.DiscardHandler)
 	}
 	wins, replicas := store.NewWins(s), newReplicas(s, mode == Replica)
+	epochs := &epochs{replicas: replicas, claims: store.NewClaims(s), wins: wins, stream: publisher, log: log,
+		known: map[shardKey]*shardEpoch{}}
 	return &Confirmer{
-		mode: mode, store: s, wins: wins, replicas: replicas, log: log,
-		stream: &stream{replicas: replicas, wins: wins, outbox: store.NewOutbox(s), publisher: publisher},
+		mode: mode, store: s, wins: wins, replicas: replicas, epochs: epochs, log: log,
+		stream: &stream{epochs: epochs, wins: wins, outbox: store.NewOutbox(s), publisher: publisher},
 	}
+}
+
+// Heed makes the Confirmer ask the other nodes, and notify them. It is called before the first use.
+func (c *Confirmer) Heed(others Others) { c.epochs.others = others }
+
+// Forget drops a campaign's cached epochs.
+func (c *Confirmer) Forget(campaign string) { c.epochs.forget(campaign) }
+
+// IsSuperseded reports whether this node has found that another Redis holds a shard.
+func (c *Confirmer) IsSuperseded(campaign string, shard int) bool {
+	return c.epochs.isSuperseded(campaign, shard)
 }
 
 // Immediate reports whether players may be notified of a win as soon as Redis has it, without a confirmation.

@@ -2,6 +2,7 @@ package confirm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -125,9 +126,10 @@ func (r refusal) Error() string { return string(r) }
 func (refusal) RedisError()     {}
 
 const (
-	alone    = "role:master\r\nconnected_slaves:0\r\n"
-	followed = "role:master\r\nconnected_slaves:1\r\n" + fourth
-	twice    = "role:master\r\nconnected_slaves:2\r\n" + fourth + fifth
+	alone    = "role:master\r\nconnected_slaves:0\r\n" + history
+	followed = "role:master\r\nconnected_slaves:1\r\n" + fourth + history
+	twice    = "role:master\r\nconnected_slaves:2\r\n" + fourth + fifth + history
+	history  = "master_replid:R\r\n"
 	fourth   = "slave0:ip=127.0.0.1,port=4,state=online,offset=100,lag=0\r\n"
 	fifth    = "slave1:ip=127.0.0.1,port=5,state=online,offset=100,lag=0\r\n"
 
@@ -161,9 +163,24 @@ func atMaster(t *testing.T, m *fakeMaster, cluster bool) (*store.Store, redis.Un
 		master.AddHook(m)
 	}
 	t.Cleanup(func() { _ = master.Close() })
-	return store.New(master, store.Options{}), rdb
+	s := store.New(master, store.Options{})
+	testenv.Must(t, rdb.HSet(t.Context(), s.Keys("c", 0).State, "rev", 1, "claim", "1 R checked").Err())
+	return s, rdb
 }
 
+// publisher is a stream in which the fake master holds the first epoch.
 type publisher func(context.Context, rain.Entry) error
 
 func (p publisher) Publish(ctx context.Context, e rain.Entry) error { return p(ctx, e) }
+
+func (publisher) Record(context.Context, string, int) (rain.Epoch, error) {
+	return rain.Epoch{Number: 1, Holder: "R"}, nil
+}
+
+func (publisher) Claim(context.Context, string, int, uint64, rain.Epoch) (rain.Epoch, error) {
+	return rain.Epoch{}, errors.New("an epoch is claimed")
+}
+
+func (publisher) Newest(context.Context, string, int, uint64, func(rain.Entry) error) error {
+	return errors.New("the stream is read")
+}

@@ -1,10 +1,8 @@
 package confirm_test
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
-	"strconv"
 	"testing"
 
 	"github.com/nats-io/nats.go"
@@ -14,7 +12,7 @@ import (
 	"redrain/grab/grabtest"
 	"redrain/grab/store"
 	"redrain/internal/testenv"
-	"redrain/rain"
+	"redrain/payout/pipeline"
 )
 
 func TestMain(m *testing.M) {
@@ -62,24 +60,12 @@ func BenchmarkConfirm(b *testing.B) {
 	}
 }
 
-// publisher publishes entries to a stream on files, as package payout does.
+// publisher publishes entries to a stream on files.
 func publisher(b *testing.B) confirm.Publisher {
 	b.Helper()
 	conn := testenv.Got(nats.Connect(testenv.NATS(b))).Must(b)
 	b.Cleanup(conn.Close)
 	js, err := jetstream.New(conn)
 	testenv.Must(b, err)
-	ns := testenv.Namespace(b)
-	_, err = js.CreateStream(b.Context(), jetstream.StreamConfig{Name: ns, Subjects: []string{ns + ".>"},
-		Storage: jetstream.FileStorage})
-	testenv.Must(b, err)
-	return publish(func(ctx context.Context, e rain.Entry) error {
-		data := fmt.Appendf(nil, "%+v", e) // the format does not matter
-		_, err := js.Publish(ctx, ns+"."+strconv.Itoa(e.Ref.Shard), data, jetstream.WithMsgID(e.Ref.String()))
-		return err
-	})
+	return testenv.Got(pipeline.NewPublisher(js, testenv.Namespace(b), grabtest.Ring, nil)).Must(b)
 }
-
-type publish func(context.Context, rain.Entry) error
-
-func (p publish) Publish(ctx context.Context, e rain.Entry) error { return p(ctx, e) }

@@ -27,19 +27,23 @@ func NewOutbox(c *Confirmer) *Outbox { return &Outbox{store.NewOutbox(c.store), 
 
 // MayLeave returns nil if entries of a shard's outbox, oldest first, may leave Redis. After an error none may. It looks
 // up the newest entry: the older ones were written before it, on the same master. If the newest was settled and removed
-// meanwhile, the record of one of its wins stands for it.
+// meanwhile, the record of one of its wins stands for it. With mode Stream it sets the epoch of each entry.
 func (o *Outbox) MayLeave(ctx context.Context, entries []rain.Entry) error {
 	if o.c.mode == Redis || len(entries) == 0 {
 		return nil
 	}
 	newest := entries[len(entries)-1]
-	if err := o.c.store.Checked(o.checkNewestReplicated(ctx, newest)); err != nil {
+	epoch, err := o.checkNewestReplicated(ctx, newest)
+	if err := o.c.store.Checked(err); err != nil {
 		return fmt.Errorf("confirm entries of the outbox of %s.%d: %w", newest.Ref.Campaign, newest.Ref.Shard, err)
+	}
+	for i := range entries {
+		entries[i].Epoch = epoch
 	}
 	return nil
 }
 
-func (o *Outbox) checkNewestReplicated(ctx context.Context, newest rain.Entry) error {
+func (o *Outbox) checkNewestReplicated(ctx context.Context, newest rain.Entry) (epoch int64, err error) {
 	ref := newest.Ref
 	k := o.c.store.Keys(ref.Campaign, ref.Shard)
 	sample := rain.WinRecord{Entry: ref.ID} // a reclaim has no win: without a user it matches no record
@@ -48,20 +52,31 @@ func (o *Outbox) checkNewestReplicated(ctx context.Context, newest rain.Entry) e
 	}
 	var found *redis.XMessageSliceCmd
 	var record *redis.SliceCmd
-	err := o.c.replicas.readReplicated(ctx, k, func(p redis.Pipeliner) {
+	held, err := o.c.readHeld(ctx, ref.Campaign, ref.Shard, func(p redis.Pipeliner) {
 		found = p.XRange(ctx, k.Outbox, ref.ID, ref.ID)
 		record = p.HMGet(ctx, k.Wins, store.WinField(sample.Win))
 	})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	now := o.Readable(ref.Campaign, ref.Shard, found.Val())
 	there := len(now) == 1 && reflect.DeepEqual(now[0], newest)
 	settled := slices.ContainsFunc(record.Val(), func(v any) bool { return store.IsRecord(v, sample) })
 	if !there && (len(found.Val()) > 0 || !settled) {
-		return ErrForgotten
+		return 0, ErrForgotten
 	}
-	return nil
+	return held.Number, nil
+}
+
+// readHeld runs the reads of look on a shard's master, as readReplicated does. With mode Stream the master must hold
+// the shard's epoch; its record is returned.
+func (c *Confirmer) readHeld(ctx context.Context, campaign string, shard int, look func(redis.Pipeliner)) (
+	held rain.Epoch, err error) {
+	if c.mode == Stream {
+		return c.epochs.under(ctx, campaign, shard, look)
+	}
+	_, err = c.replicas.readReplicated(ctx, c.store.Keys(campaign, shard), look)
+	return held, err
 }
 
 // Moves moves stock from one shard to another. The loss of a master must not take back a step that later steps build
@@ -85,8 +100,11 @@ func (m *Moves) Lend(ctx context.Context, campaign string, from, to int, move st
 	if err != nil || lent == nil || m.c.mode == Redis {
 		return lent, err
 	}
-	k := m.c.store.Keys(campaign, from)
-	if err := m.checkMoveReplicated(ctx, k, k.Lent, move); err != nil {
+	held, err := m.checkMoveReplicated(ctx, campaign, from, m.c.store.Keys(campaign, from).Lent, move)
+	if err == nil && m.c.mode == Stream {
+		err = m.c.epochs.lend(ctx, shardKey{campaign, from}, held, lent.Number)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("confirm stock lent by %s.%d: %w", campaign, from, err)
 	}
 	return lent, nil
@@ -99,19 +117,21 @@ func (m *Moves) Borrow(ctx context.Context, campaign string, lent rain.Lent) (in
 	if err != nil || m.c.mode == Redis {
 		return number, err
 	}
-	k := m.c.store.Keys(campaign, lent.To)
-	if err := m.checkMoveReplicated(ctx, k, k.Borrowed, lent.Move); err != nil {
+	if _, err := m.checkMoveReplicated(ctx, campaign, lent.To, m.c.store.Keys(campaign, lent.To).Borrowed,
+		lent.Move); err != nil {
 		return 0, fmt.Errorf("confirm stock borrowed by %s.%d: %w", campaign, lent.To, err)
 	}
 	return number, nil
 }
 
-// checkMoveReplicated returns nil if a move's field of a hash outlives its master.
-func (m *Moves) checkMoveReplicated(ctx context.Context, k store.Keys, key, move string) error {
+// checkMoveReplicated returns nil if a move's field of a hash outlives its master. With mode Stream it returns the
+// record of the shard's epoch.
+func (m *Moves) checkMoveReplicated(ctx context.Context, campaign string, shard int, key, move string) (held rain.Epoch,
+	err error) {
 	var there *redis.BoolCmd
-	err := m.c.replicas.readReplicated(ctx, k, func(p redis.Pipeliner) { there = p.HExists(ctx, key, move) })
+	held, err = m.c.readHeld(ctx, campaign, shard, func(p redis.Pipeliner) { there = p.HExists(ctx, key, move) })
 	if err == nil && !there.Val() {
 		err = errStepLost
 	}
-	return m.c.store.Checked(err)
+	return held, m.c.store.Checked(err)
 }

@@ -50,7 +50,7 @@ func newReplicas(s *store.Store, always bool) *replicas {
 func (r *replicas) confirmReplicated(ctx context.Context, campaign string, shard int, of []*entry) error {
 	k := r.store.Keys(campaign, shard)
 	var found *redis.SliceCmd
-	err := r.readReplicated(ctx, k, func(p redis.Pipeliner) { found = p.HMGet(ctx, k.Wins, fieldsOf(of)...) })
+	_, err := r.readReplicated(ctx, k, func(p redis.Pipeliner) { found = p.HMGet(ctx, k.Wins, fieldsOf(of)...) })
 	if err == nil {
 		confirmRecorded(of, found.Val())
 	}
@@ -58,7 +58,8 @@ func (r *replicas) confirmReplicated(ctx context.Context, campaign string, shard
 }
 
 // readReplicated runs the reads of look on the shard's master. It returns nil if every failover candidate has the
-// values that look read. With mode Stream there may be no candidate.
+// values that look read. With mode Stream there may be no candidate, and history is the master's replication id,
+// which is read after them.
 //
 // It sends a write, the look, and WAIT over one connection, and reads the offset of each replica before and after
 // WAIT (ROLE). WAIT only waits for writes of its own connection, so the pipeline makes one first. WAIT counts the
@@ -67,17 +68,18 @@ func (r *replicas) confirmReplicated(ctx context.Context, campaign string, shard
 //
 // look runs on the same master between the write and WAIT, so the replicas have the values that it read. A master that
 // has just taken over without the wins would acknowledge the write as well.
-func (r *replicas) readReplicated(ctx context.Context, k store.Keys, look func(redis.Pipeliner)) error {
+func (r *replicas) readReplicated(ctx context.Context, k store.Keys, look func(redis.Pipeliner)) (history string,
+	err error) {
 	for {
-		master, found, err := r.candidates(ctx, k, look)
+		master, info, found, err := r.candidates(ctx, k, look)
 		if err != nil || found == nil {
-			return err
+			return store.History(info), err
 		}
-		err = r.acknowledged(ctx, k, master, found, look, func(p redis.Pipeliner) {
+		info, err = r.acknowledged(ctx, k, master, found, look, func(p redis.Pipeliner) {
 			p.Set(ctx, k.Confirmed, "", markerTTL)
 		})
 		if redis.HasErrorPrefix(err, "OOM") { // paying frees a full Redis, so entries must get out of one
-			err = r.acknowledged(ctx, k, master, found, look, func(p redis.Pipeliner) {
+			info, err = r.acknowledged(ctx, k, master, found, look, func(p redis.Pipeliner) {
 				r.store.MarkFull(ctx, p, k, markerTTL)
 			})
 		}
@@ -85,20 +87,22 @@ func (r *replicas) readReplicated(ctx context.Context, k store.Keys, look func(r
 			r.remember(master, nil)
 		}
 		if !errors.Is(err, errOtherMaster) {
-			return err
+			return store.History(info), err
 		}
 	}
 }
 
 // acknowledged returns nil if all candidates of a master have the write of mark, and so the values that look has
-// read. WAIT may count replicas that are no candidates. Then it is sent again for one more.
+// read. WAIT may count replicas that are no candidates. Then it is sent again for one more. With mode Stream, it
+// returns INFO replication too.
 func (r *replicas) acknowledged(ctx context.Context, k store.Keys, master string, c *candidates,
-	look, mark func(redis.Pipeliner)) error {
+	look, mark func(redis.Pipeliner)) (string, error) {
 	deadline := time.Now().Add(replicaTimeout)
 	want, left := c.count, replicaTimeout
 	for tries := 0; tries < waitsAtMost && left >= time.Millisecond; tries++ {
 		var before, after *redis.Cmd
 		var acknowledged *redis.IntCmd
+		info := &redis.StringCmd{}
 		err := r.store.OnMaster(ctx, k.State, func(addr string, p redis.Pipeliner) error {
 			if addr != master {
 				before = nil
@@ -106,6 +110,9 @@ func (r *replicas) acknowledged(ctx context.Context, k store.Keys, master string
 			}
 			mark(p)
 			look(p)
+			if !r.always {
+				info = p.Info(ctx, "replication")
+			}
 			before = p.Do(ctx, "role")
 			acknowledged = redis.NewIntCmd(ctx, "wait", want, left.Milliseconds())
 			_ = p.Process(ctx, acknowledged) // it is only put into the pipeline
@@ -113,33 +120,33 @@ func (r *replicas) acknowledged(ctx context.Context, k store.Keys, master string
 			return nil
 		})
 		if err != nil {
-			return err
+			return "", err
 		}
 		if before == nil {
-			return errOtherMaster
+			return "", errOtherMaster
 		}
 		written, err1 := roleOf(before)
 		now, err2 := roleOf(after)
 		if err := errors.Join(err1, err2); err != nil {
-			return err
+			return "", err
 		}
 		if c.has(written, now) {
-			return nil
+			return info.Val(), nil
 		}
 		if int(acknowledged.Val()) < want || !c.online(now) {
-			return errNoReplica
+			return "", errNoReplica
 		}
 		want = max(want, min(int(acknowledged.Val())+1, len(now.replicas)))
 		left = time.Until(deadline)
 	}
-	return errNoReplica
+	return "", errNoReplica
 }
 
 // candidates returns those of the shard's master; nil if a win needs no replica: in mode Stream, if there is none.
 // Their absence is not cached. The values of look are read together with it, from the same server, so a replica that
-// joins later copies them.
-func (r *replicas) candidates(ctx context.Context, k store.Keys, look func(redis.Pipeliner)) (master string,
-	c *candidates, err error) {
+// joins later copies them. If the master was asked, it returns INFO replication.
+func (r *replicas) candidates(ctx context.Context, k store.Keys, look func(redis.Pipeliner)) (master,
+	replication string, c *candidates, err error) {
 	cluster := r.store.IsCluster()
 	var info, nodes *redis.StringCmd
 	var now *redis.TimeCmd
@@ -156,7 +163,7 @@ func (r *replicas) candidates(ctx context.Context, k store.Keys, look func(redis
 		return nil
 	})
 	if err != nil || c != nil {
-		return master, c, err
+		return master, "", c, err
 	}
 	if cluster {
 		c, err = r.inCluster(ctx, k, master, info.Val(), nodes.Val(), now.Val())
@@ -164,15 +171,15 @@ func (r *replicas) candidates(ctx context.Context, k store.Keys, look func(redis
 		c, err = r.outsideCluster(ctx, info.Val())
 	}
 	if err != nil {
-		return master, nil, err
+		return master, "", nil, err
 	}
 	switch {
 	case c.count > 0:
 		r.remember(master, c)
-		return master, c, nil
+		return master, info.Val(), c, nil
 	case r.always:
-		return master, nil, errNoCandidate
+		return master, "", nil, errNoCandidate
 	default:
-		return master, nil, nil
+		return master, info.Val(), nil, nil
 	}
 }

@@ -62,7 +62,7 @@ func TestWithoutTheStreamNothingIsLookedFor(t *testing.T) {
 	p.Add(e.Ref.ID, e.Wins[0], e)
 	err := New(s, Stream, publisher(func(context.Context, rain.Entry) error { return away }), nil).
 		Confirm(t.Context(), "c", 0, &p)
-	if !errors.Is(err, away) || p.Confirmed("9-1") || !slices.Equal(m.asked, []string{"hmget info"}) {
+	if !errors.Is(err, away) || p.Confirmed("9-1") || !slices.Equal(m.asked, []string{"hmget hmget info"}) {
 		t.Errorf("%v, confirmed %t, asked %q", err, p.Confirmed("9-1"), m.asked)
 	}
 }
@@ -86,7 +86,7 @@ func TestWhatMayLeaveRedis(t *testing.T) {
 		{"none in time", Replica, fakeMaster{info: followed}, won, errNoReplica, []string{look, wait}},
 		{"one of two", Replica, fakeMaster{info: twice, acks: 1}, won, errNoReplica,
 			[]string{look, "set xrange hmget role wait 2 role"}},
-		{"alone", Stream, fakeMaster{info: alone}, won, nil, []string{look}},
+		{"alone", Stream, fakeMaster{info: alone}, won, nil, []string{"xrange hmget hmget info"}},
 		{"a reclaim", Replica, fakeMaster{info: followed, acks: 1}, back, nil, []string{look, wait}},
 		{"a reclaim, and none in time", Replica, fakeMaster{info: followed}, back, errNoReplica, []string{look, wait}},
 	} {
@@ -170,7 +170,7 @@ func TestEightEntriesArePublishedAtOnce(t *testing.T) {
 		for i := range entries {
 			entries[i] = &entry{written: &rain.Entry{}}
 		}
-		done, err := s.publish(t.Context(), entries)
+		done, err := s.publish(t.Context(), entries, 1)
 		if took := time.Since(began); err != nil || len(done) != len(entries) || took != 3*time.Second {
 			t.Errorf("%d of 17 in %v (%v)", len(done), took, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"redrain/grab/confirm"
+	"redrain/grab/confirm/streamtest"
 	"redrain/rain"
 )
 
@@ -17,6 +18,8 @@ var ErrStream = errors.New("the stream is away")
 
 // Stream is a fake JetStream.
 type Stream struct {
+	streamtest.Stream // the epochs, and what was published
+
 	Mu     sync.Mutex // guards the rest
 	kept   []rain.Entry
 	Before func(ctx context.Context, e rain.Entry) error // an entry is kept; fails it; may be nil
@@ -36,6 +39,7 @@ func (s *Stream) Publish(ctx context.Context, e rain.Entry) error {
 	s.Mu.Lock()
 	s.kept = append(s.kept, e)
 	s.Mu.Unlock()
+	_ = s.Stream.Publish(ctx, e) // never fails
 	if after != nil {
 		after()
 	}

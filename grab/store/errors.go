@@ -75,6 +75,6 @@ var passing = []string{
 // IsUnavailable reports whether an error says that Redis cannot serve for now; or no connection was free in time.
 // Network errors are left to the caller.
 func IsUnavailable(err error) bool {
-	return errors.Is(err, redis.ErrPoolTimeout) ||
+	return errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, ErrOtherRedis) ||
 		slices.ContainsFunc(passing, func(prefix string) bool { return redis.HasErrorPrefix(err, prefix) })
 }

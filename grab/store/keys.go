@@ -35,6 +35,7 @@ import (
 //	rr:{<campaign>.room}:door          hash: the newest number, and the latest admissions; see admit.lua
 //	rr:{<campaign>.room}:allotted      hash, expires: leased and won packets of each address's guests; see allot.lua
 //	rr:{<campaign>.room}:guests.<address>  sorted set, expires: an address's guests who are there → until when
+//	rr:{installation}:name             string: the name of this Redis in its installation; see guard.go
 //	rr:{probe.<n>}:outbox              never there: a check whether a master takes writes; see probe.lua
 //
 // The first seven exist from a shard's opening on, if only with an empty field. While a slot is migrating to another
@@ -52,6 +53,7 @@ const (
 	fieldLast     = "last"   // id of the newest outbox entry ever, also after its removal
 	fieldMoves    = "moves"  // moves of stock from and to this shard
 	fieldEpoch    = "epoch"  // time of the last fence of the shard, Unix ms
+	fieldClaim    = "claim"  // epoch of the shard in the stream, see package confirm; only with --confirm stream
 	// The scripts have more fields: "base_wave" and "base", the rain for which the pacing was begun, and the stock at
 	// that moment. "restorer" and "chunk" name the restoration and its last chunk.
 )
@@ -86,6 +88,8 @@ func (k keys) tag(campaign string, shard int) string {
 }
 
 func (k keys) nodes(campaign string) string { return k.tag(campaign, 0) + "nodes" }
+
+func (k keys) installation() string { return k.namespace + ":{installation}:name" }
 
 func (k keys) upNodes() string { return k.namespace + ":{connections}:nodes" }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -85,6 +86,24 @@ func (s *Store) OnServer(addr string, ask func(server redis.Cmdable) error) erro
 
 // errNoServer refuses an invalid address.
 var errNoServer = errors.New("invalid address of a redis server")
+
+// replID is the line of INFO replication that names a history of writes.
+var replID = regexp.MustCompile(`(?m)^master_replid:(\w+)`)
+
+// History returns the replication id in INFO replication, or "".
+func History(info string) string {
+	if found := replID.FindStringSubmatch(info); found != nil {
+		return found[1]
+	}
+	return ""
+}
+
+// ReloadTopology makes the client read the masters of a Cluster again.
+func (s *Store) ReloadTopology(ctx context.Context) {
+	if cluster, ok := s.rdb.(*redis.ClusterClient); ok {
+		cluster.ReloadState(ctx)
+	}
+}
 
 // EachMaster calls do with every master, several at a time; addr is the master's in a Cluster, else "".
 func (s *Store) EachMaster(ctx context.Context, do func(ctx context.Context, addr string, master redis.Cmdable)) error {

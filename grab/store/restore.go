@@ -25,6 +25,8 @@ type Restoration struct {
 	Barrier string
 	// Epoch is the time of the fence before the restoration, Unix ms.
 	Epoch int64
+	// Claim is the shard's epoch in the stream, as Claims has it; "" without --confirm stream.
+	Claim string
 	// Closed means that the shard's rest went back to the sponsor: there is no stock any more.
 	Closed bool
 	// Stock holds the packets that can be won, and Reclaimed those that went back to the sponsor.
@@ -151,7 +153,7 @@ func (r *restoration) restore(accepted func() (Restoration, error)) error {
 	// Other nodes may have seen moves that are not known here. Each epoch counts its moves from its own time on, so a
 	// number that a node has seen in an earlier epoch is always lower.
 	moves := max(what.Moves, what.Epoch)
-	return r.step("finish", string(status), what.Stock.Count(), r.wins, what.Barrier, moves, what.Epoch)
+	return r.step("finish", string(status), what.Stock.Count(), r.wins, what.Barrier, moves, what.Epoch, what.Claim)
 }
 
 // ranges sends packets without a winner. In this order: returned packets lie behind the stock.

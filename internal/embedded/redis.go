@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"strings"
 	"sync"
@@ -33,20 +34,23 @@ func Redis() (*RedisServer, error) {
 	if err := mini.Start(); err != nil {
 		return nil, fmt.Errorf("in-process redis: %w", err)
 	}
-	mini.Server().SetPreHook(answerReplication)
+	mini.Server().SetPreHook(answerReplication(rand.Text()))
 	ctx, stop := context.WithCancel(context.Background())
 	r := &RedisServer{mini: mini, stop: stop}
 	r.done.Go(func() { tick(ctx, mini.FastForward) })
 	return r, nil
 }
 
-// answerReplication answers INFO replication as a Redis without replicas does; the library does not support it.
-func answerReplication(c *server.Peer, command string, args ...string) bool {
-	asked := command == "INFO" && len(args) == 1 && strings.EqualFold(args[0], "replication")
-	if asked {
-		c.WriteBulk("# Replication\r\nrole:master\r\nconnected_slaves:0\r\n")
+// answerReplication answers INFO replication as a Redis without replicas does; the library does not support it. The id
+// of its history is new at each start.
+func answerReplication(history string) server.Hook {
+	return func(c *server.Peer, command string, args ...string) bool {
+		asked := command == "INFO" && len(args) == 1 && strings.EqualFold(args[0], "replication")
+		if asked {
+			c.WriteBulk("# Replication\r\nrole:master\r\nconnected_slaves:0\r\nmaster_replid:" + history + "\r\n")
+		}
+		return asked
 	}
-	return asked
 }
 
 // Addr returns the listening address, as "host:port".

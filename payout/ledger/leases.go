@@ -125,6 +125,13 @@ func (s *Leases) UnderTerm(ctx context.Context, name string, term int64) context
 	})
 }
 
+// Holder returns the holder of a lease, "" if it was never taken, and when it ends, Unix ms.
+func (s *Leases) Holder(ctx context.Context, name string) (holder string, until int64, err error) {
+	err = s.db.Each(ctx, func(scan sqldb.Scan) error { return scan(&holder, &until) },
+		"SELECT holder, expires_at FROM lease WHERE name = ?", name)
+	return holder, until, sqldb.Wrap(err, "read lease %s", name)
+}
+
 // ReleaseLease ends the lease of a holder early. The row stays, so that the next term is higher.
 func (s *Leases) ReleaseLease(ctx context.Context, name, holder string) error {
 	_, err := s.db.Exec(ctx, "UPDATE lease SET holder = '', expires_at = 0 WHERE name = ? AND holder = ?", name, holder)

@@ -33,8 +33,11 @@ func (s *Settler) PostNow(ctx context.Context, entries []rain.Entry) error {
 }
 
 func (s *Settler) catchUp(ctx context.Context, subject string) error {
-	last, err := s.stream.last(ctx, subject)
+	last, _, err := s.stream.last(ctx, subject)
 	if err != nil || last == 0 {
+		return err
+	}
+	if err := s.stream.claims.refresh(ctx, s.stream); err != nil {
 		return err
 	}
 	// Another node may have sealed with a key that this node has not loaded yet. A key is in the database before its
@@ -42,36 +45,32 @@ func (s *Settler) catchUp(ctx context.Context, subject string) error {
 	if err := s.worker.ledger.RefreshSeals(ctx); err != nil {
 		return err
 	}
-	messages, err := s.stream.read(ctx, subject)
+	var page []rain.Entry
+	wins, most := 0, min(firstWins, s.o.BatchWins)
+	post := func() error {
+		if len(page) == 0 {
+			return nil
+		}
+		err := s.worker.postOrDeadLetter(ctx, page)
+		page, wins = page[:0], 0
+		return err
+	}
+	err = s.stream.each(ctx, jetstream.OrderedConsumerConfig{FilterSubjects: []string{subject},
+		DeliverPolicy: jetstream.DeliverAllPolicy}, last, func(msg jetstream.Msg, seq uint64) error {
+		e, err := s.stream.decode(msg)
+		if err != nil || s.stream.claims.isOver(e.Ref.Campaign, e.Ref.Shard, e.Epoch, seq) {
+			return nil //nolint:nilerr // the settlement workers handle it
+		}
+		page = append(page, e)
+		if wins += max(len(e.Wins), 1); wins < most {
+			return nil
+		}
+		return post()
+	})
 	if err != nil {
 		return err
 	}
-	defer messages.Stop()
-	var page []rain.Entry
-	wins, most := 0, min(firstWins, s.o.BatchWins)
-	for done := false; !done; {
-		msg, err := next(ctx, messages)
-		if err != nil {
-			return err
-		}
-		meta, err := msg.Metadata()
-		if err != nil {
-			return err
-		}
-		// If the last message has expired, the newest remaining one reports no pending messages.
-		done = meta.Sequence.Stream >= last || meta.NumPending == 0
-		if e, err := s.stream.decode(msg); err == nil {
-			page = append(page, e)
-			wins += max(len(e.Wins), 1)
-		}
-		if wins >= most || (done && len(page) > 0) {
-			if err := s.worker.postOrDeadLetter(ctx, page); err != nil {
-				return err
-			}
-			page, wins = page[:0], 0
-		}
-	}
-	return nil
+	return post()
 }
 
 // postOrDeadLetter posts entries. If the ledger refuses an entry, its wins become dead letters at once, because it

@@ -186,7 +186,8 @@ func TestAReaderOfALostStreamGivesUp(t *testing.T) {
 	p := inProcess(t)
 	s := p.stream(t)
 	p.publishRaw(t, []byte("x"))
-	messages := testenv.Got(s.read(t.Context(), p.namespace+".payout.c1.0")).Must(t)
+	messages := testenv.Got(s.read(t.Context(), jetstream.OrderedConsumerConfig{
+		FilterSubjects: []string{p.namespace + ".payout.c1.0"}, DeliverPolicy: jetstream.DeliverAllPolicy})).Must(t)
 	defer messages.Stop()
 	testenv.Must(t, testenv.Err(next(t.Context(), messages)))
 	testenv.Must(t, p.js.DeleteStream(t.Context(), s.name()))

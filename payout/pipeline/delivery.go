@@ -18,16 +18,19 @@ type delivery struct {
 }
 
 // decode verifies and reads the entry in a message.
-func (s *stream) decode(m jetstream.Msg) (rain.Entry, error) {
-	e, err := payout.OpenMessage(s.seals, m.Data())
+func (s *stream) decode(m jetstream.Msg) (rain.Entry, error) { return s.open(m.Data(), m.Subject()) }
+
+// open is decode for the data of a message on a subject.
+func (s *stream) open(data []byte, subject string) (rain.Entry, error) {
+	e, err := payout.OpenMessage(s.seals, data)
 	if err != nil {
 		return e, err
 	}
 	if _, _, err := e.Ref.Position(); err != nil {
 		return e, err
 	}
-	if want := s.subject(e.Ref); m.Subject() != want {
-		return e, fmt.Errorf("message on subject %q: its entry belongs on %q", m.Subject(), want)
+	if want := s.subject(e.Ref); subject != want {
+		return e, fmt.Errorf("message on subject %q: its entry belongs on %q", subject, want)
 	}
 	return e, nil
 }

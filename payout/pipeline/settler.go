@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -207,8 +208,8 @@ func (s *Settler) readable(ctx context.Context, messages []jetstream.Msg, most i
 	wins := 0
 	for _, m := range messages {
 		d := delivery{msg: m}
-		if m.Subject() == s.stream.probes() {
-			_ = m.Ack()
+		if m.Subject() == s.stream.probes() || isEpoch(m.Subject()) {
+			_ = m.Ack() // claims has an epoch
 			continue
 		}
 		if wins >= most {
@@ -231,7 +232,31 @@ func (s *Settler) readable(ctx context.Context, messages []jetstream.Msg, most i
 		wins += len(d.entry.Wins)
 		fetch.held(len(d.entry.Wins))
 	}
-	return entries
+	return s.current(ctx, entries)
+}
+
+// current returns the entries that count. If an entry came behind the claim of a newer epoch of its shard, no player
+// was notified of its wins, and its packets may belong to others. It stays in its outbox. If the new master has its
+// wins, they are published again under the new epoch.
+func (s *Settler) current(ctx context.Context, entries []delivery) []delivery {
+	if !slices.ContainsFunc(entries, func(d delivery) bool { return d.entry.Epoch > 0 }) {
+		return entries
+	}
+	if err := s.stream.claims.refresh(ctx, s.stream); err != nil {
+		s.worker.failed(&s.jetStreamLog, err, entries...)
+		return nil
+	}
+	return slices.DeleteFunc(entries, func(d delivery) bool {
+		meta, err := d.msg.Metadata()
+		e := &d.entry
+		if err != nil || !s.stream.claims.isOver(e.Ref.Campaign, e.Ref.Shard, e.Epoch, meta.Sequence.Stream) {
+			return false
+		}
+		s.o.Log.Info("an entry of an old epoch is dropped; no player was notified of its wins", "entry",
+			e.Ref.String(), "epoch", e.Epoch)
+		_ = d.msg.Ack() // if the connection loses it, the message comes again
+		return true
+	})
 }
 
 // decode reads the entry in a message. It returns a panic as an error.

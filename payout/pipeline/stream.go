@@ -41,8 +41,11 @@ type stream struct {
 	seals      payout.Sealer
 	restoredAt int64 // when the ledger was last restored from a backup, Unix ms; 0: never
 
+	claims claims
+
 	mu       sync.Mutex
 	consumer jetstream.Consumer // nil: to be made
+	existing jetstream.Stream   // nil: to be looked up
 }
 
 func newStream(js jetstream.JetStream, namespace string, seals payout.Sealer) *stream {
@@ -124,7 +127,29 @@ func (s *stream) ensure(ctx context.Context) (jetstream.Stream, error) {
 // changes nothing.
 func sameStream(is, want jetstream.StreamConfig) bool {
 	return slices.Equal(is.Subjects, want.Subjects) && is.MaxAge == want.MaxAge &&
-		is.Duplicates == want.Duplicates && is.AllowMsgTTL == want.AllowMsgTTL
+		is.Duplicates == want.Duplicates && is.AllowMsgTTL == want.AllowMsgTTL &&
+		is.AllowDirect == want.AllowDirect // any server would answer, also one that lacks the newest record of an epoch
+}
+
+// handle returns the stream, and creates it if it is missing.
+func (s *stream) handle(ctx context.Context) (jetstream.Stream, error) {
+	if err := s.connected(); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	made := s.existing
+	s.mu.Unlock()
+	if made != nil {
+		return made, nil
+	}
+	made, err := s.ensure(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	s.existing = made
+	s.mu.Unlock()
+	return made, nil
 }
 
 // unbroken returns a context for a request that creates something. It lasts for manageDeadline or until the deadline
@@ -207,40 +232,67 @@ func (s *stream) forget() {
 	s.mu.Unlock()
 }
 
-// last returns the sequence number of the newest message on a subject, 0 if there is none or no stream.
-func (s *stream) last(ctx context.Context, subject string) (uint64, error) {
+// last returns the sequence number of the newest message on a subject, 0 if there is none or no stream, and when the
+// stream was created.
+func (s *stream) last(ctx context.Context, subject string) (seq uint64, created time.Time, err error) {
 	if err := s.connected(); err != nil {
-		return 0, err
+		return 0, created, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, manageDeadline)
 	defer cancel()
 	made, err := s.js.Stream(ctx, s.name())
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return 0, nil
+		return 0, created, nil
 	}
 	if err != nil {
-		return 0, err
+		return 0, created, err
 	}
+	created = made.CachedInfo().Created
 	msg, err := made.GetLastMsgForSubject(ctx, subject)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return 0, nil
+		return 0, created, nil
 	}
 	if err != nil {
-		return 0, err
+		return 0, created, err
 	}
-	return msg.Sequence, nil
+	return msg.Sequence, created, nil
 }
 
-// read reads a subject from its oldest message, in order and without gaps.
-func (s *stream) read(ctx context.Context, subject string) (jetstream.MessagesContext, error) {
+// read reads messages in order and without gaps.
+func (s *stream) read(ctx context.Context, o jetstream.OrderedConsumerConfig) (jetstream.MessagesContext, error) {
 	ctx, cancel := context.WithTimeout(ctx, manageDeadline)
 	defer cancel()
-	reader, err := s.js.OrderedConsumer(ctx, s.name(), jetstream.OrderedConsumerConfig{
-		FilterSubjects: []string{subject}, DeliverPolicy: jetstream.DeliverAllPolicy, InactiveThreshold: readerGone,
-		MaxResetAttempts: readerResets,
-	})
+	o.InactiveThreshold, o.MaxResetAttempts = readerGone, readerResets
+	reader, err := s.js.OrderedConsumer(ctx, s.name(), o)
 	if err != nil {
 		return nil, err
 	}
 	return reader.Messages()
+}
+
+// each calls fn with the messages that a consumer delivers, in order and without gaps, up to a sequence. fn's error
+// ends it and is returned.
+func (s *stream) each(ctx context.Context, o jetstream.OrderedConsumerConfig, last uint64,
+	fn func(msg jetstream.Msg, seq uint64) error) error {
+	messages, err := s.read(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer messages.Stop()
+	for done := false; !done; {
+		msg, err := next(ctx, messages)
+		if err != nil {
+			return err
+		}
+		meta, err := msg.Metadata()
+		if err != nil {
+			return err
+		}
+		// If the last message has expired, the newest remaining one reports no pending messages.
+		done = meta.Sequence.Stream >= last || meta.NumPending == 0
+		if err := fn(msg, meta.Sequence.Stream); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -15,11 +15,19 @@ const leftOverAtOnce = 100
 
 // settleLeftOver posts the entries in a lost shard's outbox to the ledger. The outbox sweeper would publish them. But
 // in a Redis that was rolled back most were settled long ago, and JetStream drops them as copies for minutes.
-func (r *Rebuilder) settleLeftOver(ctx context.Context, c *rain.Campaign, shard int) error {
+//
+// With epochs, the ledger has all confirmed wins by now. So an entry whose packets have other owners was never
+// confirmed: it leaves the outbox.
+func (r *Rebuilder) settleLeftOver(ctx context.Context, c *rain.Campaign, shard int, epochs bool) error {
 	for after := ""; ; {
 		entries, next, err := r.o.Outbox.Page(ctx, c.ID, shard, after, leftOverAtOnce)
 		if err != nil {
 			return err
+		}
+		if epochs {
+			if entries, err = r.withoutRivals(ctx, c, entries); err != nil {
+				return err
+			}
 		}
 		if len(entries) > 0 {
 			if err := r.settleNow(ctx, entries); err != nil {
@@ -35,6 +43,38 @@ func (r *Rebuilder) settleLeftOver(ctx context.Context, c *rain.Campaign, shard 
 		}
 		after = next
 	}
+}
+
+// withoutRivals removes entries from the outbox whose packets the ledger has given to other players, and returns the
+// rest.
+func (r *Rebuilder) withoutRivals(ctx context.Context, c *rain.Campaign, entries []rain.Entry) (rest []rain.Entry,
+	err error) {
+	var dropped []rain.EntryRef
+	for i := range entries {
+		has := map[int]rain.Win{}
+		err := r.o.Ledger.EachAssigned(ctx, c, entries[i].Packets(), func(k posting.Assigned) error {
+			has[k.Win.Packet] = k.Win
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		isRival := func(w rain.Win) bool {
+			other, assigned := has[w.Packet]
+			return assigned && (other.User != w.User || other.Drop != w.Drop)
+		}
+		if slices.ContainsFunc(entries[i].Wins, isRival) {
+			r.o.Log.Info("an entry that was never confirmed leaves the outbox; its packets have other owners", "entry",
+				entries[i].Ref.String())
+			dropped = append(dropped, entries[i].Ref)
+		} else {
+			rest = append(rest, entries[i])
+		}
+	}
+	if len(dropped) > 0 {
+		err = r.o.Outbox.Remove(ctx, dropped)
+	}
+	return rest, err
 }
 
 func (r *Rebuilder) settleNow(ctx context.Context, entries []rain.Entry) error {

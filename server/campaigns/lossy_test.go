@@ -70,7 +70,7 @@ func (l *lossy) rebuilderWith(leases cluster.Leases, node string) *Rebuilder {
 	return NewRebuilder(RebuilderOptions{
 		Node: n, Service: l.service, Campaigns: l.ledger.Campaigns, Ledger: l.ledger.Rebuilds, Stream: l.settler,
 		Outbox: store.NewOutbox(l.grabber.Store), Wins: l.grabber.Wins, Letters: l.ledger.Poster,
-		Restorer: l.grabber,
+		Restorer: l.grabber, Epochs: l.grabber.Confirmer,
 	})
 }
 

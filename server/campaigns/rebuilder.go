@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"redrain/grab/confirm"
 	"redrain/grab/store"
 	"redrain/internal/faults"
 	"redrain/internal/loop"
@@ -45,6 +46,16 @@ type RebuilderOptions struct {
 	Wins      *store.Wins
 	Letters   *posting.Poster // stores unreadable messages
 	Restorer  Restorer
+	Epochs    RebuilderEpochs
+	// Check returns an error if this node's Redis is not the one of its installation. nil: it always is.
+	Check func(ctx context.Context) error
+}
+
+// RebuilderEpochs lets a rebuild claim the next epoch of a shard. [confirm.Confirmer] implements it.
+type RebuilderEpochs interface {
+	BeginRebuild(ctx context.Context, campaign string, shard int) (confirm.Rebuild, error)
+	// IsHeld reports whether no other epoch was claimed since.
+	IsHeld(ctx context.Context, campaign string, shard int, of confirm.Rebuild) (bool, error)
 }
 
 // NewRebuilder returns a rebuilder.
@@ -125,6 +136,11 @@ func (r *Rebuilder) rebuildable(ctx context.Context, id string) error {
 
 // rebuild is Rebuild under the lease of the campaign.
 func (r *Rebuilder) rebuild(ctx context.Context, id string, done *Rebuilt) error {
+	if r.o.Check != nil {
+		if err := r.o.Check(ctx); err != nil {
+			return err
+		}
+	}
 	c, err := r.o.Campaigns.Campaign(ctx, id)
 	if err != nil {
 		return err
@@ -157,6 +173,9 @@ func (r *Rebuilder) rebuild(ctx context.Context, id string, done *Rebuilt) error
 func (r *Rebuilder) shards(ctx context.Context, c *rain.Campaign, lost []int, done *Rebuilt) (failed error) {
 	for _, shard := range lost {
 		packets, wins, err := r.shard(ctx, c, shard)
+		if errors.Is(err, rain.ErrEpochClaimed) {
+			err = fmt.Errorf("%w: %w", posting.ErrRebuildSuperseded, err)
+		}
 		switch {
 		case errors.Is(err, store.ErrAlive):
 			continue // another node was faster
@@ -179,15 +198,23 @@ func (r *Rebuilder) shard(ctx context.Context, c *rain.Campaign, shard int) (pac
 	r.o.Log.Info("redis has lost a shard; rebuilding it from the stream and the ledger", "campaign", c.ID, "shard",
 		shard)
 	attempt, err := r.o.Ledger.BeginRebuild(ctx, c.ID, shard)
+	if err != nil {
+		return 0, 0, err
+	}
+	epoch, err := r.o.Epochs.BeginRebuild(ctx, c.ID, shard)
+	if err == nil && epoch.Claim != "" {
+		// The confirmed wins come first. Redis may have given their packets to other players in its outbox.
+		err = r.o.Stream.CatchUp(ctx, c.ID, shard)
+	}
 	if err == nil {
-		err = r.settleLeftOver(ctx, c, shard)
+		err = r.settleLeftOver(ctx, c, shard, epoch.Claim != "")
 	}
 	if err != nil {
 		return 0, 0, err
 	}
 	err = r.o.Restorer.RestoreAs(ctx, c, shard, func(ctx context.Context) (store.Restoration, error) {
 		// Only now: this node may have hung since it saw the loss, while the shard was restored and lost again.
-		if err := r.o.Stream.CatchUp(ctx, c.ID, shard); err != nil {
+		if err := r.catchUp(ctx, c.ID, shard, epoch); err != nil {
 			return store.Restoration{}, err
 		}
 		barrier, err := r.o.Ledger.Fence(ctx, c.ID, shard, attempt)
@@ -196,11 +223,24 @@ func (r *Rebuilder) shard(ctx context.Context, c *rain.Campaign, shard int) (pac
 		}
 		faults.Point("rebuild.after_fence")
 		what, err := r.restoration(ctx, c, shard, &wins)
-		what.Barrier, what.Epoch = barrier.Entry, barrier.Epoch
+		what.Barrier, what.Epoch, what.Claim = barrier.Entry, barrier.Epoch, epoch.Claim
 		packets = what.Stock.Count()
 		return what, err
 	})
 	return packets, wins, err
+}
+
+// catchUp brings the ledger up to the stream after Redis has begun a restoration. With epochs it has done so before:
+// nothing was confirmed since then if the rebuild's claim still is the newest.
+func (r *Rebuilder) catchUp(ctx context.Context, campaign string, shard int, epoch confirm.Rebuild) error {
+	if epoch.Claim == "" {
+		return r.o.Stream.CatchUp(ctx, campaign, shard)
+	}
+	held, err := r.o.Epochs.IsHeld(ctx, campaign, shard, epoch)
+	if err == nil && !held {
+		err = rain.ErrEpochClaimed
+	}
+	return err
 }
 
 // restoration reads a fenced shard from the ledger. Its stock is its part of the split, minus lent and owned packets,

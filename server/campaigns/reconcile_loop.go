@@ -119,7 +119,7 @@ func (l *ReconcileLoop) enforce(ctx context.Context, c *rain.Campaign, now int64
 			return nil // and check again in the next round: the rebuilding node may die
 		}
 		if errors.Is(err, store.ErrAlive) || errors.Is(err, store.ErrSuperseded) ||
-			errors.Is(err, posting.ErrRebuildSuperseded) {
+			errors.Is(err, posting.ErrRebuildSuperseded) || errors.Is(err, rain.ErrEpochClaimed) {
 			err = nil // another node was faster
 		}
 	}

@@ -37,13 +37,20 @@ type Loser interface {
 	Lose(ctx context.Context, campaign string, shard int, entry string, moves int64) (lost bool, err error)
 }
 
+// Holder returns an error if another Redis than this node's has the present state of a shard. [confirm.Confirmer]
+// implements it.
+type Holder interface {
+	Holds(ctx context.Context, campaign string, shard int) error
+}
+
 // WatchOptions are the options of a Watch. All are required.
 type WatchOptions struct {
 	Node
 
-	Seen  Seen
-	Loser Loser
-	Sums  ShardLevels
+	Seen   Seen
+	Loser  Loser
+	Sums   ShardLevels
+	Holder Holder
 }
 
 // NewWatch returns a watch. Its Run must be started.
@@ -92,6 +99,11 @@ func (w *Watch) look(ctx context.Context, c *rain.Campaign) (unknown int, failed
 			unknown++
 		}
 		if !l.Known || !l.Behind(seen[shard].Entry, seen[shard].Moves) {
+			continue
+		}
+		// An old master has less than the ledger, too. It is not lost: another one has it.
+		if err := w.o.Holder.Holds(ctx, c.ID, shard); err != nil {
+			failed = errors.Join(failed, err)
 			continue
 		}
 		lost, err := w.o.Loser.Lose(ctx, c.ID, shard, seen[shard].Entry, seen[shard].Moves)

@@ -41,7 +41,8 @@ func (l *lossy) wentBack(c *rain.Campaign, shard int, meanwhile func()) {
 // watch returns a round of the watch over a campaign.
 func (l *lossy) watch(c *rain.Campaign) (look func()) {
 	l.Helper()
-	w := NewWatch(WatchOptions{Node: l.node, Seen: l.ledger.Moves, Loser: l.grabber.Moves, Sums: l.grabber.Sums})
+	w := NewWatch(WatchOptions{Node: l.node, Seen: l.ledger.Moves, Loser: l.grabber.Moves, Sums: l.grabber.Sums,
+		Holder: l.grabber.Confirmer})
 	return func() {
 		l.Helper()
 		if _, err := w.look(l.Context(), c); err != nil {
@@ -169,12 +170,14 @@ func (halfRead) Lose(_ context.Context, _ string, shard int, _ string, _ int64) 
 	return false, fmt.Errorf("shard %d is lost", shard)
 }
 
+func (halfRead) Holds(context.Context, string, int) error { return nil }
+
 var errAway = errors.New("a master is away")
 
 // TestAShardThatCannotBeReadHidesNoOther: the watch looks at all that can be read, and says how many cannot.
 func TestAShardThatCannotBeReadHidesNoOther(t *testing.T) {
 	c := &rain.Campaign{ID: "c", Spec: rain.Spec{Shards: 3}}
-	w := NewWatch(WatchOptions{Seen: halfRead{}, Loser: halfRead{}, Sums: halfRead{}})
+	w := NewWatch(WatchOptions{Seen: halfRead{}, Loser: halfRead{}, Sums: halfRead{}, Holder: halfRead{}})
 	unknown, err := w.look(t.Context(), c)
 	if unknown != 2 || !errors.Is(err, errAway) || !strings.Contains(err.Error(), "shard 1 is lost") ||
 		strings.Contains(err.Error(), "shard 0 is lost") {
