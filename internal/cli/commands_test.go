@@ -36,7 +36,7 @@ func TestCommands(t *testing.T) {
 	}
 	tests := map[string]command{
 		"create": {
-			args: "campaign create --name Gala --sponsor acme --budget 10000.00 --packets 5000 --max 5.0 " +
+			args: "campaign create --name Gala --sponsor acme --budget 10000 --packets 5000 --max 5.0 " +
 				"--wins-per-user 2 --shards 3",
 			golden: "campaign.golden",
 			request: "POST /api/v1/campaigns " + bodyOf(rain.DefaultSpec(), `"name":"Gala","sponsor":"acme",`+

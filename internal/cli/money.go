@@ -14,24 +14,20 @@ import (
 )
 
 // amountForms are the texts of an amount, for the help.
-const amountForms = "yuan with a decimal point, such as 12.50, or fen, such as 1250fen"
+const amountForms = "yuan, such as 12.50, or fen, such as 1250fen"
 
 // amountSyntax has yuan or fen, the two decimals of yuan, and the unit of fen.
-var amountSyntax = regexp.MustCompile(`^(\d{1,16})(?:\.(\d{1,2})|(fen))?$`)
+var amountSyntax = regexp.MustCompile(`^(\d{1,15})(?:\.(\d{1,2})|(fen))?$`)
 
-// parseAmount parses an amount of money. It refuses a number without a point and a unit: if a script means fen, and yuan
-// were read, it would give away a hundred times as much. Only 0 means the same in both.
+// parseAmount parses an amount of money. A number without a unit is in yuan.
 func parseAmount(text string) (rain.Money, error) {
 	parts := amountSyntax.FindStringSubmatch(text)
 	if parts == nil {
 		return 0, fmt.Errorf("%q is not an amount: give %s", text, amountForms)
 	}
 	digits, decimals, unit := parts[1], parts[2], parts[3]
-	switch {
-	case decimals != "":
-		digits += (decimals + "0")[:2]
-	case unit == "" && text != "0":
-		return 0, fmt.Errorf("%q may be yuan or fen: give %s.00 or %sfen", text, text, text)
+	if unit == "" {
+		digits += (decimals + "00")[:2]
 	}
 	fen, err := strconv.ParseInt(digits, 10, 64)
 	return rain.Money(fen), err
