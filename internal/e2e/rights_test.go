@@ -88,7 +88,7 @@ func restricted(t *testing.T, namespace string, redis ...string) []*node {
 	nats := testenv.StartNATSWith(t, of.Replace(docs.RightsNATS))
 	t.Cleanup(func() {
 		for line := range strings.Lines(nats.Log()) {
-			if strings.Contains(line, "Permissions Violation") {
+			if strings.Contains(line, " Violation ") {
 				t.Errorf("refused by NATS: %s", line)
 			}
 		}
