@@ -256,17 +256,26 @@ func await(asked context.Context, patience time.Duration, log *slog.Logger, name
 	}
 }
 
-// MigrateOptions are the options of Migrate.
+// MigrateOptions are the options of Migrate and Migrations.
 type MigrateOptions struct {
 	MySQL string        // a go-sql-driver DSN
 	Wait  time.Duration // longest wait for the database
-	Dry   bool          // only list the migrations
 	Log   *slog.Logger
 }
 
 // Migrate migrates a database's tables to this version. Every process does so at its start; Migrate is a separate step,
-// perhaps as another database user. It returns the names of the pending migrations.
-func Migrate(ctx context.Context, o MigrateOptions) (done []string, err error) {
+// perhaps as another database user. It returns the migrations with their state before it.
+func Migrate(ctx context.Context, o MigrateOptions) ([]sqldb.Migration, error) {
+	return o.open(ctx, func(db *sqldb.DB) error { return db.Migrate(ctx) })
+}
+
+// Migrations lists the migrations of a database's tables, and changes nothing.
+func Migrations(ctx context.Context, o MigrateOptions) ([]sqldb.Migration, error) {
+	return o.open(ctx, func(*sqldb.DB) error { return nil })
+}
+
+// open connects to the database, and lists its migrations before it calls then.
+func (o MigrateOptions) open(ctx context.Context, then func(*sqldb.DB) error) (all []sqldb.Migration, err error) {
 	db, err := sqldb.OpenMySQL(o.MySQL)
 	if err != nil {
 		return nil, err
@@ -275,9 +284,8 @@ func Migrate(ctx context.Context, o MigrateOptions) (done []string, err error) {
 	if err := await(ctx, o.Wait, o.Log, "mysql", db.Ping); err != nil {
 		return nil, fmt.Errorf("mysql: %w", err)
 	}
-	pending, err := db.Pending(ctx)
-	if err != nil || o.Dry || len(pending) == 0 {
-		return pending, err
+	if all, err = db.Migrations(ctx); err != nil {
+		return nil, err
 	}
-	return pending, db.Migrate(ctx)
+	return all, then(db)
 }

@@ -21,9 +21,19 @@ import (
 func TestMigratingIsAStepOfItsOwn(t *testing.T) {
 	t.Parallel()
 	dsn := testenv.MySQL(t)
-	migrate := func(dsn string, dry bool) ([]string, error) {
-		return Migrate(t.Context(), MigrateOptions{MySQL: dsn, Wait: time.Minute, Dry: dry,
-			Log: slog.New(slog.DiscardHandler)})
+	migrate := func(dsn string, dry bool) (pending []string, err error) {
+		o := MigrateOptions{MySQL: dsn, Wait: time.Minute, Log: slog.New(slog.DiscardHandler)}
+		run := Migrate
+		if dry {
+			run = Migrations
+		}
+		all, err := run(t.Context(), o)
+		for _, m := range all {
+			if !m.Done {
+				pending = append(pending, m.Name)
+			}
+		}
+		return pending, err
 	}
 	all, err := migrate(dsn, true)
 	if err != nil || len(all) < 5 {

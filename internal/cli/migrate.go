@@ -13,37 +13,75 @@ import (
 	"redrain/server/config"
 )
 
-type migrateCmd struct {
+// database holds the flags of the commands about a database's tables.
+type database struct {
 	MySQL       string        `need:"" group:"backends" secret:"" name:"mysql" placeholder:"DSN" help:"MySQL or MariaDB, with a user who may create and change tables."`
 	BackendWait time.Duration `group:"process" default:"30s" least:"1ms" help:"Longest wait for the database."`
-	DryRun      bool          `help:"Print the pending migrations, and change nothing."`
 }
 
-func (c *migrateCmd) check() (faults faultList) {
+func (c *database) check() (faults faultList) {
 	err := config.CheckMySQL(c.MySQL)
 	faults.when(c.MySQL != "" && err != nil, fmt.Sprint(err))
 	return faults
+}
+
+func (c *database) options(app *App) server.MigrateOptions {
+	return server.MigrateOptions{MySQL: c.MySQL, Wait: c.BackendWait, Log: app.newLogger("", 0)}
+}
+
+type migrateCmd struct {
+	database
+	DryRun bool `help:"Print the pending migrations, and change nothing."`
 }
 
 // Run migrates the tables to this version.
 func (c *migrateCmd) Run(app *App) error {
 	ctx, cancel := interruptible()
 	defer cancel()
-	names, err := server.Migrate(ctx, server.MigrateOptions{MySQL: c.MySQL, Wait: c.BackendWait, Dry: c.DryRun,
-		Log: app.newLogger("", 0)})
+	run, what := server.Migrate, "done"
+	if c.DryRun {
+		run, what = server.Migrations, "to do"
+	}
+	all, err := run(ctx, c.options(app))
 	if err != nil {
 		return err
 	}
-	t := newTable(app)
-	what := "done"
-	if c.DryRun {
-		what = "to do"
+	t, pending := newTable(app), false
+	for _, m := range all {
+		if !m.Done {
+			pending = true
+			t.row(what, m.Name)
+		}
 	}
-	for _, name := range names {
-		t.row(what, name)
-	}
-	if len(names) == 0 {
+	if !pending {
 		t.row("nothing to do", "the tables are those of this version")
+	}
+	return t.w.Flush()
+}
+
+type migrateStatusCmd struct {
+	database
+	JSON bool `name:"json" own:"" help:"In JSON."`
+}
+
+// Run lists the migrations.
+func (c *migrateStatusCmd) Run(app *App) error {
+	ctx, cancel := interruptible()
+	defer cancel()
+	all, err := server.Migrations(ctx, c.options(app))
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return printJSON(app, map[string]any{"items": all})
+	}
+	t := newTable(app)
+	for _, m := range all {
+		state := "pending"
+		if m.Done {
+			state = "done"
+		}
+		t.row(state, m.Name)
 	}
 	return t.w.Flush()
 }

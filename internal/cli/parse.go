@@ -103,9 +103,14 @@ func (a *App) finish(t *attempt, faults []string, parseFault string) (command, [
 	if !ok {
 		return nil, append(faults, fmt.Sprintf("%s is not a command", t.context.Command()))
 	}
-	if serve, serves := selected.(*serveCmd); serves {
-		serve.SecretFiles = files
-	} else { // the check of serve includes the tags
+	switch c := selected.(type) {
+	case *serveCmd:
+		c.SecretFiles = files // its check includes the tags, as that of config check does
+	case *configCheckCmd:
+		c.SecretFiles = files
+	case *configPrintCmd:
+		c.describe(t.context, t.settings.from, files)
+	default:
 		faults = append(faults, config.CheckTags(a.selected.Flags)...)
 	}
 	if r, ok := selected.(interface{ checkServer() error }); ok {
@@ -209,7 +214,15 @@ type grammar struct {
 	} `cmd:"" help:"Hold what others say of the money against the ledger."`
 	Restored restoredCmd `cmd:"" help:"Say that the ledger's database was put back from a backup, and enter what was paid since."`
 	Verify   verifyCmd   `cmd:"" help:"Recompute finished rains from their revealed seeds. Exit 0 where they fell as announced, 1 where not."`
-	Migrate  migrateCmd  `cmd:"" help:"Bring the database of --mysql to this version, as a step of its own. Every server does so at its start, if its user may."`
+	Migrate  struct {
+		Up     migrateCmd       `cmd:"" default:"withargs" hidden:"" help:"Bring the database of --mysql to this version."`
+		Status migrateStatusCmd `cmd:"" help:"List the migrations, done and pending."`
+	} `cmd:"" help:"Bring the database of --mysql to this version, as a step of its own. Every server does so at its start, if its user may."`
+	Settings struct {
+		Check  configCheckCmd  `cmd:"" help:"Check the settings of serve and the files that they name. Exit 2 with a line for each fault."`
+		Print  configPrintCmd  `cmd:"" help:"Print every effective setting of serve and its source. Secrets are masked."`
+		Sample configSampleCmd `cmd:"" help:"Print a file for --config with every setting."`
+	} `cmd:"" name:"config" help:"Check and print settings."`
 	Operator struct {
 		Token operatorTokenCmd `cmd:"" help:"Make an operator's token, and the line about it for the server's --operators-file."`
 	} `cmd:"" help:"Give operators tokens with their names."`

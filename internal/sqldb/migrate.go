@@ -34,8 +34,14 @@ func (db *DB) Migrate(ctx context.Context) error {
 var ErrMayNotMigrate = errors.New("the tables belong to another version, and this user may not change them; run " +
 	"redrain migrate with the --mysql of one who may")
 
-// Pending names the migrations that are not done yet, in their order. It changes nothing.
-func (db *DB) Pending(ctx context.Context) (names []string, err error) {
+// Migration is one step of the tables to this version.
+type Migration struct {
+	Name string `json:"name"`
+	Done bool   `json:"done"`
+}
+
+// Migrations lists all migrations in their order. It changes nothing.
+func (db *DB) Migrations(ctx context.Context) (all []Migration, err error) {
 	store, err := database.NewStore(db.gooseDialect(), goose.DefaultTablename)
 	if err != nil {
 		return nil, err
@@ -53,11 +59,9 @@ func (db *DB) Pending(ctx context.Context) (names []string, err error) {
 		return nil, err
 	}
 	for _, source := range provider.ListSources() {
-		if !done[source.Version] {
-			names = append(names, path.Base(source.Path))
-		}
+		all = append(all, Migration{path.Base(source.Path), done[source.Version]})
 	}
-	return names, nil
+	return all, nil
 }
 
 func (db *DB) migrate(ctx context.Context) error {
