@@ -16,6 +16,7 @@ import (
 
 	"redrain/client"
 	"redrain/docs"
+	"redrain/grab/grabtest"
 	"redrain/grab/store"
 	"redrain/internal/testenv"
 	"redrain/payout/paytest"
@@ -62,7 +63,8 @@ func TestTheRightsAreExact(t *testing.T) {
 		restrict(t, config.Default().Namespace, replica.Addr)
 		nodes := restricted(t, config.Default().Namespace, master.Addr)
 		evening(t, nodes, func() { flush(t, master) })
-		logins := store.NewLogins(store.New(connectRedis(t, asRedrain(master.Addr)), store.Options{}))
+		rdb := grabtest.Connect(t, asRedrain(master.Addr))
+		logins := store.NewLogins(store.New(rdb, store.Options{}))
 		testenv.Must(t, logins.Keep(t.Context(), "code", []byte("value"), time.Minute))
 		testenv.Got(logins.Take(t.Context(), "code")).Want(t, []byte("value"), "a login")
 		testenv.Equal(t, refusedBy(t, master.Addr, replica.Addr), nil, "refused")
@@ -110,9 +112,10 @@ func asRedrain(addrs ...string) string {
 	return url
 }
 
-func connectRedis(t *testing.T, addrs string) rds.UniversalClient {
+// serverAt is a client of one server, also of a Cluster's, with all rights.
+func serverAt(t *testing.T, addr string) *rds.Client {
 	t.Helper()
-	rdb := testenv.Got(store.Connect(t.Context(), addrs)).Must(t)
+	rdb := rds.NewClient(&rds.Options{Addr: addr})
 	t.Cleanup(func() { _ = rdb.Close() })
 	return rdb
 }
@@ -131,7 +134,7 @@ func restrict(t *testing.T, namespace string, addrs ...string) {
 		for _, word := range rightsOfRedis() {
 			args = append(args, strings.Replace(word, "~rr:", "~"+namespace+":", 1))
 		}
-		rdb := connectRedis(t, addr)
+		rdb := serverAt(t, addr)
 		testenv.Must(t, rdb.Do(t.Context(), args...).Err())
 		t.Cleanup(func() { testenv.Must(t, rdb.Do(context.Background(), "ACL", "DELUSER", "redrain").Err()) })
 	}
@@ -141,7 +144,7 @@ func restrict(t *testing.T, namespace string, addrs ...string) {
 func refusedBy(t *testing.T, addrs ...string) (all []string) {
 	t.Helper()
 	for _, addr := range addrs {
-		entries := testenv.Got(connectRedis(t, addr).ACLLog(t.Context(), 100).Result()).Must(t)
+		entries := testenv.Got(serverAt(t, addr).ACLLog(t.Context(), 100).Result()).Must(t)
 		for _, e := range entries {
 			all = append(all, fmt.Sprintf("%s: %s %s, %s", e.Username, e.Reason, e.Object, e.Context))
 		}
@@ -154,7 +157,7 @@ func wantAllUsed(t *testing.T, addrs []string, except ...string) {
 	t.Helper()
 	used := map[string]bool{}
 	for _, addr := range addrs {
-		stats := testenv.Got(connectRedis(t, addr).Info(t.Context(), "commandstats").Result()).Must(t)
+		stats := testenv.Got(serverAt(t, addr).Info(t.Context(), "commandstats").Result()).Must(t)
 		for line := range strings.Lines(stats) {
 			name, _, _ := strings.Cut(strings.TrimPrefix(line, "cmdstat_"), ":")
 			used[name] = true
