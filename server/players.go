@@ -37,8 +37,8 @@ func (s *Server) shownNames() live.Names {
 	return s.names
 }
 
-// settled notifies the players of this node of their settled claims, and publishes their display profiles: a list of
-// claims is read after they have left.
+// settled notifies the players of this node of their settled claims, and publishes their display profiles. A list of
+// claims needs the profiles after the players have left.
 func (s *Server) settled(campaign string, n cluster.Settled) {
 	s.gateway.Settled(campaign, n)
 	if s.names == nil {

@@ -161,7 +161,7 @@ func (e *epochs) under(ctx context.Context, campaign string, shard int, look fun
 	err error) {
 	key := shardKey{campaign, shard}
 	for isFresh := false; ; {
-		r, err := e.record(ctx, key, isFresh) // first: Redis is ahead of what the stream was
+		r, err := e.record(ctx, key, isFresh) // first, so that Redis is read later than the stream
 		if err != nil {
 			return held, err
 		}

@@ -18,7 +18,7 @@ var ErrStream = errors.New("the stream is away")
 
 // Stream is a fake JetStream.
 type Stream struct {
-	streamtest.Stream // the epochs, and what was published
+	streamtest.Stream // the epochs, and the published entries
 
 	Mu     sync.Mutex // guards the rest
 	kept   []rain.Entry

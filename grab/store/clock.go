@@ -35,8 +35,9 @@ var errNoMaster = errors.New("no master is known")
 // Redis every few seconds and continues with the machine's monotonic clock in between, also while Redis is away. In a
 // Redis Cluster it is the median of the masters.
 //
-// If a clock of Redis is off by clockStep or more, clocks vote: the masters, the machine, the ledger's database, and
-// the time shown so far. The largest group that agrees is right. Of equal groups it is the one with more masters.
+// If a clock of Redis is off by clockStep or more, clocks vote. They are the masters, the machine, the ledger's
+// database, and the time shown so far. The largest group that agrees is right. Of equal groups it is the one with more
+// masters.
 type Clock struct {
 	Recoverer *loop.Recoverer // of Run; nil: panics are logged only
 	// Ledger reads the clock of the ledger's database. Nil: it has no vote.

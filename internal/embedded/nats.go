@@ -64,8 +64,8 @@ func (n *NATSServer) start() error {
 		DontListen: true,
 		JetStream:  true,
 		StoreDir:   n.dir,
-		// Otherwise the limit is a part of the disk that is free at the start, and a server that starts with a full
-		// disk takes no message when there is space again.
+		// By default the limit is a part of the free space at the start. Then a server that starts with a full disk
+		// takes no message when there is space again.
 		JetStreamMaxStore: maxStore,
 		SyncAlways:        n.lasting,
 		NoLog:             true,

@@ -69,8 +69,8 @@ func (f *Files[T]) look() []os.FileInfo {
 	return seen
 }
 
-// same reports whether a file has not changed. One that was replaced may have the same time and size: Kubernetes
-// exchanges a symbolic link, and a secret has the length of the one before.
+// same reports whether a file has not changed. A replaced file may have the same time and size. Kubernetes exchanges a
+// symbolic link, and a new secret is as long as the old one.
 func same(a, b os.FileInfo) bool {
 	if a == nil || b == nil {
 		return a == b

@@ -42,7 +42,7 @@ func NewProxy(t T, target string) *Proxy {
 	return p
 }
 
-// To leads connections from now on to another server. Those that exist stay.
+// To leads new connections to another server. Open connections stay.
 func (p *Proxy) To(target string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -232,8 +232,8 @@ func (s *stream) forget() {
 	s.mu.Unlock()
 }
 
-// last returns the sequence number of the newest message on a subject, 0 if there is none or no stream, and when the
-// stream was created.
+// last returns the sequence number of the newest message on a subject, and the time of the stream's creation. The
+// number is 0 if there is no message or no stream.
 func (s *stream) last(ctx context.Context, subject string) (seq uint64, created time.Time, err error) {
 	if err := s.connected(); err != nil {
 		return 0, created, err

@@ -11,9 +11,9 @@ import (
 	v1 "github.com/go-json-experiment/json/v1"
 )
 
-// decode reads a JSON object into what already holds the defaults. An empty body is an empty object, and null is a
-// field's default. A field that does not exist, one in other capitals too, and a field that is there twice are faults:
-// with money, a misspelt limit must not become the default.
+// decode reads a JSON object into a value with the defaults. An empty body is an empty object, and null is a field's
+// default. An unknown field, a field in other capitals and a doubled field are faults: with money, a misspelt limit
+// must not become the default.
 func decode(data []byte, into any) error {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil

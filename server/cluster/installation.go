@@ -44,7 +44,7 @@ type Guard interface {
 	Open()
 }
 
-// SeenLeases are the leases of what nodes see. [ledger.Leases] implements it.
+// SeenLeases are the leases of the nodes' observations. [ledger.Leases] implements it.
 type SeenLeases interface {
 	Lease(ctx context.Context, name, holder string, ttl time.Duration) (ledger.Tenure, error)
 	Holder(ctx context.Context, name string) (holder string, until int64, err error)
@@ -163,7 +163,7 @@ func (i *Installation) adopt(ctx context.Context, name, was string) error {
 }
 
 // isUnseen reports whether the ledger's Redis was seen by no node for seenFor while this node was looking. The end of
-// its lease alone does not suffice: nobody can renew it while the database is away.
+// its lease alone does not suffice: no node can renew it while the database is away.
 func (i *Installation) isUnseen(until int64) bool {
 	if until != i.stale || i.since.IsZero() {
 		i.stale, i.since = until, time.Now()

@@ -37,9 +37,9 @@ const (
 // Config is every setting of `redrain serve`. Its zero value is not usable; start from Default.
 //
 // Each field is a flag of the command line, a variable of the environment and a key of the file. Only its tags describe
-// it. They are name, default, oneof and range (accepted values), zero (meaning of 0), main (for nearly every
-// installation) and secret (it is never printed, and may come from a file; "live": it may change while the process
-// runs). The help, docs/use/settings.md, docs/use/redrain.yaml and the README's table are made from them.
+// it. They are name, default, oneof and range (accepted values), zero (meaning of 0) and main (for nearly every
+// installation). A setting with the tag secret is never printed, and may come from a file; "live": it may change while
+// the process runs. The help, docs/use/settings.md, docs/use/redrain.yaml and the README's table are made from them.
 type Config struct {
 	// SecretFiles has the files that secrets come from, by the secrets' flags.
 	SecretFiles map[string]string `kong:"-"`
@@ -130,7 +130,7 @@ type Config struct {
 	LogLevel      slog.Level    `group:"process" default:"info" help:"Least level of log lines: debug, info, warn or error."`
 	LogFormat     string        `group:"process" oneof:"text,json" placeholder:"FORMAT" help:"Format of the log on standard error. Defaults to text on a terminal, else json."`
 
-	DrainDelay *time.Duration `group:"process" range:"0s.." placeholder:"DURATION" help:"Time for which a node that was asked to stop goes on as before, while /readyz answers draining, so that load balancers send new players elsewhere. Defaults to 5s, and to 0s with the in-process back ends."`
+	DrainDelay *time.Duration `group:"process" range:"0s.." placeholder:"DURATION" help:"Time for which a stopping node goes on as before, while /readyz answers draining. Load balancers send new players elsewhere meanwhile. Defaults to 5s, and to 0s with the in-process back ends."`
 
 	ReconcileEvery time.Duration `group:"process" default:"1m" range:"1s.." zero:"never" help:"Interval at which one of the nodes compares the sums of live campaigns. It reconciles everything each night."`
 	ReconcileShare float64       `group:"process" default:"0.2" range:"0..1" zero:"never" placeholder:"PART" help:"Part of its time in which that node reconciles everything each night."`

@@ -192,7 +192,7 @@ func originAllowed(r *http.Request, allowed []string) bool {
 	return err == nil && u.Host != "" && hostAndPort(u) == hostAndPort(&url.URL{Scheme: u.Scheme, Host: r.Host})
 }
 
-// hostAndPort returns the host of a URL in small letters, with the port, which may be the scheme's default.
+// hostAndPort returns the host of a URL in lower case, with the port, which may be the scheme's default.
 func hostAndPort(u *url.URL) string {
 	port := u.Port()
 	switch {

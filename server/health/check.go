@@ -10,7 +10,7 @@ import (
 type Check struct {
 	Backend string // redis, nats or mysql
 	Proves  string // what works if Do returns nil, in words
-	Advice  string // what an operator does if it fails
+	Advice  string // for an operator, if it fails
 	// Do tries it and leaves nothing. ErrPartly in its error means that it works for some players.
 	Do func(ctx context.Context) error
 }

@@ -34,8 +34,8 @@ func Faces() []string {
 	return ids
 }
 
-// Accept returns a chosen name without white space around it, or false unless it is shown as it is: [Clean] would
-// change it, or leave nothing of it.
+// Accept returns a chosen name without white space around it. It returns false if [Clean] would change the name, or
+// leave nothing of it.
 func Accept(name string) (string, bool) {
 	name = strings.TrimSpace(name)
 	return name, name != "" && Clean(name) == name
@@ -47,8 +47,8 @@ var languages = language.NewMatcher([]language.Tag{language.English, language.Ch
 // mostDrawn is the highest number in a drawn name. With the words it makes two equal names in a room rare.
 const mostDrawn = 999
 
-// Draw returns a guest's profile: the chosen one, with a random face and a festive name, such as "锦鲤 08", for what it
-// lacks. accept is the Accept-Language of the guest.
+// Draw returns a guest's profile. If the chosen one lacks a face or a name, it gets a random face or a festive name,
+// such as "锦鲤 08". accept is the Accept-Language of the guest.
 func Draw(chosen wire.Profile, accept string) wire.Profile {
 	of := slices.IndexFunc(faces, func(f face) bool { return f.id == chosen.Face })
 	if of < 0 {
