@@ -111,8 +111,8 @@ func Build(dir string) (map[string][]byte, error) {
 	return files, nil
 }
 
-// Package makes the files of the client's library for npm, by their names: the script with its source map, the types,
-// and the texts of web/sdk with the version in place of 0.0.0.
+// Package makes the files of the client's library for npm, by their names. They are the script with its source map,
+// the types, and the texts of web/sdk with the version in place of 0.0.0.
 func Package(dir, version string) (map[string][]byte, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
