@@ -2,18 +2,19 @@ package client
 
 import "redrain/internal/wire"
 
-// The messages of the server, for json.Unmarshal of a Message's body. The Type of each is in its comment.
+// The messages of the server, for json.Unmarshal of a Message's body. The type "rain" is a RainChange, "campaign" a
+// CampaignChange, "withdrawal" a WithdrawalChange and "error" a Refusal. The others have the name of their type.
 type (
-	Welcome          = wire.Welcome          // "welcome", the answer to Hello and Join
-	RainChange       = wire.RainChange       // "rain"
-	CampaignChange   = wire.CampaignChange   // "campaign"
-	Wave             = wire.Wave             // "wave"
-	Result           = wire.Result           // "result", the answer to Tap
-	Settled          = wire.Settled          // "settled"
-	WithdrawalChange = wire.WithdrawalChange // "withdrawal"
-	Room             = wire.Room             // "room"
-	Pong             = wire.Pong             // "pong", the answer to Ping
-	Renewed          = wire.Renewed          // "renewed"
-	Refusal          = wire.Error            // "error"
-	Goodbye          = wire.Goodbye          // "goodbye"
+	Welcome          = wire.Welcome
+	RainChange       = wire.RainChange
+	CampaignChange   = wire.CampaignChange
+	Wave             = wire.Wave
+	Result           = wire.Result
+	Settled          = wire.Settled
+	WithdrawalChange = wire.WithdrawalChange
+	Room             = wire.Room
+	Pong             = wire.Pong
+	Renewed          = wire.Renewed
+	Refusal          = wire.Error
+	Goodbye          = wire.Goodbye
 )
