@@ -19,7 +19,7 @@ func npm(root, dir, version string) error {
 	if err != nil {
 		return fmt.Errorf("build the npm package: %w", err)
 	}
-	out, err := os.Create(filepath.Join(dir, "redrain-client-"+version+".tgz"))
+	out, err := os.Create(filepath.Join(dir, "redrain-client-"+version+".tgz")) //nolint:gosec // our own folder
 	if err != nil {
 		return err
 	}
