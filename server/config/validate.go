@@ -127,13 +127,13 @@ func (c *Config) validateAccess(fault faultFunc) {
 	}
 	_, err := admission.ParseExempt(c.AddressExempt)
 	fault(err != nil, "--address-exempt: %v", err)
-	for flag, origins := range map[string][]string{"--allowed-origins": c.AllowedOrigins,
-		"--frame-ancestors": c.FrameAncestors} {
-		for _, o := range origins {
-			u, err := url.Parse(o)
-			fault(o != "*" && (err != nil || u.Scheme == "" || u.Host == "" || u.Path != ""),
-				"%s %q: give scheme://host[:port]", flag, o)
-		}
+	for _, o := range c.AllowedOrigins {
+		u, err := url.Parse(o)
+		fault(o != "*" && (err != nil || u.Scheme == "" || u.Host == "" || u.Path != ""),
+			"--allowed-origins %q: give scheme://host[:port]", o)
+	}
+	for _, o := range c.FrameAncestors { // they become a part of a header
+		fault(o != "*" && web.Origin(o) != o, "--frame-ancestors %q: give https://host[:port]", o)
 	}
 	err = names.Hosts(c.AvatarHosts).Check()
 	fault(err != nil, "--avatar-hosts %w", err)
