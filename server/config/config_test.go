@@ -93,7 +93,7 @@ func TestValidateNamesEachFault(t *testing.T) {
 			c.AllowedOrigins = []string{"https://a.example:443"}
 		},
 		"--allowed-origins": func(c *Config) { c.AllowedOrigins = []string{"example.com"} },
-		"--frame-ancestors": func(c *Config) { c.FrameAncestors = []string{"https://example.com/page"} },
+		"--frame-ancestors": func(c *Config) { c.FrameAncestors = []string{"https://a.example;script-src"} },
 		"--namespace":       func(c *Config) { c.Namespace = "{}" },
 		"--guests": func(c *Config) {
 			c.Guests, c.JWTSecret, c.JWKSURL = new(true), "", "https://keys.example/jwks"

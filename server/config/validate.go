@@ -126,15 +126,16 @@ func (c *Config) validateAccess(fault faultFunc) {
 	}
 	_, err = admission.ParseExempt(c.AddressExempt)
 	fault(err != nil, "--address-exempt: %v", err)
-	for flag, origins := range map[string][]string{"--allowed-origins": c.AllowedOrigins,
-		"--frame-ancestors": c.FrameAncestors} {
-		for _, o := range origins {
-			u, err := url.Parse(o)
-			fault(o != "*" && (err != nil || u.Scheme == "" || u.Host == "" || u.Path != ""),
-				"%s %q: give scheme://host[:port]", flag, o)
-			fault(err == nil && (u.Scheme == "https" && u.Port() == "443" || u.Scheme == "http" && u.Port() == "80"),
-				"%s %q: leave out the port, as browsers do with the scheme's default", flag, o)
-		}
+	for _, o := range c.AllowedOrigins {
+		u, err := url.Parse(o)
+		fault(o != "*" && (err != nil || u.Scheme == "" || u.Host == "" || u.Path != ""),
+			"--allowed-origins %q: give scheme://host[:port]", o)
+		fault(err == nil && (u.Scheme == "https" && u.Port() == "443" || u.Scheme == "http" && u.Port() == "80"),
+			"--allowed-origins %q: leave out the port, as browsers do with the scheme's default", o)
+	}
+	for _, o := range c.FrameAncestors { // they become a part of a header
+		fault(o != "*" && web.Origin(o) != o, "--frame-ancestors %q: give https://host[:port]", o)
+	}
 	}
 	err = names.Hosts(c.AvatarHosts).Check()
 	fault(err != nil, "--avatar-hosts %w", err)
