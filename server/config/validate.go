@@ -136,7 +136,6 @@ func (c *Config) validateAccess(fault faultFunc) {
 	for _, o := range c.FrameAncestors { // they become a part of a header
 		fault(o != "*" && web.Origin(o) != o, "--frame-ancestors %q: give https://host[:port]", o)
 	}
-	}
 	err = names.Hosts(c.AvatarHosts).Check()
 	fault(err != nil, "--avatar-hosts %w", err)
 	fault(len(c.AvatarHosts) > 0 && !c.NamesShown(), "--avatar-hosts: needs --show-names")
