@@ -134,7 +134,7 @@ func TestAWinThatRedisForgotIsNotTold(t *testing.T) {
 		})
 		gm.Want("r", drop, outcome.Unavailable)
 		then(nil)
-		won := gm.Want("r", drop, outcome.Won)
+		won := gm.UntilWon("r", drop) // a tap that comes behind a batch that is still failing fails with it
 		if r := grabtest.TapOn(gm.Node().Gate(gm.C), "r", drop); r != won || won.Packet != 0 {
 			t.Errorf("%v and %v, want packet 0 both times", won, r)
 		}
