@@ -42,7 +42,8 @@ func (s *Server) buildCampaigns() {
 	})
 	s.proofs = campaigns.NewProofs(campaigns.ProofsOptions{
 		Node: node, Books: s.books, LiveIDs: s.ledger.Campaigns.LiveIDs, Kept: s.ledger.Proofs,
-		Live: liveState{sums, store.NewWins(s.redis), s.confirmer}, Every: s.cfg.ReconcileEvery, Share: s.cfg.ReconcileShare,
+		Live: liveState{sums, store.NewWins(s.redis), s.confirmer}, Every: s.cfg.ReconcileEvery,
+		Share: s.cfg.ReconcileShare,
 	})
 	s.roots = chain.NewRootRounds(s.ledger.Roots, s.cfg.AuditRootFile, s.recoverer, s.log)
 	if s.cfg.Demo && s.cfg.InProcess() && s.cfg.Has(config.RoleOperator) {
@@ -66,8 +67,8 @@ func (l liveState) Snapshot(ctx context.Context, c *rain.Campaign) ([]rain.Shard
 	shards, err := l.Sums.Snapshot(ctx, c)
 	for i, s := range shards {
 		if l.confirmer.IsSuperseded(c.ID, s.Shard) {
-			shards[i] = rain.ShardSnapshot{Shard: s.Shard, Unread: "this node's redis has an old copy of it, and another " +
-				"one holds it; reconcile on another node, or when this node follows the other redis"}
+			shards[i] = rain.ShardSnapshot{Shard: s.Shard, Unread: "this node's redis has an old copy of it, and " +
+				"another one holds it; reconcile on another node, or when this node follows the other redis"}
 		}
 	}
 	return shards, err

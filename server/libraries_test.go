@@ -64,13 +64,15 @@ func TestALostConnectionOverHTTP2IsReplaced(t *testing.T) {
 		network := &pipes{accepted: make(chan net.Conn, 1)}
 		var plain http.Protocols
 		plain.SetUnencryptedHTTP2(true)
-		server := &http.Server{Protocols: &plain, Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})}
+		ok := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+		server := &http.Server{Protocols: &plain, Handler: ok}
 		go func() { _ = server.Serve(network) }()
 		transport := http.DefaultTransport.(*http.Transport).Clone()
 		transport.DialContext, transport.Protocols = network.DialContext, &plain
 		client := http.Client{Transport: transport, Timeout: 5 * time.Second}
 		ask := func() error {
-			req := testenv.Got(http.NewRequestWithContext(t.Context(), http.MethodPost, "http://pay.example/", nil)).Must(t)
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://pay.example/", nil)
+			testenv.Must(t, err)
 			resp, err := client.Do(req)
 			if err == nil {
 				_, err = io.Copy(io.Discard, resp.Body)

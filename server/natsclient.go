@@ -88,5 +88,5 @@ func (b *backends) watchNATS(ctx context.Context) error {
 		case <-closed:
 		}
 	}
-	return fmt.Errorf("%w: last error: %v", errNATSClosed, b.nats.LastError())
+	return fmt.Errorf("%w: last error: %w", errNATSClosed, b.nats.LastError())
 }

@@ -157,8 +157,8 @@ func TestUsersOfNATS(t *testing.T) {
 		testenv.WantErr(t, err, os.ErrNotExist, "a seed that is not there")
 	})
 	t.Run("credentials", func(t *testing.T) {
-		operator, account, system := testenv.Got(nkeys.CreateOperator()).Must(t), testenv.Got(nkeys.CreateAccount()).Must(t),
-			testenv.Got(nkeys.CreateAccount()).Must(t)
+		operator, account := testenv.Got(nkeys.CreateOperator()).Must(t), testenv.Got(nkeys.CreateAccount()).Must(t)
+		system := testenv.Got(nkeys.CreateAccount()).Must(t)
 		own := jwt.NewAccountClaims(publicOf(t, account))
 		own.Limits.JetStreamLimits = jwt.JetStreamLimits{MemoryStorage: -1, DiskStorage: -1, Streams: -1, Consumer: -1}
 		resolver := &natsserver.MemAccResolver{}

@@ -31,11 +31,11 @@ func TestSecretsChangeWhileAServerRuns(t *testing.T) {
 		secretOf("viewer-token", "first"), secretOf("jwt-secret", "first")
 	serveOn(t, cfg, func(s *Server) {
 		status := func(path, token string) int {
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.Addr().String()+api.Root+path,
-				nil)
+			url := "http://" + s.Addr().String() + api.Root + path
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 			testenv.Must(t, err)
 			req.Header.Set("Authorization", "Bearer "+token)
-			resp, err := http.DefaultClient.Do(req)
+			resp, err := (&http.Client{Timeout: time.Minute}).Do(req)
 			testenv.Must(t, err)
 			testenv.Must(t, resp.Body.Close())
 			return resp.StatusCode

@@ -106,7 +106,8 @@ func TestAGuestChoosesAName(t *testing.T) {
 	p.opens("me")
 	p.rains([3]int{500, 0, slowly})
 	p.Until("no dialog", `!document.getElementById("me").open`)
-	f.push(f.figures(5, 5, object{"winners": []object{{"user": "g*1a2b", "name": "锦鲤 08", "face": "koi", "amount": 88}}}))
+	winner := object{"user": "g*1a2b", "name": "锦鲤 08", "face": "koi", "amount": 88}
+	f.push(f.figures(5, 5, object{"winners": []object{winner}}))
 	p.shows("ticker-text", "\u2068锦鲤 08\u2069 won ¥0.88")
 	p.Until("the koi", `/faces\/koi/.test(document.querySelector("#ticker img").src)`)
 }

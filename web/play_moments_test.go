@@ -18,7 +18,8 @@ const brightest = `(() => {
 	const look = () => {
 		const scale = canvas.width / innerWidth;
 		c.clearRect(0, 0, side, side);
-		c.drawImage(canvas, (%d - side / 2) * scale, (%d - side / 2) * scale, side * scale, side * scale, 0, 0, side, side);
+		c.drawImage(canvas, (%d - side / 2) * scale, (%d - side / 2) * scale, side * scale, side * scale,
+			0, 0, side, side);
 		const { data } = c.getImageData(0, 0, side, side);
 		let gold = 0;
 		for (let i = 0; i < data.length; i += 4) {

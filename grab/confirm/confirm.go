@@ -1,7 +1,7 @@
 // Package confirm confirms wins before their players are notified. With the mode replica, every failover candidate of
 // Redis has them. Stream needs JetStream, and the candidates if there are any; the stream also decides which of several
-// masters may confirm (epochs.go). In both modes Outbox also keeps entries from the outbox sweeper until the loss of the
-// master cannot take them back.
+// masters may confirm (epochs.go). In both modes Outbox also keeps entries from the outbox sweeper until the loss of
+// the master cannot take them back.
 package confirm
 
 import (

@@ -2,13 +2,10 @@ package confirm
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -64,62 +61,6 @@ const (
 	// rebuildFor is the same if the holder is a rebuild. It takes longer than one of a large campaign.
 	rebuildFor = 5 * time.Minute
 )
-
-// claim is the epoch in a shard's state: "<number> <holder>", and " checked" when Redis has the stream's wins.
-type claim struct {
-	number  int64
-	holder  string
-	checked bool
-}
-
-const checkedMark = " checked"
-
-func (c claim) String() string {
-	text := strconv.FormatInt(c.number, 10) + " " + c.holder
-	if c.checked {
-		text += checkedMark
-	}
-	return text
-}
-
-// parseClaim is the inverse of String. An invalid text is no claim.
-func parseClaim(text string) (c claim) {
-	text, c.checked = strings.CutSuffix(text, checkedMark)
-	number, holder, _ := strings.Cut(text, " ")
-	c.number, _ = rain.ParseInt(number)
-	c.holder = holder
-	return c
-}
-
-// standing is the relation of a master to the newest record of a shard.
-type standing int
-
-const (
-	isOpen       standing = iota // it holds the epoch
-	isSuspected                  // it holds the epoch, and is not compared with the stream yet
-	hasBegun                     // it has begun the next epoch, which is not in the stream yet
-	isSuccessor                  // it continues the holder's history
-	isSuperseded                 // another master has the epoch
-)
-
-// stand returns the standing of a master whose history has the claim.
-func stand(c claim, history string, r rain.Epoch) standing {
-	descends := c.number == r.Number && c.holder == r.Holder
-	switch {
-	case descends && history == r.Holder && c.checked:
-		return isOpen
-	case descends && history == r.Holder:
-		return isSuspected
-	case descends:
-		return isSuccessor
-	case c.number <= r.Number:
-		return isSuperseded
-	case c.holder == history:
-		return hasBegun
-	default:
-		return isSuccessor // of one that had begun; and the stream may have lost its record
-	}
-}
 
 // epochs knows which shards' epochs their masters hold.
 type epochs struct {
@@ -429,52 +370,4 @@ func (c *Confirmer) Holds(ctx context.Context, campaign string, shard int) error
 	}
 	_, err := c.epochs.under(ctx, campaign, shard, func(redis.Pipeliner) {})
 	return err
-}
-
-// Rebuild is the epoch of a rebuild of one shard; the zero value is that of a mode without epochs.
-type Rebuild struct {
-	Claim  string // for store.Restoration
-	record rain.Epoch
-}
-
-// BeginRebuild claims the next epoch of a shard for its rebuild. From then on no win of the shard can be confirmed
-// until the rebuild has ended. So all confirmed wins are in the stream. It fails with rain.ErrEpochClaimed if another
-// node claims at the same time. The modes without epochs have nothing to claim.
-func (c *Confirmer) BeginRebuild(ctx context.Context, campaign string, shard int) (Rebuild, error) {
-	if c.mode != Stream {
-		return Rebuild{}, nil
-	}
-	key := shardKey{campaign, shard}
-	was, err := c.epochs.record(ctx, key, true)
-	if err == nil && c.epochs.others != nil && !was.IsRebuild() && was.Holder != "" {
-		err = c.epochs.mayRebuild(ctx, key, was)
-	}
-	if err != nil {
-		return Rebuild{}, err
-	}
-	next := claim{number: was.Number + 1, holder: rain.RebuildMark + rand.Text()}
-	r, err := c.epochs.claim(ctx, key, was, rain.Epoch{Number: next.number, Holder: next.holder})
-	return Rebuild{Claim: next.String(), record: r}, err
-}
-
-// mayRebuild returns an error if a node sees the holder of a shard, and it is another master than this node's.
-func (e *epochs) mayRebuild(ctx context.Context, key shardKey, r rain.Epoch) error {
-	var info *redis.StringCmd
-	k := e.replicas.store.Keys(key.campaign, key.shard)
-	err := e.replicas.store.OnMaster(ctx, k.State, func(_ string, p redis.Pipeliner) error {
-		info = p.Info(ctx, "replication")
-		return nil
-	})
-	if err == nil && store.History(info.Val()) != r.Holder && e.others.IsSeen(ctx, r.Holder) {
-		err = fmt.Errorf("shard %d of campaign %s: %w", key.shard, key.campaign, errSuperseded)
-	}
-	return err
-}
-
-// IsHeld reports whether a rebuild's claim is still the newest of its shard.
-func (c *Confirmer) IsHeld(ctx context.Context, campaign string, shard int, of Rebuild) (bool, error) {
-	if c.mode != Stream {
-		return true, nil
-	}
-	return c.epochs.isHeld(ctx, shardKey{campaign, shard}, of.record)
 }

@@ -36,7 +36,7 @@ func TestWhatAWinIsConfirmedBy(t *testing.T) {
 	const look, cluster = "hmget info", "hmget info time cluster"
 	const wait, wait2 = "set hmget role wait 1 role", "set hmget role wait 2 role"
 	// With epochs the claim is read, and the history of the master.
-	const held, heldCluster, heldWait = "hmget " + look, "hmget " + cluster, "set hmget hmget info role wait 1 role"
+	const held, heldCluster, heldWait = "hmget " + look, "hmget " + cluster, "set hmget " + look + " role wait 1 role"
 	away := errors.New("away")
 	for _, c := range []struct {
 		name  string
@@ -100,7 +100,8 @@ func TestWhatAWinIsConfirmedBy(t *testing.T) {
 		{"a stream, alone", Stream, fakeMaster{info: alone}, false, nil, []string{held, "hmget"}},
 		{"a stream and a replica", Stream, fakeMaster{info: followed, acks: 1}, false, nil,
 			[]string{held, heldWait, "hmget"}},
-		{"a stream and none in time", Stream, fakeMaster{info: followed}, false, errNoReplica, []string{held, heldWait}},
+		{"a stream and none in time", Stream, fakeMaster{info: followed}, false, errNoReplica,
+			[]string{held, heldWait}},
 		{"a stream and a replica's server", Stream, fakeMaster{info: "role:slave"}, false, errNoMaster, []string{held}},
 		{"a stream, away", Stream, fakeMaster{info: alone, failed: away}, false, away, []string{"hmget"}},
 		{"a stream and a replica in a Cluster", Stream, fakeMaster{info: followed, nodes: me, acks: 1}, true, nil,

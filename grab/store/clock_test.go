@@ -122,14 +122,15 @@ func TestClockRunReadsAgainUntilItEnds(t *testing.T) {
 // TestClocksVote: a master with a wrong clock moves nothing and raises an alarm. When it is right again, all is as
 // before.
 func TestClocksVote(t *testing.T) {
-	type all []time.Duration
+	type all []int
+	hours := func(n int) time.Duration { return time.Duration(n) * time.Hour }
 	for name, c := range map[string]struct {
-		ahead   all           // hours that the masters are ahead, after the start
-		ledger  time.Duration // hours that the database's clock is ahead; away: it does not answer
-		isNew   bool          // the node starts now
-		want    time.Duration // hours
-		wrong   []string      // masters that the alarm names
-		isMoved bool          // the alarm reports a new time of the cluster
+		ahead   all      // hours that the masters are ahead, after the start
+		ledger  int      // hours that the database's clock is ahead; away: it does not answer
+		isNew   bool     // the node starts now
+		want    int      // hours
+		wrong   []string // masters that the alarm names
+		isMoved bool     // the alarm reports a new time of the cluster
 	}{
 		"one Redis, ahead":              {all{1}, 0, false, 0, []string{"m0 is wrong by +1h0m0s"}, false},
 		"one Redis, back":               {all{-1}, 0, false, 0, []string{"m0 is wrong by -1h0m0s"}, false},
@@ -152,7 +153,7 @@ func TestClocksVote(t *testing.T) {
 				clock := clockOf(masters...)
 				var alarms []string
 				clock.Alarm = func(message string) { alarms = append(alarms, message) }
-				ledger := &fakeRedis{ahead: c.ledger * time.Hour, way: []time.Duration{0}}
+				ledger := &fakeRedis{ahead: hours(c.ledger), way: []time.Duration{0}}
 				if c.ledger == away {
 					ledger.err = errors.New("no answer")
 				}
@@ -169,10 +170,10 @@ func TestClocksVote(t *testing.T) {
 					testenv.Equal(t, alarms, nil, "alarms before")
 				}
 				for i, ahead := range c.ahead {
-					masters[i].ahead = ahead * time.Hour
+					masters[i].ahead = hours(ahead)
 				}
 				read()
-				testenv.Equal(t, off(), c.want*time.Hour, "the clock is off by")
+				testenv.Equal(t, off(), hours(c.want), "the clock is off by")
 				text := strings.Join(alarms, "\n")
 				for _, part := range c.wrong {
 					testenv.Contains(t, text, "the clock of "+part, "alarm")

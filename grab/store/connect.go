@@ -44,9 +44,9 @@ const (
 	errHostPort AddressError = "one of the addresses is not host:port"
 	errURL      AddressError = "give host:port, several by commas for a Cluster, or redis://[user:password@]host:port" +
 		"[/database] or rediss://…, for more nodes of a Cluster with ?addr=host:port&addr=…"
-	errReplicas AddressError = "leave out read_only, route_by_latency and route_randomly: a replica may lack the newest " +
-		"wins"
-	errOneServer AddressError = "several addresses are for a Cluster, and a single server answers: give its address only"
+	errReplicas AddressError = "leave out read_only, route_by_latency and route_randomly: a replica may lack the " +
+		"newest wins"
+	errOneServer AddressError = "several addresses are for a Cluster, and a single server answers: give only its address"
 	errDatabase  AddressError = "a Cluster answers: it has only database 0, and takes no options of a single server"
 	errSentinel  AddressError = "a Sentinel answers: give the master's address, or a name that follows the master"
 )
@@ -129,7 +129,7 @@ func parseAddress(addrs string) (single *redis.Options, cluster *redis.ClusterOp
 // askMode asks one of the nodes for the mode of Redis: "standalone", "cluster" or "sentinel". HELLO is a command that
 // every user may call. A proxy that does not know it stands for a single server.
 func askMode(ctx context.Context, o *redis.Options, nodes []string) (mode string, err error) {
-	for _, i := range rand.Perm(len(nodes)) {
+	for _, i := range rand.Perm(len(nodes)) { //nolint:gosec // it spreads the load
 		one := *o
 		one.Addr, one.PoolSize, one.MinIdleConns, one.MaxRetries = nodes[i], 1, 0, -1
 		server := newClient(&one)

@@ -20,7 +20,7 @@ func TestAddressesOfBothKinds(t *testing.T) {
 		"localhost:6379":                          {"localhost:6379", "localhost:6379"},
 		"[::1]:6379":                              {"[::1]:6379", "[::1]:6379"},
 		"a:1,b:2":                                 {"a:1", "a:1 b:2"},
-		" a:1 , b:2 ":                             {"a:1", "a:1 b:2"},
+		"a:1 , b:2":                               {"a:1", "a:1 b:2"},
 		"redis://:secret@h:7/3":                   {"h:7", ""},
 		"redis://:secret@h:7?db=3":                {"h:7", ""},
 		"redis://:secret@h:7/0":                   {"h:7", "h:7"},
@@ -38,7 +38,7 @@ func TestAddressesOfBothKinds(t *testing.T) {
 		text, limits := describe(t, newClient(single))
 		testenv.Equal(t, text, want.single, "%s: one server", addrs)
 		const two = 2 * time.Second
-		testenv.Equal(t, limits, patience{two, two, two, 5 * time.Minute, time.Minute, 1, true}, "%s: one server", addrs)
+		testenv.Equal(t, limits, patience{two, two, two, 5 * time.Minute, time.Minute, 1, true}, "%s: a server", addrs)
 		if cluster == nil {
 			testenv.Equal(t, "", want.cluster, "%s: a Cluster", addrs)
 			continue
@@ -148,7 +148,8 @@ func TestConnectAsksForTheKind(t *testing.T) {
 	}
 	for addr, want := range map[string]string{none: "connection refused", answering(t, "-WRONGPASS no"): "WRONGPASS"} {
 		_, err := Connect(t.Context(), addr)
-		if _, isFinal := errors.AsType[AddressError](err); isFinal || err == nil || !strings.Contains(err.Error(), want) {
+		_, isFinal := errors.AsType[AddressError](err)
+		if isFinal || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want one of %s that may pass", addr, err, want)
 		}
 	}

@@ -65,8 +65,8 @@ func named(err error) error {
 }
 
 // passing are the answers of a Redis that cannot serve for now. It is starting, full, busy, cannot write to its disk,
-// is a replica, lacks replicas, or its Cluster is incomplete. Or its password changes: a node may get the new one later.
-// Missing rights (NOPERM) do not pass by themselves.
+// is a replica, lacks replicas, or its Cluster is incomplete. Or its password changes: a node may get the new one
+// later. Missing rights (NOPERM) do not pass by themselves.
 var passing = []string{
 	"LOADING", "CLUSTERDOWN", "MASTERDOWN", "READONLY", "TRYAGAIN", "OOM", "MISCONF", "NOREPLICAS", "BUSY ",
 	"max number of clients", "NOAUTH", "WRONGPASS", "NOSTATE", "BEHIND",

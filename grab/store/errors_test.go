@@ -150,8 +150,9 @@ func TestAnswersThatPass(t *testing.T) {
 		"TRYAGAIN Multiple keys request during rehashing of slot": true, "OOM command not allowed": true,
 		"BUSY Redis is busy running a script.": true, "BUSYGROUP Consumer Group name already exists": false,
 		"MISCONF Errors writing to the AOF file: No space left on device": true,
-		"NOREPLICAS Not enough good replicas to write.":                   true, "ERR max number of clients reached": true,
-		"NOAUTH Authentication required.": true, "WRONGPASS invalid username-password pair": true,
+		"NOREPLICAS Not enough good replicas to write.":                   true,
+		"ERR max number of clients reached":                               true,
+		"NOAUTH Authentication required.":                                 true, "WRONGPASS invalid username-password pair": true,
 		"NOPERM this user has no permissions to run the 'evalsha' command": false, "ERR syntax error": false,
 		"WRONGTYPE Operation against a key holding the wrong kind of value": false,
 	} {

@@ -141,7 +141,7 @@ func TestPublishedKeys(t *testing.T) {
 		p := newProvider(t)
 		p.publish(key)
 		_, err := newPlayers(t, auth.PlayersOptions{JWKSURL: p.URL}).Verify(t.Context(), ed.sign(good("u1")))
-		if (err == nil) != (i < 3) || err != nil && !strings.Contains(err.Error(), "its key is not for the algorithm EdDSA") {
+		if (err == nil) != (i < 3) || err != nil && !strings.Contains(err.Error(), "not for the algorithm EdDSA") {
 			t.Errorf("key %d, for %q: %v", i, key.ALG, err)
 		}
 	}

@@ -57,7 +57,8 @@ func TestCommands(t *testing.T) {
 				`"max":350,"amounts":null}`,
 		},
 		"preview a list": {
-			args: "campaign preview --budget 6fen --packets 3 --split list --amounts 0.01,0.02,0.03", golden: "preview.golden",
+			args:   "campaign preview --budget 6fen --packets 3 --split list --amounts 0.01,0.02,0.03",
+			golden: "preview.golden",
 			request: `POST /api/v1/splits/preview {"budget":6,"packets":3,"split":"list","min":1,"max":null,` +
 				`"amounts":[1,2,3]}`,
 		},

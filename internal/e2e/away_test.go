@@ -66,7 +66,8 @@ func forbiddenNATS(t *testing.T) fickle {
 	of.nats = strings.Replace(s.ClientURL(), "nats://", "nats://app:pw@", 1)
 	return fickle{name: "nats", status: 200, wins: true, setting: of, mend: func() { allow(nil) },
 		spoil: func() {
-			allow(&natsserver.Permissions{Publish: &natsserver.SubjectPermission{Deny: []string{"$JS.API.>", "*.payout.>"}}})
+			deny := natsserver.SubjectPermission{Deny: []string{"$JS.API.>", "*.payout.>"}}
+			allow(&natsserver.Permissions{Publish: &deny})
 		}}
 }
 
@@ -115,7 +116,8 @@ func TestBackEndsThatAnswerAndDoNotWork(t *testing.T) {
 				status = "unready"
 			}
 			wantReady(t, n, b.status, status, b.name)
-			testenv.Equal(t, metric(t, n, fmt.Sprintf("redrain_backend_up{backend=%q}", b.name)), 0, "redrain_backend_up")
+			up := fmt.Sprintf("redrain_backend_up{backend=%q}", b.name)
+			testenv.Equal(t, metric(t, n, up), 0, "%s", up)
 			awaitAlarm(t, n, "backend_down", b.name+" does not work")
 			if b.isUnread {
 				awaitAlarm(t, n, "unpaid", "cannot be read")
@@ -247,64 +249,6 @@ func TestNewcomersPlayWithout(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestADiskThatWasFull for seconds: with a data directory, redrain restarts its NATS server by itself.
-func TestADiskThatWasFull(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
-	testenv.Parallel(t, testenv.Light)
-	cfg := setting{}.config()
-	cfg.DataDir = t.TempDir()
-	testenv.SmallDisk(t, cfg.DataDir, 32)
-	n := startNode(t, cfg)
-	spec := fund(t, n, "full", 100_000, 1_000)
-	spec.WinsPerUser = 1_000
-	c := createCampaign(t, n.client, spec)
-	startRain(t, n.client, c.ID, longRain(40))
-	p := join(t, n, "u", c.ID)
-	p.winOne(t)
-	free := testenv.FillDisk(t, cfg.DataDir)
-	p.untilAnswer(t, "unavailable")
-	wantReady(t, n, 503, "unready", "nats")
-	awaitAlarm(t, n, "backend_down", "nats does not work")
-	free()
-	p.untilAnswer(t, "won")
-	awaitPaid(t, n, p)
-	wantReady(t, n, 200, "ready")
-}
-
-// TestANATSServerWhoseDiskWasFull: an external server takes no message until it is restarted, as docs/use/operate.md
-// says. The alarm comes meanwhile, and every reported win is paid after the restart.
-func TestANATSServerWhoseDiskWasFull(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
-	testenv.Parallel(t, testenv.Light)
-	s := realSetting(t)
-	server := testenv.StartNATS(t)
-	s.nats = server.URL
-	server.Stop()
-	testenv.SmallDisk(t, server.Data(), 16)
-	server.Start()
-	n := startNode(t, s.config())
-	spec := fund(t, n, "full", 100_000, 1_000)
-	spec.WinsPerUser = 100
-	c := createCampaign(t, n.client, spec)
-	startRain(t, n.client, c.ID, longRain(40))
-	p := join(t, n, "u", c.ID)
-	p.winOne(t)
-	awaitPaid(t, n, p)
-	free := testenv.FillDisk(t, server.Data())
-	for range 10 {
-		p.winOne(t)
-	}
-	wantReady(t, n, 200, "degraded", "nats")
-	free()
-	p.winOne(t)
-	awaitAlarm(t, n, "backend_down", "a server whose disk was full needs a restart")
-	awaitAlarm(t, n, "unpaid", "a win of")
-	server.Stop()
-	server.Start()
-	awaitPaid(t, n, p)
-	wantReady(t, n, 200, "ready")
 }
 
 // TestRightsAtStart: a node whose user lacks a right does not start, and names the back end and what to do.

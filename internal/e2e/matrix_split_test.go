@@ -147,7 +147,8 @@ func (c *clusterCell) auditSplit(a *arena) {
 		for _, p := range c.g.players {
 			for claim := range p.wins() {
 				open += 1 - int(a.count(c.t, "SELECT COUNT(*) FROM (SELECT user_id FROM payout WHERE claim = ? AND "+
-					"user_id = ? UNION SELECT user_id FROM dead_letter WHERE campaign_id = ? AND user_id = ? AND packet = ?) x",
+					"user_id = ? UNION SELECT user_id FROM dead_letter WHERE campaign_id = ? AND user_id = ? AND "+
+					"packet = ?) x",
 					claim, p.user, c.g.campaign, p.user, packetOf(c.t, claim)))
 			}
 		}

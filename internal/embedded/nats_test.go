@@ -129,9 +129,10 @@ func TestNATSRecoversFromAFullDisk(t *testing.T) {
 	for range 3 {
 		testenv.WantFail(t, publish(), "with space, without a restart")
 	}
-	defer testenv.Run(t, func(ctx context.Context) error {
+	stop := testenv.Run(t, func(ctx context.Context) error {
 		return n.Run(ctx, nil, slog.New(slog.DiscardHandler))
-	})()
+	})
+	defer stop()
 	until(false, "a message is stored again")
 	info, err := stream.Info(ctx)
 	testenv.Must(t, err)

@@ -42,7 +42,7 @@ func TestALinkIsExchanged(t *testing.T) {
 		testenv.Must(t, err)
 		reads := func(want string) {
 			t.Helper()
-			time.Sleep(6 * time.Second) // fake time: the next check is due
+			<-time.After(6 * time.Second) // fake time: the next check is due
 			testenv.Equal(t, files.Newest(), want, "content")
 		}
 		reads("token v1")

@@ -134,9 +134,9 @@ func hasWaited(err error) bool { return is(err, locked) || errors.Is(err, errNoC
 func lost(err error) bool { return is(err, conflict) || errors.Is(err, ErrAgain) }
 
 // again reports whether a transaction changed nothing and may succeed at the next try. A transaction that has waited
-// for a lock or a connection does not wait again. After driver.ErrBadConn the next try has another connection. The driver returns
-// it only for a statement that the server has not executed: the connection was closed before, or the server is
-// read-only now.
+// for a lock or a connection does not wait again. After driver.ErrBadConn the next try has another connection. The
+// driver returns it only for a statement that the server has not executed: the connection was closed before, or the
+// server is read-only now.
 func again(err error) bool {
 	return (lost(err) || errors.Is(err, driver.ErrBadConn)) && !hasWaited(err)
 }

@@ -68,7 +68,8 @@ func TestServersThatWouldRefuseWritesAreRefused(t *testing.T) {
 	} {
 		t.Run(setting, func(t *testing.T) {
 			t.Parallel()
-			db := testenv.Got(sqldb.OpenMySQL(testenv.StartMySQL(t, "--log-bin=binlog", "--server-id=1", setting).DSN)).Must(t)
+			server := testenv.StartMySQL(t, "--log-bin=binlog", "--server-id=1", setting)
+			db := testenv.Got(sqldb.OpenMySQL(server.DSN)).Must(t)
 			defer func() { _ = db.Close() }()
 			err := db.Migrate(t.Context())
 			if want == "" {
@@ -93,7 +94,7 @@ func TestAFailedFirstMigrationNamesItsCause(t *testing.T) {
 	name := "'" + cfg.DBName + "'@'%'"
 	run("CREATE USER " + name)
 	defer run("DROP USER " + name)
-	run("GRANT CREATE, SELECT ON " + cfg.DBName + ".* TO " + name)
+	run(fmt.Sprintf("GRANT CREATE, SELECT ON %s.* TO %s", cfg.DBName, name))
 	cfg.User = cfg.DBName
 	db := testenv.Got(sqldb.OpenMySQL(cfg.FormatDSN())).Must(t)
 	defer func() { _ = db.Close() }()

@@ -60,7 +60,7 @@ func StartRedisAhead(t T) (s *Server, set func(ahead time.Duration)) {
 	t.Cleanup(func() { _ = mapped.Close() })
 	set = func(ahead time.Duration) {
 		t.Helper()
-		seconds := binary.NativeEndian.AppendUint64(nil, uint64(ahead/time.Second)) //nolint:gosec // as a long has it
+		seconds := binary.NativeEndian.AppendUint64(nil, uint64(ahead/time.Second)) // as a long has it
 		if _, err := mapped.WriteAt(seconds, 0); err != nil {                       // the file never gets shorter
 			t.Fatalf("testenv: %v", err)
 		}

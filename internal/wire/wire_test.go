@@ -65,7 +65,8 @@ func examples() map[string]any {
 		"room": Room{
 			Type: TypeRoom, T: now, Online: 300, Stock: 4_998, Won: 2, AmountWon: 608,
 			Winners: []Winner{{User: Mask("张三"), Amount: 88},
-				{User: Mask("7"), Profile: Profile{Name: "小雨", Avatar: "https://img.example/7", Face: "koi"}, Amount: 5}},
+				{User: Mask("7"), Profile: Profile{Name: "小雨", Avatar: "https://img.example/7", Face: "koi"},
+					Amount: 5}},
 			Top: []Winner{{User: Mask("guest-0123456789abcdef1a2b"), Amount: 520}, {User: Mask("张三"), Amount: 88}},
 		},
 		"pong": Pong{Type: TypePong, ID: "4", T: now, ServerTime: now + 12},

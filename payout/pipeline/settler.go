@@ -236,8 +236,8 @@ func (s *Settler) readable(ctx context.Context, messages []jetstream.Msg, most i
 }
 
 // current returns the entries that count. An entry behind the claim of a newer epoch of its shard does not count. No
-// player was notified of its wins, and its packets may belong to others. It stays in its outbox. If the new master has its
-// wins, they are published again under the new epoch.
+// player was notified of its wins, and its packets may belong to others. It stays in its outbox. If the new master has
+// its wins, they are published again under the new epoch.
 func (s *Settler) current(ctx context.Context, entries []delivery) []delivery {
 	if !slices.ContainsFunc(entries, func(d delivery) bool { return d.entry.Epoch > 0 }) {
 		return entries

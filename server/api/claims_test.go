@@ -91,7 +91,8 @@ type manyClaims struct {
 func (m manyClaims) EachClaim(_ context.Context, _ string, _ ledger.ClaimFilter,
 	yield func(ledger.Claim) error) error {
 	for i := range m.n {
-		if err := yield(ledger.Claim{Claim: "c1-1", User: "u" + strconv.Itoa(i), State: ledger.StateSettled}); err != nil {
+		one := ledger.Claim{Claim: "c1-1", User: "u" + strconv.Itoa(i), State: ledger.StateSettled}
+		if err := yield(one); err != nil {
 			return err
 		}
 	}

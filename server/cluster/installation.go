@@ -124,8 +124,8 @@ func (i *Installation) Look(ctx context.Context) error {
 		return i.adopt(ctx, name, holder)
 	default:
 		isLasting := !i.shut.IsZero() && time.Since(i.shut) > alarmAfter
-		return i.close(fmt.Sprintf("it is empty, and other nodes see the ledger's redis %s, or have seen it seconds ago",
-			known), isLasting)
+		return i.close(fmt.Sprintf("it is empty, and other nodes see the ledger's redis %s, or have seen it "+
+			"seconds ago", known), isLasting)
 	}
 	if err == nil && i.o.Histories {
 		err = i.report(ctx, histories)

@@ -158,7 +158,8 @@ func TestTheBusReceivesAfterABreak(t *testing.T) {
 	t.Cleanup(nc.Close)
 	bus := NewBus(nc, testBusOptions())
 	heard := make(chan string, 1000)
-	testenv.Must(t, subscribe(bus, nil, topicChanged, "*", readJSON, func(campaign string, _ int64) { heard <- campaign }))
+	testenv.Must(t, subscribe(bus, nil, topicChanged, "*", readJSON,
+		func(campaign string, _ int64) { heard <- campaign }))
 	server.Kill()
 	server.Start()
 	testenv.Eventually(t, 20*time.Second, "a notice arrives", func() bool {

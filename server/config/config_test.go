@@ -127,14 +127,21 @@ func TestSecretsAreLongInProcessToo(t *testing.T) {
 func TestReread(t *testing.T) {
 	c := Default()
 	c.ViewerToken, c.SecretFiles = "the viewer's token", map[string]string{"operator-token": t.TempDir() + "/token"}
-	for text, want := range map[string]string{
-		" the operator's token\r\n": "", "": "is empty", "hunter2": "at least 16", c.ViewerToken: "must differ",
+	for _, row := range [][2]string{
+		{" the operator's token\r\n", ""}, {"", "is empty"}, {"hunter2", "at least 16"},
+		{c.ViewerToken, "must differ"},
 	} {
+		text, want := row[0], row[1]
 		testenv.Must(t, os.WriteFile(c.SecretFiles["operator-token"], []byte(text), 0o600))
 		got, err := c.Reread("operator-token")
-		if want == "" && (err != nil || got != "the operator's token") ||
-			want != "" && (err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2")) {
-			t.Errorf("%q: %q, %v", text, got, err)
+		if want == "" {
+			testenv.Equal(t, testenv.Got(got, err).Must(t), "the operator's token", "%q", text)
+			continue
+		}
+		testenv.WantFail(t, err, "%q", text)
+		testenv.Contains(t, fmt.Sprint(err), want, "%q", text)
+		if strings.Contains(fmt.Sprint(err), "hunter2") {
+			t.Errorf("%q: the error has the secret: %v", text, err)
 		}
 	}
 	testenv.Equal(t, c.OperatorToken, "", "the configuration's own token")

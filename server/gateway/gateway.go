@@ -116,8 +116,8 @@ func (g *Gateway) upgradeFault(r *http.Request, conn *websocket.Conn) (code int,
 	switch {
 	case !originAllowed(r, g.o.AllowedOrigins):
 		g.foreign.Do(func() {
-			g.o.Log.Warn("refused a page of another origin; others within seconds are not logged: if it is yours, add it "+
-				"to --allowed-origins", "origin", r.Header.Get("Origin"), "host", r.Host, "addr", r.RemoteAddr)
+			g.o.Log.Warn("refused a page of another origin; others within seconds are not logged: if it is yours, add "+
+				"it to --allowed-origins", "origin", r.Header.Get("Origin"), "host", r.Host, "addr", r.RemoteAddr)
 		})
 		return room.CodeOrigin, "this origin is not allowed"
 	case len(offered) > 0 && conn.Subprotocol() == "":

@@ -151,8 +151,8 @@ func (s *session) overrun(err error) {
 		return
 	}
 	if !s.ended {
-		_ = s.conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseMessageTooBig, tooLarge),
-			time.Now().Add(within)) // a peer that is gone needs none
+		text := websocket.FormatCloseMessage(websocket.CloseMessageTooBig, tooLarge)
+		_ = s.conn.WriteControl(websocket.CloseMessage, text, time.Now().Add(within)) // a peer that is gone needs none
 	}
 	rest := s.conn.NetConn()
 	if rest.SetReadDeadline(time.Now().Add(within)) == nil {

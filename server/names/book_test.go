@@ -68,7 +68,8 @@ func TestABookTellsWhoIsCalled(t *testing.T) {
 		b := New(Options{Store: s, Hosts: Hosts{"img.example"}, Log: slog.New(slog.DiscardHandler),
 			Registerer: prometheus.NewRegistry(),
 			Here: func(user string) (wire.Profile, bool) {
-				return map[string]wire.Profile{"a": {Name: "小雨"}, "b": {Name: "B"}, "plain": {}}[user], user != "elsewhere"
+				profiles := map[string]wire.Profile{"a": {Name: "小雨"}, "b": {Name: "B"}, "plain": {}}
+				return profiles[user], user != "elsewhere"
 			},
 			Banned: func(user string) bool { return user == "b" },
 		})
