@@ -13,9 +13,10 @@ import (
 // Run serves until ctx ends or an actor fails, and then shuts down in order: producers of work stop before its
 // consumers. It returns nil after an orderly end.
 //
-//	not ready any more → go on for --drain-delay → stop the rains → let taps in flight be answered →
-//	no new sockets, goodbye and close the sockets → finish the HTTP requests → stop the upkeep, and finish the moves of stock in hand → publish what
-//	was won, and stop the relay → finish the settlement batch in hand → close --admin-listen, and the clients
+//	not ready any more → go on for --drain-delay → stop the rains → let taps in flight be answered → no new sockets,
+//	goodbye and close the sockets → finish the HTTP requests → stop the upkeep, and finish the moves of stock in
+//	hand → publish what was won, and stop the relay → finish the settlement batch in hand → close --admin-listen,
+//	and the clients
 //
 // HTTP goes on while the sockets drain, so that a load balancer's check gets "draining".
 func (s *Server) Run(ctx context.Context) error {

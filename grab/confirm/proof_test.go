@@ -30,10 +30,13 @@ func fresh(id, user string, packet int) *rain.Entry {
 	}}
 }
 
+// look is the first step: is the win on record, and who is the master?
+const look = "hmget info"
+
 // Each kind of master needs other commands before a player is notified of a win. The commands of one element are sent
 // together.
 func TestWhatAWinIsConfirmedBy(t *testing.T) {
-	const look, cluster = "hmget info", "hmget info time cluster"
+	const cluster = "hmget info time cluster"
 	const wait, wait2 = "set hmget role wait 1 role", "set hmget role wait 2 role"
 	// With epochs the claim is read, and the history of the master.
 	const held, heldCluster, heldWait = "hmget " + look, "hmget " + cluster, "set hmget " + look + " role wait 1 role"

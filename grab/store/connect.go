@@ -46,7 +46,7 @@ const (
 		"[/database] or rediss://…, for more nodes of a Cluster with ?addr=host:port&addr=…"
 	errReplicas AddressError = "leave out read_only, route_by_latency and route_randomly: a replica may lack the " +
 		"newest wins"
-	errOneServer AddressError = "several addresses are for a Cluster, and a single server answers: give only its address"
+	errOneServer AddressError = "several addresses are for a Cluster, and a single server answers: give one address"
 	errDatabase  AddressError = "a Cluster answers: it has only database 0, and takes no options of a single server"
 	errSentinel  AddressError = "a Sentinel answers: give the master's address, or a name that follows the master"
 )
