@@ -11,7 +11,7 @@ ARGS      ?=
 ROWS      ?=
 # The packages whose comments follow our rules of prose: all but the UNREAD, which are generated.
 PROSE      = $(filter-out $(UNREAD),$(patsubst %/,%,$(sort $(dir $(shell git ls-files '*.go')))))
-UNREAD     = internal/openapi
+UNREAD     = client/openapi
 PAGES      = README.md CONTRIBUTING.md CHANGELOG.md $(wildcard docs/*/*.md)
 PACKAGES  ?= ./rain ./room ./internal/wire ./internal/auth ./internal/ws ./grab/outcome
 

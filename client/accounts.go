@@ -12,7 +12,7 @@ import (
 
 	"github.com/altcha-org/altcha-lib-go"
 
-	"redrain/internal/openapi"
+	"redrain/client/openapi"
 	"redrain/rain"
 )
 

@@ -7,7 +7,7 @@ import (
 	"io"
 	"net/http"
 
-	"redrain/internal/openapi"
+	"redrain/client/openapi"
 	"redrain/internal/wire"
 	"redrain/rain"
 )

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"redrain/internal/openapi"
+	"redrain/client/openapi"
 	"redrain/rain"
 )
 

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"redrain/client"
-	"redrain/internal/openapi"
+	"redrain/client/openapi"
 	"redrain/internal/testenv"
 	"redrain/internal/wire"
 	"redrain/rain"

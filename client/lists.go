@@ -8,7 +8,7 @@ import (
 	"net/url"
 	"strconv"
 
-	"redrain/internal/openapi"
+	"redrain/client/openapi"
 )
 
 // maxPage is the largest page.

@@ -41,16 +41,16 @@ func TestGeneratorsTakeTheAPI(t *testing.T) {
 	}
 }
 
-// TestOurTypesAreFresh generates internal/openapi anew and compares.
+// TestOurTypesAreFresh generates client/openapi anew and compares.
 func TestOurTypesAreFresh(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All) // compiles the generator
-	const committed = "../internal/openapi/openapi.gen.go"
+	const committed = "../client/openapi/openapi.gen.go"
 	anew := filepath.Join(t.TempDir(), "openapi.gen.go")
-	run(t, "../tools/generators", "go", "run", ".", "../../internal/openapi", anew)
+	run(t, "../tools/generators", "go", "run", ".", "../../client/openapi", anew)
 	got, err := os.ReadFile(anew)
 	testenv.Must(t, err)
 	if want, err := os.ReadFile(committed); err != nil || !bytes.Equal(got, want) {
-		t.Errorf("%s is stale (%v): go generate ./internal/openapi", committed, err)
+		t.Errorf("%s is stale (%v): go generate ./client/openapi", committed, err)
 	}
 }
 

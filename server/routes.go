@@ -11,8 +11,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"redrain/client/openapi"
 	"redrain/grab/store"
-	"redrain/internal/openapi"
 	"redrain/payout/export"
 	"redrain/server/api"
 	"redrain/server/config"

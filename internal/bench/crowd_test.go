@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"redrain/client"
+	"redrain/client/openapi"
 	"redrain/internal/bench"
 	"redrain/internal/bench/benchtest"
-	"redrain/internal/openapi"
 	"redrain/internal/testenv"
 )
 

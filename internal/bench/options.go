@@ -8,7 +8,7 @@ import (
 	"runtime"
 	"time"
 
-	"redrain/internal/openapi"
+	"redrain/client/openapi"
 )
 
 // Options are the options of Gather.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"redrain/client"
-	"redrain/internal/openapi"
+	"redrain/client/openapi"
 )
 
 type auditRootsCmd struct{ remote }

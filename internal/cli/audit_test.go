@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"redrain/client/openapi"
 	"redrain/internal/cli"
-	"redrain/internal/openapi"
 	"redrain/internal/testenv"
 	"redrain/payout/export"
 	"redrain/payout/paytest"

@@ -15,9 +15,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"redrain/client"
+	"redrain/client/openapi"
 	"redrain/internal/auth"
 	"redrain/internal/bench"
-	"redrain/internal/openapi"
 )
 
 // benchPlayers are the names and tokens of simulated players: minted users, or guests.

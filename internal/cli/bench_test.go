@@ -14,9 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"redrain/client"
+	"redrain/client/openapi"
 	"redrain/internal/bench/benchtest"
 	"redrain/internal/cli"
-	"redrain/internal/openapi"
 )
 
 // casino is a server for simulated players, with a ledger that a test can falsify.

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"redrain/client"
+	"redrain/client/openapi"
 	"redrain/internal/cli"
-	"redrain/internal/openapi"
 	"redrain/internal/testenv"
 	"redrain/internal/wire"
 	"redrain/rain"

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"redrain/client"
-	"redrain/internal/openapi"
+	"redrain/client/openapi"
 	"redrain/internal/wire"
 	"redrain/rain"
 )

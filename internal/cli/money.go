@@ -9,7 +9,7 @@ import (
 	"strconv"
 
 	"redrain/client"
-	"redrain/internal/openapi"
+	"redrain/client/openapi"
 	"redrain/rain"
 )
 

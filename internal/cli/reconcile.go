@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"redrain/client"
-	"redrain/internal/openapi"
+	"redrain/client/openapi"
 	"redrain/rain"
 )
 

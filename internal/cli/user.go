@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"redrain/client"
-	"redrain/internal/openapi"
+	"redrain/client/openapi"
 )
 
 type oneUser struct {

@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"redrain/client"
-	"redrain/internal/openapi"
+	"redrain/client/openapi"
 	"redrain/internal/testenv"
 	"redrain/rain"
 )

@@ -17,8 +17,8 @@ import (
 	rds "github.com/redis/go-redis/v9"
 
 	"redrain/client"
+	"redrain/client/openapi"
 	"redrain/internal/cli"
-	"redrain/internal/openapi"
 	"redrain/internal/testenv"
 	"redrain/rain"
 )

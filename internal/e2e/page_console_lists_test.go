@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"redrain/client"
-	"redrain/internal/openapi"
+	"redrain/client/openapi"
 	"redrain/internal/testenv"
 	"redrain/internal/testkit/browser"
 	"redrain/internal/testkit/browser/browsertest"

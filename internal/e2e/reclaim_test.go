@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"redrain/client"
-	"redrain/internal/openapi"
+	"redrain/client/openapi"
 	"redrain/internal/testenv"
 )
 

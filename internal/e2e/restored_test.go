@@ -17,7 +17,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"redrain/client"
-	"redrain/internal/openapi"
+	"redrain/client/openapi"
 	"redrain/internal/testenv"
 	"redrain/payout/withdraw/webhook/webhooktest"
 	"redrain/rain"

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"redrain/client"
-	"redrain/internal/openapi"
+	"redrain/client/openapi"
 	"redrain/internal/testenv"
 	"redrain/internal/wire"
 	"redrain/payout/withdraw/webhook/webhooktest"

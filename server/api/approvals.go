@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strings"
 
-	"redrain/internal/openapi"
+	"redrain/client/openapi"
 	"redrain/payout/ledger"
 	"redrain/rain"
 )

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"testing"
 
+	"redrain/client/openapi"
 	"redrain/internal/auth"
-	"redrain/internal/openapi"
 	"redrain/internal/seal"
 	"redrain/internal/testenv"
 	"redrain/payout/ledger"

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"unicode/utf8"
 
-	"redrain/internal/openapi"
+	"redrain/client/openapi"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/chain"
 	"redrain/server/clientip"

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"redrain/internal/openapi"
+	"redrain/client/openapi"
 	"redrain/internal/wire"
 	"redrain/payout/ledger"
 	"redrain/rain"

@@ -13,7 +13,7 @@ import (
 
 	"github.com/elnormous/contenttype"
 
-	"redrain/internal/openapi"
+	"redrain/client/openapi"
 	"redrain/internal/wire"
 	"redrain/payout/export"
 	"redrain/payout/ledger"

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"redrain/internal/openapi"
+	"redrain/client/openapi"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"

@@ -6,8 +6,8 @@ import (
 	"log/slog"
 	"sync"
 
+	"redrain/client/openapi"
 	"redrain/internal/loop"
-	"redrain/internal/openapi"
 	"redrain/internal/wire"
 	"redrain/rain"
 	"redrain/server/cluster"

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"redrain/internal/openapi"
+	"redrain/client/openapi"
 	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/rain"

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"redrain/internal/openapi"
+	"redrain/client/openapi"
 	"redrain/internal/wire"
 	"redrain/rain"
 	"redrain/server/cluster"

@@ -11,8 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"redrain/client/openapi"
 	"redrain/internal/auth"
-	"redrain/internal/openapi"
 	"redrain/internal/wire"
 	"redrain/rain"
 	"redrain/server/clientip"

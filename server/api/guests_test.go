@@ -13,8 +13,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"redrain/client/openapi"
 	"redrain/internal/auth"
-	"redrain/internal/openapi"
 	"redrain/internal/testenv"
 	"redrain/payout/paytest"
 	"redrain/rain"

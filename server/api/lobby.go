@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"redrain/client/openapi"
 	"redrain/grab/store"
-	"redrain/internal/openapi"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 	"redrain/server/clientip"

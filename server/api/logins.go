@@ -10,8 +10,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"redrain/client/openapi"
 	"redrain/internal/auth"
-	"redrain/internal/openapi"
 	"redrain/rain"
 	"redrain/server/clientip"
 	"redrain/server/login"

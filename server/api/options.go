@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sync/semaphore"
 	"golang.org/x/time/rate"
 
+	"redrain/client/openapi"
 	"redrain/grab/confirm"
 	"redrain/internal/auth"
 	"redrain/internal/loop"
-	"redrain/internal/openapi"
 	"redrain/internal/wire"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/chain"

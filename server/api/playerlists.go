@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"redrain/internal/openapi"
+	"redrain/client/openapi"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/standing"
 	"redrain/rain"

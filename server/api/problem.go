@@ -12,9 +12,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"redrain/client/openapi"
 	"redrain/grab/store"
 	"redrain/internal/auth"
-	"redrain/internal/openapi"
 	"redrain/internal/sqldb"
 	"redrain/payout/export"
 	"redrain/payout/ledger"

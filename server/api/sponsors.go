@@ -3,7 +3,7 @@ package api
 import (
 	"slices"
 
-	"redrain/internal/openapi"
+	"redrain/client/openapi"
 	"redrain/payout/ledger"
 	"redrain/payout/statement"
 	"redrain/rain"

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"redrain/client/openapi"
 	"redrain/grab/store"
-	"redrain/internal/openapi"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/standing"
 	"redrain/rain"

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"redrain/internal/openapi"
+	"redrain/client/openapi"
 	"redrain/payout/ledger"
 	"redrain/rain"
 	"redrain/server/campaigns"

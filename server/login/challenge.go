@@ -19,7 +19,7 @@ import (
 
 	"github.com/altcha-org/altcha-lib-go"
 
-	"redrain/internal/openapi"
+	"redrain/client/openapi"
 )
 
 // Errors of Check. Any other error comes from a back end, and nothing was decided.

@@ -1,7 +1,7 @@
 // Command generators writes the Go types of the HTTP API with oapi-codegen, which this module pins apart from the
 // server's dependencies. Its arguments are the folder of oapi-codegen's config.yaml, and where the types go:
 //
-//	go run -C tools/generators . ../../internal/openapi openapi.gen.go
+//	go run -C tools/generators . ../../client/openapi openapi.gen.go
 package main
 
 import (
