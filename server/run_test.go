@@ -25,8 +25,8 @@ func TestActorsOfRoles(t *testing.T) {
 		}
 		return all
 	}
-	always := []string{"clock", "seals", "forgeries", "bus", "health", "nats", "keys", "campaigns", "rooms", "figures",
-		"events", "admission", "sanctions", "lists", "connections", "addresses", "http", "sockets"}
+	always := []string{"clock", "seals", "forgeries", "bus", "health", "installation", "nats", "keys", "campaigns",
+		"rooms", "figures", "events", "admission", "sanctions", "lists", "connections", "addresses", "http", "sockets"}
 	for role, brings := range map[string][]string{
 		config.RoleGateway: {"deciders"},
 		config.RoleRelay:   {"relay"},

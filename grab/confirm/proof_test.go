@@ -30,13 +30,13 @@ func fresh(id, user string, packet int) *rain.Entry {
 	}}
 }
 
-// look is the first step: is the win on record, and who is the master?
-const look = "hmget info"
+// winLook is the first step: is the win on record, and who is the master?
+const winLook = "hmget info"
 
 // Each kind of master needs other commands before a player is notified of a win. The commands of one element are sent
 // together.
 func TestWhatAWinIsConfirmedBy(t *testing.T) {
-	const cluster = "hmget info time cluster"
+	const look, cluster = winLook, "hmget info time cluster"
 	const wait, wait2 = "set hmget role wait 1 role", "set hmget role wait 2 role"
 	// With epochs the claim is read, and the history of the master.
 	const held, heldCluster, heldWait = "hmget " + look, "hmget " + cluster, "set hmget " + look + " role wait 1 role"

@@ -62,7 +62,7 @@ func TestWithoutTheStreamNothingIsLookedFor(t *testing.T) {
 	p.Add(e.Ref.ID, e.Wins[0], e)
 	err := New(s, Stream, publisher(func(context.Context, rain.Entry) error { return away }), nil).
 		Confirm(t.Context(), "c", 0, &p)
-	if !errors.Is(err, away) || p.Confirmed("9-1") || !slices.Equal(m.asked, []string{"hmget " + look}) {
+	if !errors.Is(err, away) || p.Confirmed("9-1") || !slices.Equal(m.asked, []string{"hmget " + winLook}) {
 		t.Errorf("%v, confirmed %t, asked %q", err, p.Confirmed("9-1"), m.asked)
 	}
 }
@@ -86,7 +86,7 @@ func TestWhatMayLeaveRedis(t *testing.T) {
 		{"none in time", Replica, fakeMaster{info: followed}, won, errNoReplica, []string{look, wait}},
 		{"one of two", Replica, fakeMaster{info: twice, acks: 1}, won, errNoReplica,
 			[]string{look, "set xrange hmget role wait 2 role"}},
-		{"alone", Stream, fakeMaster{info: alone}, won, nil, []string{"xrange hmget " + look}},
+		{"alone", Stream, fakeMaster{info: alone}, won, nil, []string{"xrange hmget " + winLook}},
 		{"a reclaim", Replica, fakeMaster{info: followed, acks: 1}, back, nil, []string{look, wait}},
 		{"a reclaim, and none in time", Replica, fakeMaster{info: followed}, back, errNoReplica, []string{look, wait}},
 	} {

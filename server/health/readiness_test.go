@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,13 +26,19 @@ import (
 type backends map[string]error
 
 func (b backends) check(name string) Check {
+	return checkOf(name, func() error { return b[name] })
+}
+
+// checkOf checks a back end that fails with what it returns.
+func checkOf(name string, state func() error) Check {
 	return Check{Backend: name, Proves: "it works", Advice: "mend " + name,
 		Do: func(ctx context.Context) error {
-			if errors.Is(b[name], errHangs) {
+			err := state()
+			if errors.Is(err, errHangs) {
 				<-ctx.Done()
 				return ctx.Err()
 			}
-			return b[name]
+			return err
 		}}
 }
 
@@ -45,8 +52,17 @@ type watched struct {
 	*Monitor
 
 	registry *prometheus.Registry
-	raised   []string // since the last call of alarms
 	stop     func()
+
+	mu     sync.Mutex // guards the rest, and what the test changes
+	raised []string   // since the last call of after
+}
+
+// change makes a change that the monitor reads.
+func (w *watched) change(do func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	do()
 }
 
 // watch runs a monitor in the bubble of a test.
@@ -59,12 +75,30 @@ func watch(t *testing.T, b backends, u UnpaidOptions, essential ...string) *watc
 	if u.Stream == nil {
 		u.Stream = func(context.Context) (int64, error) { return 0, nil }
 	}
+	outbox, stream := u.Outbox, u.Stream
+	u.Outbox = func(ctx context.Context, c *rain.Campaign) (int64, error) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return outbox(ctx, c)
+	}
+	u.Stream = func(ctx context.Context) (int64, error) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return stream(ctx)
+	}
+	check := func(name string) Check {
+		return checkOf(name, func() error {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return b[name]
+		})
+	}
 	u.Clock, u.Registerer = func() int64 { return time.Now().UnixMilli() }, w.registry
 	w.Monitor = NewMonitor(Options{
-		Checks: []Check{b.check("redis"), b.check("nats"), b.check("mysql")}, Essential: essential,
+		Checks: []Check{check("redis"), check("nats"), check("mysql")}, Essential: essential,
 		Unpaid: NewUnpaid(u), Log: slog.New(slog.DiscardHandler), Registerer: w.registry,
 		Alarm: func(code, message string, isNew bool) {
-			w.raised = append(w.raised, fmt.Sprint(code, " ", isNew, " ", message))
+			w.change(func() { w.raised = append(w.raised, fmt.Sprint(code, " ", isNew, " ", message)) })
 		},
 	})
 	w.stop = testenv.Run(t, w.Run)
@@ -72,11 +106,12 @@ func watch(t *testing.T, b backends, u UnpaidOptions, essential ...string) *watc
 }
 
 // after lets time pass, and returns the alarms that were raised meanwhile.
-func (w *watched) after(d time.Duration) []string {
-	w.raised = nil
-	time.Sleep(d) //nolint:forbidigo // in a bubble
+func (w *watched) after(d time.Duration) (raised []string) {
+	w.change(func() { w.raised = nil })
+	<-time.After(d)
 	synctest.Wait()
-	return w.raised
+	w.change(func() { raised = w.raised })
+	return raised
 }
 
 // TestReadyz: /readyz says what a missing back end means for newcomers on this node, from the last checks.
@@ -164,7 +199,7 @@ func TestABackEndThatIsAway(t *testing.T) {
 		}
 		testenv.Equal(t, len(w.after(time.Minute)), 0, "alarms while all works")
 		up(1)
-		b["mysql"] = errHangs
+		w.change(func() { b["mysql"] = errHangs })
 		testenv.Equal(t, len(w.after(5*time.Second)), 0, "alarms after five seconds")
 		up(0)
 		raised := w.after(25 * time.Second)
@@ -172,11 +207,10 @@ func TestABackEndThatIsAway(t *testing.T) {
 		testenv.Contains(t, raised[0], "backend_down true mysql does not work since", "the alarm")
 		testenv.Contains(t, raised[0], "mend mysql", "the alarm")
 		testenv.Contains(t, raised[1], "backend_down false", "the alarm again")
-		b["nats"] = errRefused
+		w.change(func() { b["nats"] = errRefused })
 		raised = w.after(20 * time.Second)
 		testenv.Contains(t, raised[len(raised)-1], errRefused.Error()+"; mend nats. mysql does not work", "both")
-		delete(b, "nats")
-		delete(b, "mysql")
+		w.change(func() { clear(b) })
 		w.after(5 * time.Second)
 		up(1)
 		testenv.Equal(t, len(w.after(time.Minute)), 0, "alarms after the repair")
@@ -224,26 +258,26 @@ func TestUnpaid(t *testing.T) {
 		quiet(time.Minute, "nothing was won")
 		seconds(0)
 
-		outbox = now()
+		w.change(func() { outbox = now() })
 		quiet(25*time.Second, "a young win")
 		seconds(25)
 		raises("a win of", "an old win")
-		outbox = 0
+		w.change(func() { outbox = 0 })
 		w.after(5 * time.Second)
 		quiet(time.Minute, "it is paid")
 		seconds(0)
 
-		stream = now()
+		w.change(func() { stream = now() })
 		quiet(25*time.Second, "a young message")
 		raises("a win of", "an old message")
-		stream, unreadStream = 0, errRefused
+		w.change(func() { stream, unreadStream = 0, errRefused })
 		w.after(5 * time.Second)
 		quiet(time.Minute, "the stream cannot be read")
 
-		unread = errRefused
+		w.change(func() { unread = errRefused })
 		quiet(25*time.Second, "the outboxes cannot be read")
 		raises("wins of up to", "they cannot be read for long")
-		unread = nil
+		w.change(func() { unread = nil })
 		w.after(5 * time.Second)
 		quiet(time.Minute, "they can be read")
 		seconds(0)
