@@ -56,7 +56,7 @@ type absence struct {
 func NewMonitor(o Options) *Monitor {
 	m := &Monitor{o: o, away: map[string]absence{}, up: promauto.With(o.Registerer).NewGaugeVec(prometheus.GaugeOpts{
 		Name: "redrain_backend_up", Help: "1 if the back end does what this node needs of it, as the last check of " +
-			"this node proved: Redis takes a write, the payout stream acknowledges a message, the ledger takes a write.",
+			"this node proved: Redis and the ledger take a write, the payout stream acknowledges a message.",
 	}, []string{"backend"})}
 	for _, c := range o.Checks {
 		m.up.WithLabelValues(c.Backend).Set(1)
