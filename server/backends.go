@@ -25,12 +25,13 @@ import (
 
 // backends are Redis, NATS and SQL: external ones, or in-process ones. The clients are the same for both.
 type backends struct {
-	redis redis.UniversalClient
-	guard *store.Guard
-	nats  *nats.Conn
-	sql   *sqldb.DB
-	dir   *embedded.Dir        // the data directory of the in-process back ends; nil: none
-	own   *embedded.NATSServer // nil with --nats
+	newest secrets
+	redis  redis.UniversalClient
+	guard  *store.Guard
+	nats   *nats.Conn
+	sql    *sqldb.DB
+	dir    *embedded.Dir        // the data directory of the in-process back ends; nil: none
+	own    *embedded.NATSServer // nil with --nats
 
 	closers []func()
 }
@@ -63,8 +64,8 @@ func (b *backends) openDir(cfg *config.Config) (err error) {
 
 // connect connects to every back end, and waits for those that are not up yet. It generates the secrets that the
 // in-process default does not require.
-func connect(ctx context.Context, cfg *config.Config, log *slog.Logger) (_ *backends, err error) {
-	b := &backends{}
+func connect(ctx context.Context, cfg *config.Config, newest secrets, log *slog.Logger) (_ *backends, err error) {
+	b := &backends{newest: newest}
 	defer func() {
 		if err != nil {
 			b.close()
@@ -121,7 +122,7 @@ func (b *backends) connectRedis(ctx context.Context, cfg *config.Config, log *sl
 	}
 	return await(ctx, cfg.BackendWait, log, "redis", func(ctx context.Context) (err error) {
 		if b.redis == nil {
-			rdb, err := store.Connect(ctx, addr)
+			rdb, err := store.ConnectAs(ctx, addr, b.newest.of("redis", addr))
 			if err != nil {
 				return err
 			}
@@ -137,7 +138,13 @@ func (b *backends) connectNATS(ctx context.Context, cfg *config.Config, log *slo
 	if err != nil {
 		return err
 	}
-	dial := func() (*nats.Conn, error) { return nats.Connect(cfg.NATS, options...) }
+	addrs := cfg.NATS
+	if b.newest["nats"] != nil {
+		var login nats.Option
+		addrs, login = natsLogin(cfg.NATS, b.newest["nats"])
+		options = append(options, login)
+	}
+	dial := func() (*nats.Conn, error) { return nats.Connect(addrs, options...) }
 	if cfg.NATS == "" {
 		store := ""
 		if b.dir != nil {
@@ -200,7 +207,7 @@ func (b *backends) checkDir(ctx context.Context, cfg *config.Config, log *slog.L
 func (b *backends) connectSQL(ctx context.Context, cfg *config.Config, log *slog.Logger) (err error) {
 	switch {
 	case cfg.MySQL != "":
-		b.sql, err = sqldb.OpenMySQL(cfg.MySQL)
+		b.sql, err = sqldb.OpenMySQLAs(cfg.MySQL, b.newest.of("mysql", cfg.MySQL))
 	case b.dir != nil:
 		b.sql, err = sqldb.OpenSQLite(b.dir.Ledger())
 	default:

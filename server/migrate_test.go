@@ -54,7 +54,7 @@ func TestMigratingIsAStepOfItsOwn(t *testing.T) {
 	limited := paytest.GrantRights(t, dsn)
 	start := func() error {
 		cfg := config.Config{MySQL: limited, BackendWait: time.Minute}
-		b, err := connect(t.Context(), &cfg, slog.New(slog.DiscardHandler))
+		b, err := connect(t.Context(), &cfg, nil, slog.New(slog.DiscardHandler))
 		if err == nil {
 			b.close()
 		}

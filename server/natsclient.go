@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -62,6 +64,41 @@ func natsOptions(cfg *config.Config, log *slog.Logger) ([]nats.Option, error) {
 		options = append(options, key)
 	}
 	return options, nil
+}
+
+// natsLogin returns the addresses without a user, and an option with which each connection has the user of the addresses
+// that newest returns. The library would read those of an address once.
+func natsLogin(addrs string, newest func() string) (bare string, login nats.Option) {
+	var all []string
+	for _, addr := range natsURLs(addrs) {
+		addr.User = nil
+		all = append(all, addr.String())
+	}
+	bare = strings.Join(all, ",")
+	user := func() (name, password string, hasPassword bool) {
+		for _, addr := range natsURLs(newest()) {
+			if addr.User != nil {
+				name = addr.User.Username()
+				password, hasPassword = addr.User.Password()
+				break
+			}
+		}
+		return name, password, hasPassword
+	}
+	if name, _, hasPassword := user(); name != "" && !hasPassword {
+		return bare, nats.TokenHandler(func() string { token, _, _ := user(); return token })
+	}
+	return bare, nats.UserInfoHandler(func() (string, string) { name, password, _ := user(); return name, password })
+}
+
+// natsURLs parses addresses that Validate has checked.
+func natsURLs(addrs string) (all []*url.URL) {
+	for addr := range strings.SplitSeq(addrs, ",") {
+		if one, err := url.Parse(strings.TrimSpace(addr)); err == nil {
+			all = append(all, one)
+		}
+	}
+	return all
 }
 
 // isOtherNkey reports whether the file has another key than the one in use, which the library never reads again.

@@ -156,6 +156,39 @@ func TestUsersOfNATS(t *testing.T) {
 		_, err := New(t.Context(), cfg, slog.New(slog.DiscardHandler), io.Discard)
 		testenv.WantErr(t, err, os.ErrNotExist, "a seed that is not there")
 	})
+	for name, user := range map[string]func(password string) string{
+		"password in a file": func(password string) string { return "rain:" + password },
+		"token in a file":    func(password string) string { return password },
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := &natsserver.Options{Username: "rain", Password: "first"}
+			if user("") == "" {
+				o = &natsserver.Options{Authorization: "first"}
+			}
+			ns := startNATS(t, o)
+			use := func(password string) string {
+				addr := "nats://" + user(password) + "@" + ns.Addr().String()
+				write("nats", []byte(addr+"\n"))
+				return addr
+			}
+			cfg := onNATS(use("first"))
+			cfg.SecretFiles = map[string]string{"nats": filepath.Join(dir, "nats")}
+			serveOn(t, cfg, func(s *Server) {
+				use("second")
+				next := o.Clone()
+				if next.Password != "" {
+					next.Password = "second"
+				} else {
+					next.Authorization = "second"
+				}
+				tries := s.back.nats.Stats().Reconnects
+				testenv.Must(t, ns.ReloadOptions(next))
+				testenv.Eventually(t, 30*time.Second, "the node is connected again", func() bool {
+					return s.back.nats.Stats().Reconnects > tries && s.back.nats.IsConnected()
+				})
+			})
+		})
+	}
 	t.Run("credentials", func(t *testing.T) {
 		operator, account := testenv.Got(nkeys.CreateOperator()).Must(t), testenv.Got(nkeys.CreateAccount()).Must(t)
 		system := testenv.Got(nkeys.CreateAccount()).Must(t)

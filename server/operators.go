@@ -42,8 +42,8 @@ func (s *Server) buildOperators() (err error) {
 		}
 		sources = append(sources, s.issuer)
 	}
-	s.operators = auth.NewOperators(s.secret("operator-token", s.cfg.OperatorToken),
-		s.secret("viewer-token", s.cfg.ViewerToken), sources...)
+	s.operators = auth.NewOperators(s.newest.of("operator-token", s.cfg.OperatorToken),
+		s.newest.of("viewer-token", s.cfg.ViewerToken), sources...)
 	return nil
 }
 

@@ -93,7 +93,7 @@ func (s *Server) buildPayer() error {
 			URL: s.cfg.ProviderURL, Secret: s.cfg.ProviderSecret, Account: s.cfg.ProviderAccount, Clock: s.clock.Now,
 		}
 		if o.Account != "" { // without it, a new secret is another receiver, which is confirmed after a restart
-			o.NewSecret = s.secret("provider-secret", o.Secret)
+			o.NewSecret = s.newest.of("provider-secret", o.Secret)
 		}
 		http, err := webhook.New(o)
 		if err != nil {

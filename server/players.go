@@ -89,7 +89,7 @@ func (s *Server) widget() []string {
 func (s *Server) challenge() api.Challenge {
 	if service, ok := challengeService(&s.cfg); ok {
 		return login.NewSiteverify(service, s.cfg.ChallengeSiteKey,
-			s.secret("challenge-secret", s.cfg.ChallengeSecret), http.DefaultTransport)
+			s.newest.of("challenge-secret", s.cfg.ChallengeSecret), http.DefaultTransport)
 	}
 	if s.cfg.GuestChallenge == login.ChallengeWork {
 		return login.NewWork(s.players.Secrets, s.cfg.ChallengeWork, store.NewLimits(s.redis))

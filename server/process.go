@@ -105,8 +105,8 @@ type Server struct {
 	figures    *live.Figures
 	names      *names.Book // nil: players are shown under masked ids
 
-	verifyFiles map[string][]byte        // by their names
-	newest      map[string]func() string // the secrets that are in files, by their flags
+	verifyFiles map[string][]byte // by their names
+	newest      secrets
 	events      *api.Events
 	proofs      *campaigns.Proofs
 	roots       *chain.RootRounds

@@ -18,7 +18,7 @@ func (s *Server) buildRiskSystem() error {
 		return nil
 	}
 	o := risk.SystemOptions{
-		URL: s.cfg.RiskURL, Secret: s.cfg.RiskSecret, NewSecret: s.secret("risk-secret", s.cfg.RiskSecret),
+		URL: s.cfg.RiskURL, Secret: s.cfg.RiskSecret, NewSecret: s.newest.of("risk-secret", s.cfg.RiskSecret),
 		Timeout: s.cfg.RiskTimeout,
 		Default: standing.VerdictAct(s.cfg.RiskDefault), CarryOut: s.cfg.Risk == config.RiskHold,
 		Verdicts: s.ledger.Risk, Told: s.bus.Judged,

@@ -47,7 +47,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer
 	if s.verifyFiles, err = readVerifyFiles(cfg.VerifyFiles); err != nil {
 		return nil, err
 	}
-	if s.back, err = connect(ctx, &s.cfg, log); err != nil {
+	if s.back, err = connect(ctx, &s.cfg, s.newest, log); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -155,7 +155,7 @@ func (s *Server) build(ctx context.Context) (err error) {
 		return err
 	}
 	s.players, err = auth.NewPlayers(auth.PlayersOptions{
-		Secret: s.cfg.JWTSecret, NewSecret: s.secret("jwt-secret", s.cfg.JWTSecret), JWKSURL: s.cfg.JWKSURL,
+		Secret: s.cfg.JWTSecret, NewSecret: s.newest.of("jwt-secret", s.cfg.JWTSecret), JWKSURL: s.cfg.JWKSURL,
 		Audience: s.cfg.JWTAudience, Issuer: s.cfg.JWTIssuer, MaxLife: s.cfg.JWTMaxLife, Recoverer: s.recoverer,
 		Log: s.log, Clock: func() time.Time { return time.UnixMilli(s.clock.Now()) },
 	})

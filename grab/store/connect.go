@@ -62,9 +62,26 @@ func CheckAddress(addrs string) error {
 // a Cluster as in rediss://user:password@host:port?addr=host2:port2. One node of a Cluster is enough to find the
 // others. An AddressError is final; after any other error Connect may be called again.
 func Connect(ctx context.Context, addrs string) (redis.UniversalClient, error) {
+	return ConnectAs(ctx, addrs, func() string { return addrs })
+}
+
+// ConnectAs is Connect with a user and a password that may change. Each new connection takes them from the address that
+// newest returns.
+func ConnectAs(ctx context.Context, addrs string, newest func() string) (redis.UniversalClient, error) {
 	single, cluster, err := parseAddress(addrs)
 	if err != nil {
 		return nil, err
+	}
+	login := func(context.Context) (user, password string, err error) {
+		now, _, err := parseAddress(newest())
+		if err != nil {
+			return "", "", err
+		}
+		return now.Username, now.Password, nil
+	}
+	single.CredentialsProviderContext = login
+	if cluster != nil {
+		cluster.CredentialsProviderContext = login
 	}
 	return connectTo(ctx, single, cluster)
 }

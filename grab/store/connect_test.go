@@ -7,6 +7,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -153,4 +154,32 @@ func TestConnectAsksForTheKind(t *testing.T) {
 			t.Errorf("%s: %v, want one of %s that may pass", addr, err, want)
 		}
 	}
+}
+
+// TestNewConnectionsUseTheNewestPassword: after a rotation and a lost connection the client works without a restart.
+func TestNewConnectionsUseTheNewestPassword(t *testing.T) {
+	t.Parallel()
+	server := testenv.StartRedis(t)
+	admin := redis.NewClient(&redis.Options{Addr: server.Addr})
+	t.Cleanup(func() { _ = admin.Close() })
+	run := func(args ...any) {
+		t.Helper()
+		testenv.Must(t, admin.Do(t.Context(), args...).Err())
+	}
+	run("ACL", "SETUSER", "rain", "on", ">first", "+@all")
+	var newest atomic.Value
+	use := func(password string) string {
+		addr := "redis://rain:" + password + "@" + server.Addr
+		newest.Store(addr)
+		return addr
+	}
+	rdb, err := ConnectAs(t.Context(), use("first"), func() string { return newest.Load().(string) })
+	testenv.Must(t, err)
+	t.Cleanup(func() { _ = rdb.Close() })
+	testenv.Must(t, rdb.Ping(t.Context()).Err())
+	run("ACL", "SETUSER", "rain", "resetpass", ">second")
+	run("CLIENT", "KILL", "USER", "rain")
+	testenv.WantFail(t, rdb.Ping(t.Context()).Err(), "with the old password")
+	use("second")
+	testenv.Must(t, rdb.Ping(t.Context()).Err())
 }

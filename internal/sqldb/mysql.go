@@ -32,7 +32,22 @@ const (
 // By the defaults of the DSN's options a dead server is an error within seconds (dial 3 s, reads 30 s). See
 // server.session for the session. An option that would change the meaning of statements is an [OptionError].
 func OpenMySQL(dsn string) (*DB, error) {
+	return OpenMySQLAs(dsn, func() string { return dsn })
+}
+
+// OpenMySQLAs is OpenMySQL with a user and a password that may change. Each new connection takes them from the DSN that
+// newest returns.
+func OpenMySQLAs(dsn string, newest func() string) (*DB, error) {
 	cfg, err := parseDSN(dsn)
+	if err == nil {
+		err = cfg.Apply(mysql.BeforeConnect(func(_ context.Context, c *mysql.Config) error {
+			now, err := parseDSN(newest())
+			if err == nil {
+				c.User, c.Passwd = now.User, now.Passwd
+			}
+			return err
+		}))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("parse the MySQL data source name: %w", err)
 	}

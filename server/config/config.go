@@ -44,11 +44,11 @@ type Config struct {
 	// SecretFiles has the files that secrets come from, by the secrets' flags.
 	SecretFiles map[string]string `kong:"-"`
 
-	Redis     string `group:"backends" main:"" secret:"" placeholder:"ADDR" help:"Redis: one address, or a redis:// or rediss:// URL. redrain asks whether it is a Cluster. Several addresses of a Cluster are separated by commas."`
-	NATS      string `group:"backends" main:"" secret:"" name:"nats" placeholder:"URL" help:"NATS with JetStream, such as nats://host:4222; several separated by commas."`
+	Redis     string `group:"backends" main:"" secret:"login" placeholder:"ADDR" help:"Redis: one address, or a redis:// or rediss:// URL. redrain asks whether it is a Cluster. Several addresses of a Cluster are separated by commas."`
+	NATS      string `group:"backends" main:"" secret:"login" name:"nats" placeholder:"URL" help:"NATS with JetStream, such as nats://host:4222; several separated by commas."`
 	NATSCreds string `group:"backends" name:"nats-creds" placeholder:"FILE" help:"Credentials file of the NATS user, with JWT and seed. The file is read at each connection."`
 	NATSNkey  string `group:"backends" name:"nats-nkey" placeholder:"FILE" help:"File with the seed of the NATS user's nkey."`
-	MySQL     string `group:"backends" main:"" secret:"" name:"mysql" placeholder:"DSN" help:"MySQL or MariaDB, such as user:password@tcp(host:3306)/redrain. The database exists; redrain creates its tables."`
+	MySQL     string `group:"backends" main:"" secret:"login" name:"mysql" placeholder:"DSN" help:"MySQL or MariaDB, such as user:password@tcp(host:3306)/redrain. The database exists; redrain creates its tables."`
 	DataDir   string `group:"backends" main:"" placeholder:"DIR" help:"Directory where the in-process back ends keep ledger, stream and secrets. Without it they are lost when the process ends."`
 	Namespace string `group:"backends" default:"rr" help:"Prefix of Redis keys and NATS subjects. Several installations with different prefixes can share their back ends."`
 

@@ -36,8 +36,11 @@ func withSecretFiles(flags []*kong.Flag) (all []*kong.Flag) {
 			continue
 		}
 		help := "File with --" + f.Name + ", instead of the value itself."
-		if f.Tag.Get("secret") == "live" {
+		switch f.Tag.Get("secret") {
+		case "live":
 			help += " It is read again when it changes."
+		case "login":
+			help += " New connections use the user and password that it has then; the address stays that of the start."
 		}
 		file := &kong.Flag{Group: f.Group, PlaceHolder: "FILE", Value: &kong.Value{
 			Name: FileFlag(f.Name), Help: help, OrigHelp: help, Mapper: f.Mapper, Tag: &kong.Tag{},
