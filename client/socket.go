@@ -76,7 +76,8 @@ func (e *ClosedError) Error() string {
 	return fmt.Sprintf("the server closed the connection: %s (code %d)", e.Reason, e.Code)
 }
 
-// The close codes from 4500 to 4599 are final, except for a late hello. 4004 means a newer connection of the player.
+// The close codes from 4500 to 4599 are final, except for a late hello. 4004 means a newer connection of the player,
+// and 1009 a token that is too long.
 const (
 	codeReplaced   = 4004
 	codeFinal      = 4500
@@ -89,7 +90,7 @@ func (e *ClosedError) Retry() bool {
 	if e.Code == codeProtocol && e.Reason == wire.LateHello {
 		return true
 	}
-	return e.Code != codeReplaced && (e.Code < codeFinal || e.Code >= codeFinalLimit)
+	return e.Code != websocket.CloseMessageTooBig && e.Code != codeReplaced && (e.Code < codeFinal || e.Code >= codeFinalLimit)
 }
 
 // Dial connects. It returns a *RefusedError if the server answers with another status than 101.

@@ -41,6 +41,8 @@ export type RainClientState = "idle" | "connecting" | "open" | "waiting" | "ende
 
 /** Close codes after which the client ends, with texts for the player. */
 export declare const CloseCode: {
+  /** The token is too long: a `hello` has 12 KiB at most. */
+  readonly tooLarge: 1009;
   /** The player has come in too often elsewhere, and the newest connections stay. */
   readonly elsewhere: 4004;
   /** The token is not valid: sign in again. */
@@ -390,7 +392,7 @@ export declare class RainClient {
   /** @throws TypeError where `url` is no address, or is missing outside a page. */
   constructor(options: RainClientOptions);
 
-  /** Whether the client ends after this close code (4004, and 4500 to 4599; not after 4501 with the reason "no hello in time"). After every other it comes back, and after 4507 with a new token if there is one. */
+  /** Whether the client ends after this close code (1009, 4004, and 4500 to 4599; not after 4501 with the reason "no hello in time"). After every other it comes back, and after 4507 with a new token if there is one. */
   static isFinal(code: number, reason?: string): boolean;
 
   /** The state of the client. */

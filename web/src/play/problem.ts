@@ -19,7 +19,7 @@ export function problemOf(code: number, refusal = ""): Ended {
   if (refusal === "challenge_required") return { title: "unproved_title", hint: "unproved_hint", retry: true };
   if (refusal === "not_on_the_list") return problemOf(CloseCode.notInvited);
   if (refusal === "denied") return problemOf(CloseCode.sentAway);
-  if (code === CloseCode.badToken || code === CloseCode.expired) return { title: "signin_title_bad", hint: "signin_bad", signin: true };
+  if (code === CloseCode.badToken || code === CloseCode.expired || code === CloseCode.tooLarge) return { title: "signin_title_bad", hint: "signin_bad", signin: true };
   if (code >= 400 && code < 500) return { title: "signin_title", hint: "signin_hint", signin: true };
   if (code === CloseCode.elsewhere) return { title: "ended_elsewhere", hint: "ended_elsewhere_hint", retry: true };
   if (code === CloseCode.sentAway) return { title: "ended_away", hint: "ended_away_hint" };

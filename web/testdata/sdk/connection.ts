@@ -23,7 +23,7 @@ export const connection = {
   },
 
   async closeCodes(c: Check, w: World): Promise<void> {
-    for (const code of [1000, 1001, 1002, 1003, 1006, 1007, 1009, 1012, 4000, 4001, 4008, 4009, 4499, 4600]) {
+    for (const code of [1000, 1001, 1002, 1003, 1006, 1007, 1012, 4000, 4001, 4008, 4009, 4499, 4600]) {
       const { client, line } = await w.open();
       line.drop(code);
       c.same(`${code}`, [client.state, RainClient.isFinal(code)], ["waiting", false]);
