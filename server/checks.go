@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"redrain/grab/confirm"
 	"redrain/grab/store"
@@ -68,9 +69,38 @@ func (s *Server) natsCheck(publisher *pipeline.Publisher) health.Check {
 					return err
 				}
 			}
-			return s.back.nats.FlushWithContext(ctx)
+			return s.checkStream(ctx, publisher)
 		},
 	}
+}
+
+const (
+	// streamSeen is the time for which the stream of an installation counts as seen by a node.
+	streamSeen = 5 * time.Second
+	// ledgerWithin bounds the comparison: a ledger that hangs must not make NATS look away.
+	ledgerWithin = time.Second
+)
+
+// checkStream compares the payout stream with the one that the other nodes see. Two NATS servers under one ledger would
+// hold two streams, and a rebuild of Redis would miss the wins of one. A stream that was lost is replaced when no node
+// sees it any more. While the ledger does not answer, nothing is compared.
+func (s *Server) checkStream(ctx context.Context, publisher *pipeline.Publisher) error {
+	made, err := publisher.Made(ctx)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, ledgerWithin)
+	defer cancel()
+	seen, until, err := s.ledger.Leases.Holder(ctx, "stream")
+	if err != nil || seen == made && until-s.clock.Now() > streamSeen.Milliseconds()/2 {
+		return nil //nolint:nilerr // the ledger has a check of its own
+	}
+	t, err := s.ledger.Leases.Lease(ctx, "stream", made, streamSeen)
+	if err == nil && !t.Held() && seen != made {
+		return fmt.Errorf("another stream: the one here was made at %s, and other nodes see one that was made at %s: "+
+			"give all nodes the same --nats and --namespace", made, seen)
+	}
+	return nil //nolint:nilerr // the same
 }
 
 // essential returns the back ends without which newcomers cannot play on this node.

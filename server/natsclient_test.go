@@ -1,6 +1,8 @@
 package server
 
 import (
+	"crypto/rand"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -221,6 +223,26 @@ func TestUsersOfNATS(t *testing.T) {
 			testenv.Must(t, s.back.nats.FlushTimeout(10*time.Second))
 		})
 	})
+}
+
+// TestAnotherStreamIsRefused: a node whose NATS is another one than that of the other nodes does not start. When no
+// node sees the other stream any more, it does.
+func TestAnotherStreamIsRefused(t *testing.T) {
+	t.Parallel()
+	cfg := onNATS("nats://" + startNATS(t, &natsserver.Options{}).Addr().String())
+	cfg.Redis, cfg.MySQL = testenv.Redis(t), testenv.MySQL(t)
+	cfg.Namespace = strings.ToLower(rand.Text())
+	other := cfg
+	other.NATS = "nats://" + startNATS(t, &natsserver.Options{}).Addr().String()
+	serveOn(t, cfg, func(*Server) {
+		impatient := other
+		impatient.BackendWait = time.Second
+		_, err := New(t.Context(), impatient, slog.New(slog.DiscardHandler), io.Discard)
+		testenv.WantErr(t, err, errBackend, "with another stream")
+		testenv.Contains(t, fmt.Sprint(err), "give all nodes the same --nats and --namespace", "the error")
+		serveOn(t, cfg, func(*Server) {}) // a second node with the same stream
+	})
+	serveOn(t, other, func(*Server) {})
 }
 
 func publicOf(t *testing.T, key nkeys.KeyPair) string {

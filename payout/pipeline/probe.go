@@ -41,6 +41,16 @@ func (p *Publisher) probe(ctx context.Context) error {
 	return err
 }
 
+// Made returns the time at which the stream was made, which names it: a lost stream is made again. Made creates a
+// missing stream.
+func (p *Publisher) Made(ctx context.Context) (string, error) {
+	existing, err := p.stream.ensure(ctx)
+	if err != nil {
+		return "", err
+	}
+	return existing.CachedInfo().Created.UTC().Format(time.RFC3339Nano), nil
+}
+
 // Check returns nil if this node can receive messages of the stream to settle them. It creates a missing stream and a
 // missing consumer.
 func (s *Settler) Check(ctx context.Context) error {
