@@ -122,7 +122,7 @@ func (s *Server) buildMonitor() {
 			Live: s.known.Live, Outbox: s.outbox.OldestWin, Stream: s.settler.OldestUnsettled, Clock: s.clock.Now,
 			Registerer: s.metrics,
 		}),
-		Alarm: s.bus.Condition,
+		Alarm: func(code, message string, isNew bool) { s.bus.Condition(code, "", message, isNew) },
 	})
 }
 

@@ -125,7 +125,7 @@ func (s *Server) build(ctx context.Context) (err error) {
 		Forged: func(count int, reason string) { s.forgeries.Notices(count, reason) },
 		Clock:  s.clock.Now, Registerer: s.metrics, Log: s.log,
 	})
-	s.clock.Alarm = func(message string) { s.bus.Alarm("clock_step", "", message) }
+	s.clock.Alarm = func(message string, isNew bool) { s.bus.Condition("clock_step", "", message, isNew) }
 	s.forgeries = campaigns.NewForgeries(s.bus.Alarm, s.recoverer)
 	s.books = reconcile.New(s.back.sql, s.ledger.Campaigns, s.clock.Now, s.recoverer)
 	s.known = cluster.NewKnown()
@@ -223,7 +223,7 @@ func (s *Server) buildGrab(ctx context.Context, publisher confirm.Publisher) err
 	s.confirmer = confirm.New(s.redis, mode, publisher, s.log)
 	s.installed = cluster.NewInstallation(cluster.InstallationOptions{
 		Identity: store.NewIdentity(s.redis), Guard: s.back.guard, Leases: s.ledger.Leases, Namespace: s.cfg.Namespace,
-		Alone: s.cfg.MySQL == "", Histories: mode == confirm.Stream, Alarm: s.bus.Alarm, Clock: s.clock.Now,
+		Alone: s.cfg.MySQL == "", Histories: mode == confirm.Stream, Alarm: s.bus.Condition, Clock: s.clock.Now,
 		Recoverer: s.recoverer, Log: s.log,
 	})
 	s.confirmer.Heed(s.installed)

@@ -79,7 +79,8 @@ type epochs struct {
 type Others interface {
 	// IsSeen reports whether a node sees a master with that replication id.
 	IsSeen(ctx context.Context, history string) bool
-	// Superseded notifies that this node's Redis is not the one that holds the epoch of a shard.
+	// Superseded notifies that this node's Redis is not the one that holds the epoch of a shard. It is called again and
+	// again.
 	Superseded(campaign string, shard int)
 }
 
@@ -168,7 +169,7 @@ func (e *epochs) advance(ctx context.Context, key shardKey, now standing, is sto
 	case isSuspected:
 		err = e.check(ctx, key, is, r)
 	default:
-		err = e.yield(ctx, key, is, r)
+		err = e.yield(ctx, key, is, history, r)
 	}
 	return err
 }
@@ -286,8 +287,12 @@ func (e *epochs) lacks(ctx context.Context, key shardKey, is store.Claim, r rain
 const comparedAtOnce = 200
 
 // yield handles a superseded master. It has a Cluster's map read again, which usually shows the holder. If the
-// master stays superseded and no node sees the holder, the holder is gone, and the shard is lost.
-func (e *epochs) yield(ctx context.Context, key shardKey, is store.Claim, r rain.Epoch) error {
+// master stays superseded and no node sees the holder, the holder is gone, and the shard is lost. So it is at once if
+// this master is the holder and has another claim: the shard was rebuilt in a mode without epochs.
+func (e *epochs) yield(ctx context.Context, key shardKey, is store.Claim, history string, r rain.Epoch) error {
+	if history == r.Holder {
+		return e.claims.Lose(ctx, key.campaign, key.shard, is.Text)
+	}
 	since, patience := e.setSuperseded(key, r), supersededFor
 	e.replicas.store.ReloadTopology(ctx)
 	if r.IsRebuild() {
@@ -318,9 +323,9 @@ func (e *epochs) setSuperseded(key shardKey, by rain.Epoch) time.Time {
 	if was.IsZero() && !since.IsZero() {
 		e.log.Error("another redis holds a shard; this node does not confirm wins on its own", "campaign", key.campaign,
 			"shard", key.shard)
-		if e.others != nil {
-			e.others.Superseded(key.campaign, key.shard)
-		}
+	}
+	if !since.IsZero() && e.others != nil {
+		e.others.Superseded(key.campaign, key.shard)
 	}
 	return since
 }

@@ -151,6 +151,14 @@ func (b *brain) put(m int, all map[string]any) {
 			}
 		}
 	}
+	// A replica has the outbox's last id, too, when its entry is not there any more.
+	k := b.games[m].G.Keys(b.c.ID, 0)
+	state, _ := all[k.State].(map[string]string)
+	entries, _ := all[k.Outbox].([]redis.XMessage)
+	if last := state["last"]; last != "" && (len(entries) == 0 || entries[len(entries)-1].ID != last) {
+		testenv.Must(b.rt, rdb.XAdd(ctx, &redis.XAddArgs{Stream: k.Outbox, ID: last, Values: []string{"-", ""}}).Err())
+		testenv.Must(b.rt, rdb.XDel(ctx, k.Outbox, last).Err())
+	}
 }
 
 func (b *brain) restart() {

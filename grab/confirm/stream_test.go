@@ -9,8 +9,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"redrain/grab/confirm"
 	"redrain/grab/grabtest"
 	"redrain/grab/outcome"
+	"redrain/grab/store"
 	"redrain/internal/testenv"
 	"redrain/rain"
 )
@@ -176,3 +178,41 @@ func TestAWinWhoseEntryCannotBeReadIsNotTold(t *testing.T) {
 		testenv.Equal(t, gm.Confirmed("p"), nil, "told")
 	})
 }
+
+// The nodes had --confirm redis for a while, and a shard was rebuilt meanwhile on the same Redis. With --confirm stream
+// again, its master has no claim, though it holds the stream's newest record. The shard is rebuilt, and nothing waits.
+func TestTheModeWasAnotherForAWhile(t *testing.T) {
+	rdb := grabtest.InProcess(t)
+	gm, to := grabtest.Streaming(t, rdb, grabtest.Setup{Packets: 10})
+	gm.G.Heed(seesAll{})
+	gm.UntilWon("a", gm.Drop(0))
+	ctx := t.Context()
+	node := func(mode confirm.Mode) *grabtest.Node {
+		o := gm.Options
+		o.Confirm, o.Publisher = mode, to
+		n := grabtest.NewNode(rdb, o)
+		t.Cleanup(n.Close)
+		n.Heed(seesAll{})
+		return n
+	}
+	rebuild := func(n *grabtest.Node) {
+		t.Helper()
+		what := gm.Restoration(0, nil)
+		what.Claim = testenv.Got(n.BeginRebuild(ctx, gm.C.ID, 0)).Must(t).Claim
+		testenv.Must(t, n.Restore(ctx, gm.C, 0, what))
+		testenv.Must(t, n.Apply(ctx, gm.C))
+	}
+	gm.Lose()
+	rebuild(node(confirm.Redis))
+	back := node(confirm.Stream)
+	testenv.WantErr(t, back.Holds(ctx, gm.C.ID, 0), store.ErrNoState, "the shard is lost")
+	testenv.Equal(t, back.IsSuperseded(gm.C.ID, 0), false, "superseded")
+	rebuild(back)
+	testenv.Must(t, back.Holds(ctx, gm.C.ID, 0))
+}
+
+// seesAll is a node that sees every master.
+type seesAll struct{}
+
+func (seesAll) IsSeen(context.Context, string) bool { return true }
+func (seesAll) Superseded(string, int)              {}

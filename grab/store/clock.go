@@ -24,8 +24,6 @@ const (
 	// clockStep is the difference from which on a clock is wrong. NTP keeps clocks much closer, and a rain endures a
 	// correction below it.
 	clockStep = 2 * time.Second
-	// clockRepeats is the time between two alarms about wrong clocks.
-	clockRepeats = time.Minute
 )
 
 // errNoMaster means that a Cluster knows none of its masters.
@@ -36,14 +34,15 @@ var errNoMaster = errors.New("no master is known")
 // Redis Cluster it is the median of the masters.
 //
 // If a clock of Redis is off by clockStep or more, clocks vote. They are the masters, the machine, the ledger's
-// database, and the time shown so far. The largest group that agrees is right. Of equal groups it is the one with more
-// masters.
+// database, and the time shown so far. The largest group that agrees is right. Of equal groups it is the one with the
+// time shown so far, or the one with more masters.
 type Clock struct {
 	Recoverer *loop.Recoverer // of Run; nil: panics are logged only
 	// Ledger reads the clock of the ledger's database. Nil: it has no vote.
 	Ledger func(ctx context.Context) (time.Time, error)
-	// Alarm is called while a clock of Redis is wrong, once a minute. Nil: it is only logged.
-	Alarm func(message string)
+	// Alarm is called at each Sync while a clock of Redis is wrong, and if the time changes. isNew is true when that
+	// begins. Nil: it is only logged.
+	Alarm func(message string, isNew bool)
 
 	masters func(ctx context.Context, each eachClock) error
 	log     *slog.Logger
@@ -51,8 +50,8 @@ type Clock struct {
 	offset  atomic.Int64 // microseconds from start to Unix time on the cluster's clock
 
 	// Of Sync, which is called by one goroutine at a time.
-	synced  bool
-	alarmed time.Time // the last alarm; zero: no clock was wrong
+	synced bool
+	wrong  bool // a clock of Redis was
 }
 
 // eachClock is called with a master's name and its clock.
@@ -174,10 +173,13 @@ func (c *Clock) vote(ctx context.Context, masters []reading, machine, shown read
 	most := 0
 	for _, one := range voters {
 		group := slices.DeleteFunc(slices.Clone(voters), func(other reading) bool { return !other.agrees(one) })
-		weight := len(group) * len(voters) // a master counts more only among equals
+		weight := 2 * len(group) * len(voters) // the rest counts only among equals
 		for _, m := range group {
-			if m.isMaster {
+			switch {
+			case m.isMaster:
 				weight++
+			case c.synced && m == shown:
+				weight += len(voters)
 			}
 		}
 		if weight > most {
@@ -209,7 +211,8 @@ func (c *Clock) follow(right []reading, shown reading) (by reading) {
 // report raises the alarm about masters with a wrong clock, and about a change of the cluster's time.
 func (c *Clock) report(masters []reading, right, shown reading) {
 	var faults []string
-	if c.synced && !right.agrees(shown) {
+	isMoved := c.synced && !right.agrees(shown)
+	if isMoved {
 		faults = append(faults, fmt.Sprintf("the cluster's time has changed by %s, because most clocks show that time",
 			signed(right.offset-shown.offset)))
 	}
@@ -222,16 +225,15 @@ func (c *Clock) report(masters []reading, right, shown reading) {
 	}
 	switch {
 	case len(faults) == 0:
-		if !c.alarmed.IsZero() {
+		if c.wrong {
 			c.log.Info("the clocks of Redis agree again")
 		}
-		c.alarmed = time.Time{}
 	case c.Alarm == nil: // at the start there is no receiver yet
 		c.log.Error("a clock is wrong", "message", strings.Join(faults, "; "))
-	case c.alarmed.IsZero() || time.Since(c.alarmed) >= clockRepeats:
-		c.alarmed = time.Now()
-		c.Alarm(strings.Join(faults, "; "))
+	default:
+		c.Alarm(strings.Join(faults, "; "), isMoved || !c.wrong)
 	}
+	c.wrong = len(faults) > 0 && c.Alarm != nil
 }
 
 // signed returns a difference of clocks with its sign.

@@ -40,6 +40,7 @@ var mysqlErrors = map[uint16]meaning{
 	1040: away,                 // too many connections
 	1041: away,                 // out of memory
 	1044: denied,               // access to a database
+	1045: away,                 // the password is refused: it is being changed
 	1047: away,                 // Galera: the node is not ready (WSREP), as during a split of the cluster
 	1048: refused,              // a column cannot be null
 	1053: away,                 // shutdown in progress
@@ -72,7 +73,9 @@ var mysqlErrors = map[uint16]meaning{
 	1452: refused,              // a foreign key
 	1644: refused,              // a trigger's SIGNAL
 	1690: unreadable | refused, // a sum or an expression that does not fit a BIGINT
+	1698: away,                 // MariaDB: as 1045
 	1792: away,                 // a transaction that is read only, as on a replica
+	1820: away,                 // the password has expired
 	1836: away,                 // read only mode
 	1927: away,                 // MariaDB: the connection was killed
 	1969: away,                 // MariaDB: max_statement_time

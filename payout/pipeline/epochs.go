@@ -170,7 +170,6 @@ type claims struct {
 type began struct {
 	number int64
 	seq    uint64
-	at     time.Time
 }
 
 // isOver reports whether a message of a shard, published under an epoch, came behind the claim of a newer one. No such
@@ -196,12 +195,18 @@ func claimKey(campaign string, shard int) string { return campaign + "." + strco
 func (c *claims) refresh(ctx context.Context, s *stream) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	last, created, err := s.last(ctx, s.allEpochs())
+	last, of, err := s.last(ctx, s.allEpochs())
 	if err != nil {
 		return fmt.Errorf("read the epochs of the shards: %w", err)
 	}
-	if !created.Equal(c.created) { // the first call, or the stream was lost
-		c.created, c.seen, c.began = created, 0, map[string][]began{}
+	if !of.Created.Equal(c.created) { // the first call, or the stream was lost
+		c.created, c.seen, c.began = of.Created, 0, map[string][]began{}
+	}
+	// Without its records, a shard's numbers begin anew.
+	for key, known := range c.began {
+		if known[len(known)-1].seq < of.State.FirstSeq {
+			delete(c.began, key)
+		}
 	}
 	if last <= c.seen {
 		return nil
@@ -215,18 +220,12 @@ func (c *claims) refresh(ctx context.Context, s *stream) error {
 			if err != nil || len(known) > 0 && known[len(known)-1].number >= r.Number {
 				return nil //nolint:nilerr // another program has written it
 			}
-			c.began[key] = append(known, began{r.Number, seq, time.Now()})
+			c.began[key] = append(known, began{r.Number, seq})
 			return nil
 		})
 	if err != nil {
 		return fmt.Errorf("read the epochs of the shards: %w", err)
 	}
 	c.seen = last
-	old := time.Now().Add(-2 * streamMaxAge)
-	for key, known := range c.began {
-		if known[len(known)-1].at.Before(old) {
-			delete(c.began, key)
-		}
-	}
 	return nil
 }

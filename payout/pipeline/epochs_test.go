@@ -8,6 +8,7 @@ import (
 
 	"redrain/internal/testenv"
 	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/posting"
 	"redrain/payout/paytest"
 	"redrain/rain"
 )
@@ -102,4 +103,38 @@ func TestAnEntryOfAnOldEpochDoesNotCount(t *testing.T) {
 	testenv.Must(t, testenv.Err(p.js.Publish(ctx, publisher.stream.epochSubject("c1", 0), []byte("scribble"))))
 	testenv.Equal(t, newest(second.Seq), []string{"newer", "without"}, "after a scribble")
 	testenv.WantFail(t, testenv.Err(publisher.Record(ctx, "c1", 0)), "a scribble was read")
+}
+
+// When the records of a shard have expired, its numbers begin anew. A settlement worker that knew the old ones pays all
+// the same.
+func TestNumbersBeginAnewWithoutRecords(t *testing.T) {
+	t.Parallel()
+	p, ctx := inProcess(t), t.Context()
+	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+	publisher := p.publisher(t)
+	stop := p.run(t, p.settlerOn(p.Poster, SettlerOptions{Clock: p.Clock.Now}))
+	defer stop()
+	claim := func(number int64, holder string) {
+		t.Helper()
+		was := testenv.Got(publisher.Record(ctx, "c1", 0)).Must(t)
+		testenv.Must(t, testenv.Err(publisher.Claim(ctx, "c1", 0, was.Seq, rain.Epoch{Number: number, Holder: holder})))
+	}
+	pays := func(epoch int64, n int, user string) {
+		t.Helper()
+		e := paytest.Entry("c1", n, paytest.Win(user, n, 10))
+		e.Epoch = epoch
+		testenv.Must(t, publisher.Publish(ctx, e))
+		testenv.Eventually(t, 20*time.Second, user+" is paid", func() bool {
+			return slices.ContainsFunc(p.Assigned(t, c), func(a posting.Assigned) bool { return a.Win.User == user })
+		})
+	}
+	for i, holder := range []string{"R", "S", "T"} {
+		claim(int64(i+1), holder)
+	}
+	pays(3, 1, "before")
+	stream := testenv.Got(p.js.Stream(ctx, publisher.stream.name())).Must(t)
+	testenv.Must(t, stream.Purge(ctx)) // as after its messages' longest age
+	claim(1, "rebuild-x")
+	claim(2, "U")
+	pays(2, 2, "after")
 }

@@ -232,30 +232,30 @@ func (s *stream) forget() {
 	s.mu.Unlock()
 }
 
-// last returns the sequence number of the newest message on a subject, and the time of the stream's creation. The
-// number is 0 if there is no message or no stream.
-func (s *stream) last(ctx context.Context, subject string) (seq uint64, created time.Time, err error) {
+// last returns the sequence number of the newest message on a subject, and the state of the stream. The number is 0 if
+// there is no message or no stream.
+func (s *stream) last(ctx context.Context, subject string) (seq uint64, of jetstream.StreamInfo, err error) {
 	if err := s.connected(); err != nil {
-		return 0, created, err
+		return 0, of, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, manageDeadline)
 	defer cancel()
 	made, err := s.js.Stream(ctx, s.name())
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return 0, created, nil
+		return 0, of, nil
 	}
 	if err != nil {
-		return 0, created, err
+		return 0, of, err
 	}
-	created = made.CachedInfo().Created
+	of = *made.CachedInfo()
 	msg, err := made.GetLastMsgForSubject(ctx, subject)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return 0, created, nil
+		return 0, of, nil
 	}
 	if err != nil {
-		return 0, created, err
+		return 0, of, err
 	}
-	return msg.Sequence, created, nil
+	return msg.Sequence, of, nil
 }
 
 // read reads messages in order and without gaps.

@@ -282,7 +282,7 @@ func prefersCSV(r *http.Request) bool {
 // inert returns a cell that no spreadsheet takes for a formula: an id that begins like one gets an apostrophe before it
 // (OWASP, CSV Injection).
 func inert(cell string) string {
-	if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
+	if strings.IndexAny(cell, "=+-@＝＋－＠\t\r") == 0 {
 		return "'" + cell
 	}
 	return cell

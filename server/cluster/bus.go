@@ -118,16 +118,16 @@ func (b *Bus) Alarm(code, campaign, message string) {
 	b.raise(Alarm{Code: code, Campaign: campaign, Message: message})
 }
 
-// conditionLasts is the time after which a condition ends if no node repeats it.
-const conditionLasts = 10 * time.Second
+// conditionLasts is the time after which a condition ends if no node repeats it. Clocks are read every ten seconds.
+const conditionLasts = 15 * time.Second
 
 // Condition sends an alarm that is true for as long as it is repeated, every few seconds. Several nodes may repeat the
 // same one. isNew is true at this node's first time.
-func (b *Bus) Condition(code, message string, isNew bool) {
+func (b *Bus) Condition(code, campaign, message string, isNew bool) {
 	if isNew {
-		b.log.Error("alarm", "code", code, "message", message)
+		b.log.Error("alarm", "code", code, "campaign", campaign, "message", message)
 	}
-	b.raise(Alarm{Code: code, Message: message, LastsMS: conditionLasts.Milliseconds()})
+	b.raise(Alarm{Code: code, Campaign: campaign, Message: message, LastsMS: conditionLasts.Milliseconds()})
 }
 
 // raise notifies this node's operators, also without NATS, and the other nodes. A condition is not kept for the time

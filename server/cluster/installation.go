@@ -27,9 +27,10 @@ const (
 	lookEvery = time.Second
 	// lookWithin bounds one look.
 	lookWithin = 3 * time.Second
-	// alarmEvery is the interval of the alarm while the guard is shut. A lost Redis is replaced before the first one.
-	alarmEvery = 30 * time.Second
+	// alarmAfter is the time until the alarm about an empty Redis: a lost one is replaced before.
 	alarmAfter = 2 * seenFor
+	// alarmEvery is the interval in which alarms are repeated while they last.
+	alarmEvery = 2 * time.Second
 )
 
 // Identity is the name of Redis in Redis. [store.Identity] implements it.
@@ -61,7 +62,8 @@ type InstallationOptions struct {
 	Alone bool
 	// Histories makes this node report the masters that it sees. --confirm stream needs it.
 	Histories bool
-	Alarm     func(code, campaign, message string)
+	// Alarm reports a condition, again and again while it lasts. isNew is true when it begins.
+	Alarm     func(code, campaign, message string, isNew bool)
 	Clock     rain.Clock
 	Recoverer *loop.Recoverer // nil: panics are logged only
 	Log       *slog.Logger
@@ -77,13 +79,17 @@ type Installation struct {
 	mu      sync.Mutex
 	history string    // of the Redis in the ledger, when it was last seen here
 	shut    time.Time // since when the guard is shut; zero: it is open
-	alarmed time.Time
 	stale   int64     // end of the ledger's lease, as it was first read while another Redis is here
 	since   time.Time // of that reading
+
+	alarms sync.Mutex
+	raised map[string]time.Time // when an alarm was raised last, by its code and campaign
 }
 
 // NewInstallation returns an Installation, which leaves the guard as it is until Look.
-func NewInstallation(o InstallationOptions) *Installation { return &Installation{o: o} }
+func NewInstallation(o InstallationOptions) *Installation {
+	return &Installation{o: o, raised: map[string]time.Time{}}
+}
 
 // Run looks periodically until ctx ends.
 func (i *Installation) Run(ctx context.Context) error {
@@ -168,7 +174,7 @@ func (i *Installation) isUnseen(until int64) bool {
 	if until != i.stale || i.since.IsZero() {
 		i.stale, i.since = until, time.Now()
 	}
-	return time.Since(i.since) > seenFor && i.o.Clock() >= until
+	return time.Since(i.since) > seenFor && !i.isAhead(until)
 }
 
 // open opens the guard.
@@ -176,7 +182,7 @@ func (i *Installation) open(history string) {
 	if !i.shut.IsZero() {
 		i.o.Log.Info("this node sees the redis of its installation again")
 	}
-	i.history, i.shut, i.alarmed, i.since = history, time.Time{}, time.Time{}, time.Time{}
+	i.history, i.shut, i.since = history, time.Time{}, time.Time{}
 	i.o.Guard.Open()
 }
 
@@ -187,16 +193,15 @@ func (i *Installation) close(reason string, alarm bool) error {
 		i.shut = time.Now()
 		i.o.Log.Error("this node does not use its redis", "reason", reason)
 	}
-	if alarm && time.Since(i.alarmed) > alarmEvery {
-		i.alarmed = time.Now()
-		i.o.Alarm("other_redis", "", "a node does not use its redis, and its players' taps are unavailable: "+reason)
+	if alarm {
+		i.alarm("other_redis", "", "a node does not use its redis, and its players' taps are unavailable: "+reason)
 	}
 	return fmt.Errorf("%w: %s", store.ErrOtherRedis, reason)
 }
 
 // renew renews a lease in its second half, so that many nodes write little.
 func (i *Installation) renew(ctx context.Context, name, holder string, until int64) error {
-	if until-i.o.Clock() > seenFor.Milliseconds()/2 {
+	if left := until - i.o.Clock(); left > seenFor.Milliseconds()/2 && left <= longestSeen {
 		return nil
 	}
 	_, err := i.o.Leases.Lease(ctx, name, holder, seenFor)
@@ -223,11 +228,33 @@ func (i *Installation) report(ctx context.Context, histories []string) error {
 // IsSeen implements confirm.Others. If the ledger cannot be asked, the master counts as seen.
 func (i *Installation) IsSeen(ctx context.Context, history string) bool {
 	_, until, err := i.o.Leases.Holder(ctx, historyLease+history)
-	return err != nil || until > i.o.Clock()
+	return err != nil || i.isAhead(until)
+}
+
+// longestSeen is the most that the end of a lease is ahead, in ms. If it is further, the cluster's time was wrong when
+// the lease was written; then it counts as ended.
+const longestSeen = 2 * int64(seenFor/time.Millisecond)
+
+// isAhead reports whether a lease has not ended.
+func (i *Installation) isAhead(until int64) bool {
+	left := until - i.o.Clock()
+	return left > 0 && left <= longestSeen
 }
 
 // Superseded implements confirm.Others.
 func (i *Installation) Superseded(campaign string, shard int) {
-	i.o.Alarm("redis_superseded", campaign, fmt.Sprintf("a node's redis has an old copy of shard %d, and another "+
+	i.alarm("redis_superseded", campaign, fmt.Sprintf("a node's redis has an old copy of shard %d, and another "+
 		"master holds it; the node confirms no wins on it, and looks for the other one", shard))
+}
+
+// alarm raises or repeats an alarm. A condition that pauses for longer than it lasts is new.
+func (i *Installation) alarm(code, campaign, message string) {
+	i.alarms.Lock()
+	defer i.alarms.Unlock()
+	last := i.raised[code+campaign]
+	if time.Since(last) < alarmEvery {
+		return
+	}
+	i.raised[code+campaign] = time.Now()
+	i.o.Alarm(code, campaign, message, time.Since(last) > conditionLasts)
 }

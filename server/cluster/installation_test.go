@@ -30,7 +30,8 @@ type lease struct {
 func now() int64 { return time.Now().UnixMilli() }
 
 func (p *place) Lease(_ context.Context, name, holder string, ttl time.Duration) (t ledger.Tenure, err error) {
-	if has := p.leases[name]; has.holder != holder && has.until > now() {
+	has := p.leases[name]
+	if isBogus := has.until > now()+ttl.Milliseconds()+1000; has.holder != holder && has.until > now() && !isBogus {
 		return t, p.failed
 	}
 	p.leases[name] = lease{holder, now() + ttl.Milliseconds()}
@@ -76,7 +77,7 @@ func (s *seer) Open()              { s.shut = "" }
 func (p *place) node(redis *fakeRedis, change func(*cluster.InstallationOptions)) *seer {
 	s := &seer{redis: redis}
 	o := cluster.InstallationOptions{Identity: s, Guard: s, Leases: p, Namespace: "rr", Histories: true, Clock: now,
-		Alarm: func(code, _, message string) { s.alarms = append(s.alarms, code+": "+message) },
+		Alarm: func(code, _, message string, _ bool) { s.alarms = append(s.alarms, code+": "+message) },
 		Log:   slog.New(slog.DiscardHandler)}
 	if change != nil {
 		change(&o)
@@ -166,6 +167,22 @@ func TestANodeOnAnotherRedisDoesNotPlay(t *testing.T) {
 			p.failed = nil
 			p.looks(4, b, a)
 			p.wantShut(b, "it is empty", "other_redis")
+			p.wantShut(a, "", "")
+		},
+		"leases of a time that was wrong": func(p *place, a *seer) {
+			for name, of := range p.leases {
+				p.leases[name] = lease{of.holder, now() + time.Hour.Milliseconds()}
+			}
+			testenv.Equal(p.t, a.IsSeen(p.t.Context(), "A"), false, "the master is seen")
+			p.looks(1, a)
+			for name, of := range p.leases {
+				if of.until > now()+time.Minute.Milliseconds() {
+					p.t.Errorf("the lease %s was not shortened", name)
+				}
+			}
+			p.leases["redis"] = lease{p.leases["redis"].holder, now() + time.Hour.Milliseconds()}
+			*a.redis = fakeRedis{history: "C"}
+			p.looks(8, a)
 			p.wantShut(a, "", "")
 		},
 		"the last process had another one": func(p *place, a *seer) {
