@@ -124,8 +124,8 @@ func (i *Installation) Look(ctx context.Context) error {
 	case name == "" && known != "" && histories[0] != "" && histories[0] == i.history:
 		return i.o.Identity.Set(ctx, known) // the same server was emptied
 	case name != "" && known != "":
-		return i.close(fmt.Sprintf("it has the name %s, and the ledger's redis is %s: correct --redis, or empty "+
-			"this redis if it is to be used", name, known), true)
+		return i.close(fmt.Sprintf("it has the name %s, and the ledger's redis is %s: correct --redis of the node "+
+			"with the wrong one, and empty none before you have read about the alarm other_redis", name, known), true)
 	case known == "" || i.o.Alone || i.isUnseen(until):
 		return i.adopt(ctx, name, holder)
 	default:

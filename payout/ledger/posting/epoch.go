@@ -28,6 +28,9 @@ import (
 // and Redis may lose it again. A win that is acknowledged later reaches no player. With --confirm redis it may have
 // reached one: then it is lost with Redis, and an alarm reports it.
 //
+// With --confirm stream the stream is read before the outbox. The rebuild's claim in the stream, which must still be
+// the newest at the fence, excludes wins that were confirmed in between (grab/confirm/epochs.go).
+//
 // Two rebuilds of one shard may meet. Only the newest attempt fences, and only after Redis has begun its restoration.
 // Redis opens only its newest restoration, and begins none once the shard is open. So both barriers agree. A lower
 // barrier in an open shard would void its wins. A later fence needs a later attempt. If Redis has begun the
