@@ -9,6 +9,7 @@ random() { od -An -N32 -tx1 /dev/urandom | tr -d ' \n'; }
 random >secrets/operator-token
 random >secrets/jwt-secret
 random >secrets/database-password
-printf 'redrain:%s@tcp(172.30.0.51:3307)/redrain' "$(cat secrets/database-password)" >secrets/mysql
-chgrp -R 65532 secrets 2>/dev/null || chmod -R a+rX secrets # the user of the image
+printf 'redrain:%s@tcp(mariadb:3306)/redrain' "$(cat secrets/database-password)" >secrets/mysql
+# The image's user reads them. Without root no group can be given away: then every user of this machine may read them.
+chgrp -R 65532 secrets 2>/dev/null || chmod -R a+rX secrets
 echo "operator token: $(cat secrets/operator-token)"

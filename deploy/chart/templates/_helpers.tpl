@@ -1,34 +1,46 @@
 {{- define "redrain.name" -}}
-{{- if contains "redrain" .Release.Name }}{{ .Release.Name | trunc 40 | trimSuffix "-" }}{{ else }}{{ printf "%s-redrain" .Release.Name | trunc 40 | trimSuffix "-" }}{{ end }}
+{{- $name := ternary .Release.Name (printf "%s-redrain" .Release.Name) (contains "redrain" .Release.Name) }}
+{{- $name | trunc 40 | trimSuffix "-" }}
 {{- end }}
 
 {{- define "redrain.image" -}}
 {{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end }}
 
-{{/* Labels that select the pods of a part: (dict "root" $ "part" "gateway"). */}}
-{{- define "redrain.selector" -}}
+{{/* Labels of all objects of the release. */}}
+{{- define "redrain.selectAll" -}}
 app.kubernetes.io/name: redrain
-app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{/* Labels of the pods of a part: (dict "root" $ "part" "gateway"). */}}
+{{- define "redrain.select" -}}
+{{ include "redrain.selectAll" .root }}
 app.kubernetes.io/component: {{ .part }}
 {{- end }}
 
 {{- define "redrain.labels" -}}
-{{ include "redrain.selector" . }}
+{{ include "redrain.select" . }}
 app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
 {{- end }}
 
-{{/* The settings of a part, as the file of --config. */}}
+{{/* The settings of a part, as the file of --config. Its own settings win over those of all nodes. */}}
 {{- define "redrain.config" -}}
 {{- $v := .root.Values }}
 {{- $c := dict "listen" ":8080" "admin-listen" ":9090" "log-format" "json" }}
 {{- $_ := set $c "drain-delay" (printf "%ds" (int $v.drainDelay)) }}
 {{- $_ := set $c "drain-timeout" (printf "%ds" (int $v.drainTimeout)) }}
-{{- range $v.secret.keys }}{{ $_ := set $c (printf "%s-file" .) (printf "/etc/redrain/secrets/%s" .) }}{{ end }}
-{{- range $k, $x := merge (deepCopy (index $v .part).config) $v.config }}
-{{- if or $x (kindIs "bool" $x) (kindIs "float64" $x) (kindIs "int64" $x) }}{{ $_ := set $c $k $x }}{{ end }}
+{{- range $v.secret.keys }}
+{{- $_ := set $c (printf "%s-file" .) (printf "/etc/redrain/secrets/%s" .) }}
+{{- end }}
+{{- range list $v.config (index $v .part).config }}
+{{- range $key, $value := . }}
+{{- /* Helm reads numbers as floats, which YAML would print as 1e+06. */}}
+{{- if and (kindIs "float64" $value) (eq $value (floor $value)) }}{{ $value = int64 $value }}{{ end }}
+{{- $_ := set $c $key $value }}
+{{- end }}
 {{- end }}
 {{- toYaml $c }}
 {{- end }}
