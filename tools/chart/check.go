@@ -32,7 +32,8 @@ func check(documents []string, redrain string) error {
 	}
 	c := &checker{objects: o}
 	if len(o.deployments) != 2 || len(o.budgets) != 2 || len(o.services) != 2 {
-		c.fault("%d Deployments, %d budgets, %d Services, want 2 of each", len(o.deployments), len(o.budgets), len(o.services))
+		c.fault("%d Deployments, %d budgets, %d Services, want 2 of each", len(o.deployments), len(o.budgets),
+			len(o.services))
 	}
 	for _, d := range o.deployments {
 		if !matches(d.Spec.Selector, d.Spec.Template.Labels) {

@@ -193,8 +193,8 @@ func (s *stack) scrape(t *testing.T) string {
 var client = &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 
 // get returns the body of an answer with 200.
-func get(url string) ([]byte, error) {
-	resp, err := client.Get(url)
+func get(address string) ([]byte, error) {
+	resp, err := client.Get(address)
 	if err != nil {
 		return nil, err
 	}

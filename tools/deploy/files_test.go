@@ -49,7 +49,7 @@ func TestUnit(t *testing.T) {
 	run(t, systemd, "verify", installed)
 	run(t, systemd, "security", "--offline=true", "--threshold=20", installed) // tenths
 	config := write(t, "redrain.yaml", run(t, redrain, "config", "sample"))
-	commands := regexp.MustCompile(`(?m)^Exec(?:StartPre=/usr/bin/redrain config check|Start=/usr/bin/redrain serve) (.*)$`).
+	commands := regexp.MustCompile(`(?m)^Exec(?:StartPre|Start)=/usr/bin/redrain (?:config check|serve) (.*)$`).
 		FindAllStringSubmatch(unit, -1)
 	testenv.Equal(t, len(commands), 2, "commands of redrain in the unit")
 	for _, command := range commands {

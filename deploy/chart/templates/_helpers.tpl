@@ -37,8 +37,6 @@ helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
 {{- end }}
 {{- range list $v.config (index $v .part).config }}
 {{- range $key, $value := . }}
-{{- /* Helm reads numbers as floats, which YAML would print as 1e+06. */}}
-{{- if and (kindIs "float64" $value) (eq $value (floor $value)) }}{{ $value = int64 $value }}{{ end }}
 {{- $_ := set $c $key $value }}
 {{- end }}
 {{- end }}
