@@ -1,5 +1,5 @@
-// Command chart renders deploy/chart with Helm for each values file of deploy/chart/ci. It decodes the objects strictly,
-// checks that they fit together, and writes them to a folder, one file for each values file.
+// Command chart renders deploy/chart with Helm for each values file of deploy/chart/ci. It decodes the objects
+// strictly, checks that they fit together, and writes them to a folder, one file for each values file.
 //
 //	go run -C tools/chart . testdata
 //
