@@ -12,7 +12,7 @@ ROWS      ?=
 # The packages whose comments follow our rules of prose: all but the UNREAD, which are generated.
 PROSE      = $(filter-out $(UNREAD),$(patsubst %/,%,$(sort $(dir $(shell git ls-files '*.go')))))
 UNREAD     = client/openapi
-PAGES      = README.md CONTRIBUTING.md CHANGELOG.md $(wildcard docs/*/*.md)
+PAGES      = README.md CONTRIBUTING.md CHANGELOG.md deploy/README.md $(wildcard docs/*/*.md)
 PACKAGES  ?= ./rain ./room ./internal/wire ./internal/auth ./internal/ws ./grab/outcome
 
 # The pages' types of the API, which openapi-typescript makes; it needs version 5 of the compiler as a library.

@@ -4,11 +4,12 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -41,42 +42,26 @@ func TestAnEveningOnOtherServers(t *testing.T) {
 	}
 }
 
-// TestAnEveningBehindProxies plays an evening through proxies that end TLS.
+// TestAnEveningBehindProxies plays an evening through the shipped configurations of proxies, with TLS ended there.
 func TestAnEveningBehindProxies(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
 	t.Parallel()
 	for name, start := range map[string]func(t *testing.T, node, certificate string) (addr string){
 		"haproxy": func(t *testing.T, node, certificate string) string {
 			t.Helper()
-			secure := testenv.Addr(t)
-			testenv.StartHAProxy(t, fmt.Sprintf(`  bind %s ssl crt %s
-  mode http
-  option forwardfor
-  option httpchk GET /readyz
-  timeout http-keep-alive 60s
-  server node %s check inter 1s`, secure, certificate, node))
-			return secure
+			port := " port " + node[strings.LastIndex(node, ":")+1:] // of health
+			return testenv.StartHAProxyWith(t, shipped(t, "haproxy.cfg", "bind :80\n", "\n", "# bind :443", "bind LISTEN",
+				"/etc/haproxy/rain.pem", certificate, "172.30.0.21:8080", node+port, "172.30.0.22:8080", node+port,
+				"maxconn 100000", "maxconn 8000")).Addr
 		},
 		"nginx": func(t *testing.T, node, certificate string) string {
 			t.Helper()
-			return testenv.StartNginx(t, fmt.Sprintf(`
-  map $http_upgrade $connection_upgrade { default upgrade; '' ''; }
-  upstream redrain { server %s; keepalive 16; keepalive_timeout 60s; }
-  server {
-    listen LISTEN ssl;
-    ssl_certificate %s;
-    ssl_certificate_key %[2]s;
-    location / {
-      proxy_pass http://redrain;
-      proxy_http_version 1.1;
-      proxy_set_header Upgrade $http_upgrade;
-      proxy_set_header Connection $connection_upgrade;
-      proxy_set_header Host $http_host;
-      proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
-      proxy_read_timeout 75s;
-      proxy_buffering off;
-    }
-  }`, node, certificate)).Addr
+			config := shipped(t, "nginx.conf", "listen 80;", "", "# listen 443", "listen LISTEN",
+				"# ssl_certificate ", "ssl_certificate ", "# ssl_certificate_key ", "ssl_certificate_key ",
+				"/etc/nginx/rain.crt", certificate, "/etc/nginx/rain.key", certificate,
+				"172.30.0.21:8080", node, "172.30.0.22:8080", node)
+			_, section, _ := strings.Cut(config, "\nhttp {\n")
+			return testenv.StartNginx(t, strings.TrimSuffix(section, "}\n")).Addr
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -92,6 +77,19 @@ func TestAnEveningBehindProxies(t *testing.T) {
 			evening(t, []*node{proxied}, nil)
 		})
 	}
+}
+
+// shipped is a file of deploy/balancers, with pairs of texts in it and their replacements.
+func shipped(t *testing.T, name string, pairs ...string) string {
+	t.Helper()
+	config := string(testenv.Got(os.ReadFile(filepath.Join("..", "..", "deploy", "balancers", name))).Must(t))
+	for pair := range slices.Chunk(pairs, 2) {
+		if strings.Count(config, pair[0]) != 1 {
+			t.Fatalf("%s has not one %q", name, pair[0])
+		}
+		config = strings.Replace(config, pair[0], pair[1], 1)
+	}
+	return config
 }
 
 // certificateFile is a file with the certificate of net/http/httptest for 127.0.0.1 and its key, and the configuration

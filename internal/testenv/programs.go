@@ -83,6 +83,12 @@ func Chromium(t T) string {
 	if _, err := find(name); err != nil {
 		name = "chromium"
 	}
+	return Program(t, name)
+}
+
+// Program returns the path of a program that the test runs.
+func Program(t T, name string) string {
+	t.Helper()
 	require(t, name)
 	path, err := find(name)
 	if err != nil {

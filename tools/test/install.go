@@ -30,6 +30,9 @@ var servers = []need{
 	{"haproxy", "haproxy", "tests behind a proxy"},
 	{"nginx", "nginx-light", "tests behind nginx"},
 	{"valkey-server", "valkey-server", "tests on Valkey"}, // Debian 12 has it in its backports
+	{"prometheus", "prometheus", "tests of the alert rules"},
+	{"prometheus-alertmanager", "prometheus-alertmanager", "tests of the compose file"},
+	{"systemd-analyze", "systemd", "the check of the systemd unit"},
 	{"/usr/lib/galera/libgalera_smm.so", "galera-4", "tests on a Galera node"},
 }
 
