@@ -19,6 +19,7 @@ import (
 	"redrain/grab/store"
 	"redrain/internal/auth"
 	"redrain/internal/loop"
+	"redrain/internal/requestid"
 	"redrain/payout/ledger"
 	"redrain/payout/pipeline"
 	"redrain/payout/reconcile"
@@ -37,7 +38,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer
 	if faults := cfg.Validate(); len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
-	s := &Server{cfg: cfg, log: log, out: out}
+	s := &Server{cfg: cfg, log: requestid.Logger(log), out: out}
 	if err := s.readSecrets(); err != nil {
 		return nil, err
 	}

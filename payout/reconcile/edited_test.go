@@ -53,7 +53,7 @@ var edited = []struct {
 		[]string{"SELECT 'campaign c2'", "SELECT 'fund:c2'", "SELECT 'escrow:c2'"}},
 	{"campaign_amounts", "campaign_id amounts", "campaign_id = 'c1'",
 		[]string{"SELECT 'campaign c1'", "SELECT 'fund:c1'"}},
-	{"audit", "id at actor role action target detail hash", "id = 1",
+	{"audit", "id at actor role action target detail request hash", "id = 1",
 		[]string{"SELECT 'audit record 1 '", "SELECT 'block 1 of the table audit'"}},
 }
 
