@@ -170,6 +170,9 @@ func (s *Server) build(ctx context.Context) (err error) {
 		return err
 	}
 	s.buildRooms()
+	if err := s.buildAlarms(); err != nil {
+		return err
+	}
 	s.buildCampaigns()
 	s.buildMonitor()
 	s.buildHTTP()
