@@ -64,7 +64,7 @@ var ofRemoved = []string{"SELECT CONCAT('transaction ', id) FROM txn WHERE idem_
 var values = map[string]string{
 	"campaign.max_amount": "77", "campaign.split": "'gaussian'",
 	"campaign.split_seed": "CONCAT('e', SUBSTR(split_seed, 2))",
-	"txn.hash":            "x'00'", "txn.papers": "x'00'", "audit.hash": "x'00'",
+	"txn.hash":            "x'00'", "txn.papers": "x'00'", "audit.hash": "x'00'", "audit.request": "'x'",
 	"txn.kind": "'fund'", "payout.state": "'granted'",
 	"withdrawal.state": "'returned'", "withdrawal.dead": "1 - dead",
 	"campaign_amounts.amounts": "REPLACE(amounts, '[40,60', '[60,40')",
