@@ -36,9 +36,9 @@ func TestRequestIDs(t *testing.T) {
 		testenv.Must(t, json.NewDecoder(answer.Body).Decode(to))
 		return answer.Header.Get("X-Request-Id")
 	}
-	var any struct{}
+	var balance struct{}
 	id := ask("POST", "/api/v1/sponsors/rid/deposits", `{"amount":5,"reference":"r"}`, "X-Request-Id", "lb:1/a", 201,
-		&any)
+		&balance)
 	testenv.Equal(t, id, "lb:1/a", "the balancer's id")
 	var audit struct {
 		Items []struct {

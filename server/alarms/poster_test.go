@@ -94,7 +94,7 @@ func (r *rig) count(result string) float64 {
 	return testutil.ToFloat64(r.posts.WithLabelValues(result))
 }
 
-// TestRaiseAndEnd: a condition is posted at its begin and its end, and again when it returns. An event is posted once,
+// TestRaiseAndEnd: a condition is posted at its start and its end, and again when it returns. An event is posted once,
 // and after ten minutes if it was repeated.
 func TestRaiseAndEnd(t *testing.T) {
 	t.Parallel()
