@@ -38,7 +38,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer
 	if faults := cfg.Validate(); len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
-	s := &Server{cfg: cfg, log: requestid.Logger(log), out: out}
+	s := &Server{cfg: cfg, log: log, out: out}
 	if err := s.readSecrets(); err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (s *Server) checkRedis(ctx context.Context) error {
 // build builds and connects all actors. Only here grab and payout are connected.
 func (s *Server) build(ctx context.Context) (err error) {
 	s.node = "n" + strings.ToLower(rand.Text()[:12])
-	s.log = s.log.With("node", s.node)
+	s.log = requestid.Logger(s.log).With("node", s.node)
 	s.metrics = prometheus.NewRegistry()
 	s.metrics.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
