@@ -23,6 +23,8 @@ type Error struct {
 	Errors []rain.FieldError `json:"errors"` // with the code "invalid": the fault of each field
 	// Challenge is the CAPTCHA before a guest is created; nil with all other errors.
 	Challenge *openapi.Challenge `json:"challenge"`
+	// RequestID finds the request in the server's log.
+	RequestID string `json:"request_id"`
 
 	after time.Duration // the Retry-After
 }
@@ -45,6 +47,9 @@ func (e *Error) Error() string {
 	}
 	if e.Code == "" {
 		return fmt.Sprintf("%s (HTTP %d)", text, e.Status)
+	}
+	if e.Status >= http.StatusInternalServerError && e.RequestID != "" {
+		return fmt.Sprintf("%s (%s, request %s)", text, e.Code, e.RequestID)
 	}
 	return fmt.Sprintf("%s (%s)", text, e.Code)
 }

@@ -27,6 +27,8 @@ func TestErrors(t *testing.T) {
 			"invalid", "it makes no sense: budget is required; min is 1 or more (invalid)"},
 		"a proxy's page": {502, "text/html", "<html>oh</html>", "", "Bad Gateway (HTTP 502)"},
 		"nothing":        {401, "", "", "", "Unauthorized (HTTP 401)"},
+		"an internal error": {500, "application/problem+json", `{"code":"internal","detail":"internal error",` +
+			`"request_id":"r1"}`, "internal", "internal error (internal, request r1)"},
 		"a wrong status": {503, "application/json", `{"status":200,"code":"unavailable"}`, "unavailable",
 			"Service Unavailable (unavailable)"},
 	}

@@ -13,6 +13,7 @@
 //	live        the display of a rain on this node: phases, waves, counts, figures
 //	history     figures of each second of a rain, for the charts
 //	cluster     state that the nodes share: campaigns, the bus, mirrors of small tables, leases
+//	alarms      the open alarms, and their posts to --alarm-url
 //	health      checks of the back ends, /readyz, the oldest unpaid win
 //	sockets     connections of the HTTP server: limits, deadlines, HTTP/2
 //	clientip    the client's address behind proxies (X-Forwarded-For, PROXY protocol), and its key of limits
@@ -58,6 +59,7 @@
 //	withdrawals     withdraw.Payer: ledger → payment provider (role settle)
 //	provider        asks for the confirmation of another receiver of withdrawals (role settle)
 //	health          health.Monitor: checks the back ends, and follows the oldest unpaid win
+//	alarms          alarms.Poster: posts the raise and the end of each alarm (--alarm-url and role operator only)
 //	nats server     embedded.NATSServer: restarts the in-process NATS server when it cannot write
 //	nats            backends.watchNATS: ends the process if the client has closed the connection to NATS for good
 //	clock           store.Clock: follows the cluster's time

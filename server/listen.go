@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 
+	"redrain/internal/requestid"
 	"redrain/internal/reread"
 	"redrain/server/api"
 	"redrain/server/clientip"
@@ -26,7 +27,7 @@ func (s *Server) guardSockets(proxies clientip.Proxies) {
 		Recoverer: s.recoverer, Registerer: s.metrics,
 	})
 	s.listener = s.sockets.Listener(s.listener)
-	s.http.Handler = proxies.Handler(s.sockets.Handler(s.http.Handler))
+	s.http.Handler = requestid.Handler(proxies.Handler(s.sockets.Handler(s.http.Handler)))
 	s.http.ConnState, s.http.ConnContext = s.sockets.State, s.sockets.Context
 }
 

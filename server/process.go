@@ -25,6 +25,7 @@ import (
 	"redrain/rain"
 	"redrain/room"
 	"redrain/server/admission"
+	"redrain/server/alarms"
 	"redrain/server/api"
 	"redrain/server/campaigns"
 	"redrain/server/cluster"
@@ -107,6 +108,8 @@ type Server struct {
 
 	verifyFiles map[string][]byte // by their names
 	newest      secrets
+	alarms      *alarms.Open
+	poster      *alarms.Poster // nil without --alarm-url
 	events      *api.Events
 	proofs      *campaigns.Proofs
 	roots       *chain.RootRounds

@@ -7,6 +7,7 @@ import (
 	"redrain/payout/ledger/standing"
 	"redrain/rain"
 	"redrain/server/admission"
+	"redrain/server/alarms"
 	"redrain/server/api"
 	"redrain/server/cluster"
 	"redrain/server/gateway"
@@ -39,8 +40,10 @@ func (s *Server) buildRooms() {
 		Table: history.NewTable(s.back.sql), Stats: s.figures, Leases: s.ledger.Leases, Live: s.known.Live,
 		Alarm: s.bus.Alarm, Node: s.node, Recoverer: s.recoverer, Clock: s.clock.Now, Log: s.log, Registerer: s.metrics,
 	})
+	live.MeasureNear(s.metrics, s.known.Live, s.clock.Now)
+	s.alarms = alarms.NewOpen(s.clock.Now, s.metrics)
 	s.events = api.NewEvents(api.EventsOptions{
-		Campaigns: s.known, Stats: s.figures, Recoverer: s.recoverer, Clock: s.clock.Now, Log: s.log,
+		Campaigns: s.known, Stats: s.figures, Alarms: s.alarms, Recoverer: s.recoverer, Clock: s.clock.Now, Log: s.log,
 	})
 	s.registry = cluster.NewRegistry(cluster.RegistryOptions{
 		Source: s.ledger.Campaigns, Known: s.known, Recoverer: s.recoverer, Log: s.log,

@@ -110,6 +110,7 @@ func (s *Server) actors() actors {
 		}},
 		{isOperator && s.cfg.ReconcileEvery > 0, &all.upkeep, []actor{{"reconciliation", s.proofs.Run}}},
 		{isOperator || s.cfg.AuditRootFile != "", &all.upkeep, []actor{{"audit roots", s.roots.Run}}},
+		{isOperator && s.poster != nil, &all.base, []actor{{"alarms", s.poster.Run}}},
 		{s.verdicts != nil, &all.upkeep, []actor{{"verdicts", s.verdicts.Run}}},
 		{s.risk != nil, &all.upkeep, []actor{{"risk", s.risk.Run}}},
 		{s.demo != nil, &all.upkeep, []actor{{"demo", s.demo.Run}}},

@@ -19,7 +19,7 @@ const clocksDiffer = 250 * time.Millisecond
 func (s *Server) tellSanction(ctx context.Context, one standing.Sanction) {
 	s.bus.Sanctioned()
 	if err := s.sanctions.Refresh(context.WithoutCancel(ctx)); err != nil {
-		s.log.Warn("apply a sanction; disconnected players stay here for seconds longer", "err", err)
+		s.log.WarnContext(ctx, "apply a sanction; disconnected players stay here for seconds longer", "err", err)
 	}
 	if one.Act == standing.Ban {
 		s.passes(ctx, one.At+clocksDiffer.Milliseconds())
@@ -31,7 +31,7 @@ func (s *Server) tellSanction(ctx context.Context, one standing.Sanction) {
 func (s *Server) tellLists(ctx context.Context, changedAt int64) {
 	s.bus.Listed()
 	if err := s.lists.Refresh(context.WithoutCancel(ctx)); err != nil {
-		s.log.Warn("apply a list; players whom it excludes stay here for seconds longer", "err", err)
+		s.log.WarnContext(ctx, "apply a list; players whom it excludes stay here for seconds longer", "err", err)
 	}
 	s.passes(ctx, changedAt+clocksDiffer.Milliseconds())
 }

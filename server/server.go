@@ -19,6 +19,7 @@ import (
 	"redrain/grab/store"
 	"redrain/internal/auth"
 	"redrain/internal/loop"
+	"redrain/internal/requestid"
 	"redrain/payout/ledger"
 	"redrain/payout/pipeline"
 	"redrain/payout/reconcile"
@@ -88,7 +89,7 @@ func (s *Server) checkRedis(ctx context.Context) error {
 // build builds and connects all actors. Only here grab and payout are connected.
 func (s *Server) build(ctx context.Context) (err error) {
 	s.node = "n" + strings.ToLower(rand.Text()[:12])
-	s.log = s.log.With("node", s.node)
+	s.log = requestid.Logger(s.log).With("node", s.node)
 	s.metrics = prometheus.NewRegistry()
 	s.metrics.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -169,6 +170,9 @@ func (s *Server) build(ctx context.Context) (err error) {
 		return err
 	}
 	s.buildRooms()
+	if err := s.buildAlarms(); err != nil {
+		return err
+	}
 	s.buildCampaigns()
 	s.buildMonitor()
 	s.buildHTTP()

@@ -129,7 +129,7 @@ func (f *formsServer) withdrawal(state string, with object) object {
 func (f *formsServer) audit() []object {
 	return []object{
 		{"at": f.now(), "actor": "operator", "role": "operator", "action": "rain.start", "target": "campaign:c1",
-			"detail": object{"rain": "r1", "address": "127.0.0.1"}},
+			"detail": object{"rain": "r1", "address": "127.0.0.1"}, "request": "4bf92f3577b34da6a3ce929d0e0e4736"},
 		{"at": f.now() - 60_000, "actor": "operator", "role": "operator", "action": "campaign.create",
 			"target": "campaign:c1", "detail": object{
 				"address": "127.0.0.1", "before": nil, "after": object{"name": "Gala", "budget": 1_000_000,

@@ -111,6 +111,11 @@ type AuditRecord struct {
 
 	// Detail The change; null if there is no more to record.
 	Detail json.RawMessage `json:"detail"`
+
+	// Request The request's X-Request-Id; empty: it was not a request.
+	//
+	// Example: 4bf92f3577b34da6a3ce929d0e0e4736
+	Request string `json:"request"`
 }
 
 // AuditRoot defines model for AuditRoot.
@@ -757,6 +762,11 @@ type Problem struct {
 
 	// Challenge The challenge to solve before the next request, with `challenge_required` and `challenge_failed`.
 	Challenge *Challenge `json:"challenge,omitempty"`
+
+	// RequestID The answer's X-Request-Id, for the server's log.
+	//
+	// Example: 4bf92f3577b34da6a3ce929d0e0e4736
+	RequestID string `json:"request_id,omitempty"`
 }
 
 // Proof When a campaign was proved last.

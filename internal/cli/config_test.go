@@ -54,6 +54,7 @@ var everySetting = map[string]string{
 	"provider-account": "acme", "payout-name": "WeChat", "provider-rate": "14.5",
 	"provider-inflight": "6", "withdraw-min": "100", "withdraw-per-day": "20000", "withdraw-per-hour": "4",
 	"guests-withdraw": "true", "audit-root-file": "roots.jsonl",
+	"alarm-url": "https://oapi.dingtalk.com/robot/send?access_token=x", "alarm-format": "dingtalk", "alarm-secret": "SEC1",
 	"log-level": "debug", "log-format": "json",
 	"risk": "hold", "risk-wait": "700ms", "risk-hold-score": "50", "risk-deny-score": "90", "risk-fast-ms": "80",
 	"risk-spread-ms": "9", "risk-taps": "7", "risk-winners": "11", "risk-chorus": "3", "risk-sessions": "4",

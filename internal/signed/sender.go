@@ -51,8 +51,8 @@ type SenderOptions struct {
 
 // Sender sends requests to one receiver. It is safe for concurrent use.
 type Sender struct {
-	o    SenderOptions
-	http *http.Client
+	o      SenderOptions
+	client *Client
 }
 
 // NewSender returns a sender. It sends nothing yet.
@@ -66,6 +66,43 @@ func NewSender(o SenderOptions) (*Sender, error) {
 	if o.NewSecret == nil {
 		o.NewSecret = func() string { return o.Secret }
 	}
+	return &Sender{o: o, client: NewClient(ClientOptions{Most: o.Most, Idle: o.Idle, TLS: o.TLS})}, nil
+}
+
+// Close closes idle connections.
+func (s *Sender) Close() { s.client.Close() }
+
+// Post sends a body under an id, with more headers if there are any, and reads the answer. Its errors do not repeat the
+// address.
+func (s *Sender) Post(ctx context.Context, id string, body []byte, more http.Header) (Answer, error) {
+	key, err := ParseSecret(s.o.NewSecret())
+	if err != nil {
+		return Answer{}, err
+	}
+	timestamp := strconv.FormatInt(s.o.Clock()/1000, 10)
+	header := http.Header{}
+	maps.Copy(header, more)
+	header.Set(headerID, id)
+	header.Set(headerTimestamp, timestamp)
+	header.Set(headerSignature, signaturePrefix+base64.StdEncoding.EncodeToString(sign(key, id, timestamp, body)))
+	return s.client.Post(ctx, s.o.URL, body, header)
+}
+
+// ClientOptions are the settings of a Client. Most is required.
+type ClientOptions struct {
+	Most int         // limit of an answer, in bytes
+	Idle int         // idle connections that are kept; defaults to 16
+	TLS  *tls.Config // for tests; nil: see SenderOptions
+}
+
+// Client posts JSON to the operator's systems, without a signature. It is safe for concurrent use.
+type Client struct {
+	most int
+	http *http.Client
+}
+
+// NewClient returns a client. It sends nothing yet.
+func NewClient(o ClientOptions) *Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // the standard library's
 	transport.TLSClientConfig = o.TLS
 	if o.TLS == nil {
@@ -73,48 +110,40 @@ func NewSender(o SenderOptions) (*Sender, error) {
 	}
 	transport.MaxIdleConnsPerHost = cmp.Or(o.Idle, 16)
 	transport.MaxResponseHeaderBytes = int64(o.Most)
-	return &Sender{o: o, http: &http.Client{
+	return &Client{most: o.Most, http: &http.Client{
 		Transport: transport,
 		// A redirect of a POST loses its body, or sends it to another server.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}, nil
+	}}
 }
 
 // Close closes idle connections.
-func (s *Sender) Close() { s.http.CloseIdleConnections() }
+func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // Answer is an HTTP answer with any status.
 type Answer struct {
 	Status int
 	Header http.Header
-	Body   []byte // at most one byte more than SenderOptions.Most, so that a longer one shows
+	Body   []byte // at most one byte more than the limit, so that a longer one shows
 }
 
-// Post sends a body under an id, with more headers if there are any, and reads the answer. Its errors do not repeat the
-// address.
-func (s *Sender) Post(ctx context.Context, id string, body []byte, more http.Header) (Answer, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.o.URL, bytes.NewReader(body))
+// Post sends a body to an address, with more headers if there are any, and reads the answer. The Content-Type defaults
+// to application/json. Its errors do not repeat the address.
+func (c *Client) Post(ctx context.Context, address string, body []byte, more http.Header) (Answer, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
 		return Answer{}, withoutAddress(err)
 	}
-	key, err := ParseSecret(s.o.NewSecret())
-	if err != nil {
-		return Answer{}, err
-	}
-	timestamp := strconv.FormatInt(s.o.Clock()/1000, 10)
-	maps.Copy(req.Header, more)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "redrain")
-	req.Header.Set(headerID, id)
-	req.Header.Set(headerTimestamp, timestamp)
-	req.Header.Set(headerSignature, signaturePrefix+base64.StdEncoding.EncodeToString(sign(key, id, timestamp, body)))
-	resp, err := s.http.Do(req)
+	maps.Copy(req.Header, more)
+	resp, err := c.http.Do(req)
 	if err != nil {
 		return Answer{}, withoutAddress(err)
 	}
 	defer func() { _ = resp.Body.Close() }() // it was only read
-	data, err := io.ReadAll(io.LimitReader(resp.Body, int64(s.o.Most)+1))
+	data, err := io.ReadAll(io.LimitReader(resp.Body, int64(c.most)+1))
 	if err != nil {
 		return Answer{}, fmt.Errorf("read the answer with status %d: %w", resp.StatusCode, withoutAddress(err))
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 
+	"redrain/internal/requestid"
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/chain"
 	"redrain/rain"
@@ -26,13 +27,15 @@ type AuditRecord struct {
 	Action string          `json:"action"` // for example "campaign.create"
 	Target string          `json:"target"` // with WithAudit, "" is the changed row
 	Detail json.RawMessage `json:"detail"` // nil is null; with WithAudit an object or nil
+	// Request is the id of the HTTP request, set by the ledger from its context; "": not by a request.
+	Request string `json:"request"`
 
 	id int64
 }
 
 var auditTable = sqldb.NewTable("audit", func(r *AuditRecord) []any {
 	return []any{"id", &r.id, "at", &r.At, "actor", &r.Actor, "role", &r.Role, "action", &r.Action,
-		"target", &r.Target, "detail", (*[]byte)(&r.Detail)}
+		"target", &r.Target, "detail", (*[]byte)(&r.Detail), "request", &r.Request}
 })
 
 // maxActor is the length limit of an actor, in bytes.
@@ -122,7 +125,7 @@ func writeAudit(ctx context.Context, tx *sqldb.Tx, now int64, r AuditRecord) err
 	}
 	err := chain.AppendAudit(ctx, tx, chain.AuditRecord{At: now, Actor: sqldb.Storable(r.Actor, maxActor),
 		Role: sqldb.Storable(r.Role, 32), Action: sqldb.Storable(r.Action, 64), Target: sqldb.Storable(r.Target, 200),
-		Detail: detail})
+		Detail: detail, Request: requestid.Of(ctx)})
 	return sqldb.Wrap(err, "audit of %s", r.Action)
 }
 

@@ -26,7 +26,7 @@ func TestChangesAreAudited(t *testing.T) {
 		testenv.WantErr(t, deposit(501), ledger.ErrReferenceReused)
 		r, before, after, n := b.LastAudit(t)
 		if n != 1 || r.Actor != "ann" || r.Action != "deposit" || r.Target != "sponsor:acme" ||
-			before["balance"] != 0.0 || after["balance"] != 500.0 {
+			r.Request != paytest.Request || before["balance"] != 0.0 || after["balance"] != 500.0 {
 			t.Errorf("%d records, %+v", n, r)
 		}
 		var detail struct {

@@ -18,7 +18,7 @@ var fixed = map[string][]string{
 	"archive": nil, "sanction": nil, "verdict": nil,
 	"seal_key": nil, "goose_db_version": nil,
 	"campaign":   paytest.CampaignTerms(),
-	"withdrawal": {"id", "user_id", "amount", "created_at", "txn_id"},
+	"withdrawal": {"id", "user_id", "amount", "created_at", "txn_id", "request"},
 	"move": {"id", "campaign_id", "from_shard", "to_shard", "numbers", "packets", "from_number", "epoch",
 		"created_at"},
 	"held": {"claim", "campaign_id", "packet", "user_id", "amount", "won_at", "drop_id", "verdict", "score", "reasons",

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"redrain/internal/requestid"
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/chain"
@@ -38,6 +39,7 @@ type Withdrawal struct {
 	SentAt     int64  // of the first try, Unix ms; 0 before
 	WaitsSince int64  // of the receiver's first Waiting, Unix ms; 0: none
 	FinishedAt int64  // when it was paid, refused or returned, Unix ms; 0 while it is open
+	Request    string // the id of the player's HTTP request; "": none
 
 	txn         int64 // the transaction that debited the player
 	NotBefore   int64 // of a leased one: the start of the try, Unix ms; 0: at once
@@ -94,7 +96,7 @@ func (s *Withdrawals) withdraw(ctx context.Context, id, user string, amount rain
 		out.Papers = paper.Sum()
 		_, err := booking.BookOnce(ctx, tx, now, out, func(b booking.Booked) error {
 			w = Withdrawal{ID: id, User: user, Amount: amount, State: WithdrawalRequested, NextAt: now, CreatedAt: now,
-				txn: b.IDs[out.Key]}
+				Request: requestid.Of(ctx), txn: b.IDs[out.Key]}
 			return s.enter(ctx, tx, now, w, how)
 		})
 		if errors.Is(err, booking.ErrKeyReused) {
@@ -175,7 +177,8 @@ var withdrawalTable = sqldb.NewTable("withdrawal", func(w *Withdrawal) []any {
 		"dead", &w.Dead, "attempts", &w.Attempts, "tries", &w.Tries, "next_at", &w.NextAt,
 		"last_error", &w.LastError, "reference", &w.Reference, "action_url", &w.Action.URL,
 		"action_data", &w.Action.Data, "action_until", &w.Action.Until, "created_at", &w.CreatedAt,
-		"sent_at", &w.SentAt, "waits_since", &w.WaitsSince, "finished_at", &w.FinishedAt, "txn_id", &w.txn}
+		"sent_at", &w.SentAt, "waits_since", &w.WaitsSince, "finished_at", &w.FinishedAt, "request", &w.Request,
+		"txn_id", &w.txn}
 })
 
 func readWithdrawal(ctx context.Context, q sqldb.Querier, id string) (w Withdrawal, found bool, err error) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"redrain/internal/requestid"
 	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
 	"redrain/payout/ledger"
@@ -228,7 +229,7 @@ func (b *Books) Rich(t testing.TB, user string, amount rain.Money) {
 // MustWithdraw begins a withdrawal, and fails the test on an error.
 func (b *Books) MustWithdraw(t testing.TB, id, user string, amount rain.Money) ledger.Withdrawal {
 	t.Helper()
-	w, _, err := b.Withdraw(t.Context(), id, user, amount)
+	w, _, err := b.Withdraw(requestid.With(t.Context(), Request), id, user, amount)
 	testenv.Must(t, err)
 	return w
 }
@@ -253,10 +254,14 @@ func (b *Books) MustSend(t testing.TB, id, user string, amount rain.Money) ledge
 	return b.LeaseOne(t)
 }
 
-// As returns a context with an audit record.
+// Request is the id of the HTTP request in the contexts of As.
+const Request = "4bf92f3577b34da6a3ce929d0e0e4736"
+
+// As returns a context with an audit record and a request.
 func As(t testing.TB, action string) context.Context {
 	t.Helper()
-	return ledger.WithAudit(context.Background(), ledger.AuditRecord{Actor: "ann", Role: "operator", Action: action,
+	ctx := requestid.With(context.Background(), Request)
+	return ledger.WithAudit(ctx, ledger.AuditRecord{Actor: "ann", Role: "operator", Action: action,
 		Detail: json.RawMessage(`{"address":"::1"}`)})
 }
 

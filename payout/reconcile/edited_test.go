@@ -53,7 +53,7 @@ var edited = []struct {
 		[]string{"SELECT 'campaign c2'", "SELECT 'fund:c2'", "SELECT 'escrow:c2'"}},
 	{"campaign_amounts", "campaign_id amounts", "campaign_id = 'c1'",
 		[]string{"SELECT 'campaign c1'", "SELECT 'fund:c1'"}},
-	{"audit", "id at actor role action target detail hash", "id = 1",
+	{"audit", "id at actor role action target detail request hash", "id = 1",
 		[]string{"SELECT 'audit record 1 '", "SELECT 'block 1 of the table audit'"}},
 }
 
@@ -64,7 +64,7 @@ var ofRemoved = []string{"SELECT CONCAT('transaction ', id) FROM txn WHERE idem_
 var values = map[string]string{
 	"campaign.max_amount": "77", "campaign.split": "'gaussian'",
 	"campaign.split_seed": "CONCAT('e', SUBSTR(split_seed, 2))",
-	"txn.hash":            "x'00'", "txn.papers": "x'00'", "audit.hash": "x'00'",
+	"txn.hash":            "x'00'", "txn.papers": "x'00'", "audit.hash": "x'00'", "audit.request": "'x'",
 	"txn.kind": "'fund'", "payout.state": "'granted'",
 	"withdrawal.state": "'returned'", "withdrawal.dead": "1 - dead",
 	"campaign_amounts.amounts": "REPLACE(amounts, '[40,60', '[60,40')",

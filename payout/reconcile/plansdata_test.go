@@ -31,10 +31,10 @@ var many = []manyRows{
 	{"winner", 20_000, "IF(seq % 2 = 0, 'c1', CONCAT('b', seq DIV 100)), CONCAT('p', seq), 3, 15"},
 	{"withdrawal", 8_000, "CONCAT('b', seq), IF(seq % 2 = 0, 'u1', CONCAT('p', seq % 20000)), 5, " +
 		"IF(seq % 4 = 0, 'refused', 'paid'), 'bank', 0, 1, 1, seq, 0, '', '', '', '', 0, seq, seq, 0, seq, " +
-		"1000 + seq, IF(seq % 4 = 0, 0, 1000 + seq), IF(seq % 4 = 0, 1000 + seq, 0)"},
+		"1000 + seq, IF(seq % 4 = 0, 0, 1000 + seq), IF(seq % 4 = 0, 1000 + seq, 0), ''"},
 	{"withdrawal_event", 8_000, "1000 + seq, CONCAT('b', seq DIV 3), seq, 'paid', 'redrain', '', 'bank'"},
 	{"audit", 8_000, "1000 + seq, seq, 'ann', 'operator', 'campaign.update', CONCAT('b', seq DIV 10), '{}', " +
-		"REPEAT('h', 32)"},
+		"'', REPEAT('h', 32)"},
 	{"block", 8_000, "'txn', 1000 + seq, 1000 + seq, 1, REPEAT('h', 64)"},
 	{"dead_letter", 8_000, "1000 + seq, LPAD(seq, 64, '0'), CONCAT('c1-', seq), CONCAT('c1.0.', seq, '-0'), 'pay', " +
 		"IF(seq % 2 = 0, 'c1', CONCAT('b', seq DIV 100)), 0, seq, CONCAT('p', seq % 20000), 5, seq, 0, 'given up', " +

@@ -191,7 +191,7 @@ func (p *Payer) pay(ctx context.Context, w ledger.Withdrawal) (answer Answer, er
 	defer cancelTimeout()
 	began := time.Now()
 	defer func() { p.seconds.Observe(time.Since(began).Seconds()) }()
-	payment := Payment{Key: w.ID, User: w.User, Amount: w.Amount, CreatedAt: w.CreatedAt}
+	payment := Payment{Key: w.ID, User: w.User, Amount: w.Amount, CreatedAt: w.CreatedAt, Request: w.Request}
 	err = p.o.Recoverer.Try(part, func() (err error) {
 		if asker, can := p.provider.(Asker); can && w.AskedBefore {
 			if answer, err = asker.Ask(ctx, payment); err != nil || answer.Status != Unknown {
@@ -240,7 +240,8 @@ func (p *Payer) record(ctx context.Context, w ledger.Withdrawal, v outcome) {
 
 // report logs a recorded outcome and calls the callbacks.
 func (p *Payer) report(w ledger.Withdrawal, v outcome) {
-	log := p.o.Log.With("withdrawal", w.ID, "user", w.User, "amount", int64(w.Amount), "attempts", w.Attempts)
+	log := p.o.Log.With("withdrawal", w.ID, "user", w.User, "amount", int64(w.Amount), "attempts", w.Attempts,
+		"request", w.Request)
 	switch v.name {
 	case outcomePaid:
 		log.Debug("a withdrawal is paid")

@@ -98,7 +98,8 @@ func TestPayerPaysEachOnce(t *testing.T) {
 			if silent(id) {
 				tries = 2
 			}
-			if w.State != state || provider.tries(id) != tries || len(slices.Compact(provider.payments(id))) != 1 ||
+			if w.State != state || provider.tries(id) != tries || provider.payments(id)[0].Request != paytest.Request ||
+				len(slices.Compact(provider.payments(id))) != 1 ||
 				state == ledger.WithdrawalPaid && w.Reference != "bank-"+id {
 				t.Errorf("%+v, asked for %+v", w, provider.payments(id))
 			}

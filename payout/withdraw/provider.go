@@ -19,6 +19,7 @@ type Payment struct {
 	User      string     // the player
 	Amount    rain.Money // above zero
 	CreatedAt int64      // when the player requested it, Unix ms
+	Request   string     // the id of the player's HTTP request; "": none
 }
 
 // Provider makes payments outside. It is safe for concurrent use. Package providertest checks implementations.

@@ -56,7 +56,7 @@ func (a *API) admitPlayer(q *request) error {
 	case errors.Is(err, auth.ErrKeysUnavailable):
 		return err
 	case err != nil:
-		a.o.Log.Debug("bad player token", "path", q.URL.Path, "err", err)
+		a.o.Log.DebugContext(q.Context(), "bad player token", "path", q.URL.Path, "err", err)
 		if token == "" {
 			return errUnauthorized
 		}

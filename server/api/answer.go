@@ -177,7 +177,7 @@ func (a *API) stream(q *request, what, mediaType string, write func(ctx context.
 	if err == nil || !to.begun {
 		return err
 	}
-	a.o.Log.Warn("an answer was cut off", "of", what, "path", q.URL.Path, "err", err)
+	a.o.Log.WarnContext(q.Context(), "an answer was cut off", "of", what, "path", q.URL.Path, "err", err)
 	return errCut
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/gorilla/websocket"
 	"github.com/rs/cors"
 
+	"redrain/internal/requestid"
 	"redrain/internal/wire"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/standing"
@@ -152,8 +153,8 @@ func (a *API) dispatch(methods map[string]route) http.Handler {
 func (a *API) crossOrigin(methods []string) *cors.Cors {
 	return cors.New(cors.Options{
 		AllowedOrigins: a.o.AllowedOrigins, AllowedMethods: methods,
-		AllowedHeaders: []string{"Authorization", "Content-Type", "Idempotency-Key"},
-		ExposedHeaders: []string{"Retry-After"}, MaxAge: int((10 * time.Minute).Seconds()),
+		AllowedHeaders: []string{"Authorization", "Content-Type", "Idempotency-Key", requestid.Header, "Traceparent"},
+		ExposedHeaders: []string{"Retry-After", requestid.Header}, MaxAge: int((10 * time.Minute).Seconds()),
 	})
 }
 

@@ -34,7 +34,7 @@ func (a *API) audit(q *request, action, target string, d detail) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(q.Context()), timeout.Backend)
 	defer cancel()
 	if err := a.o.Audit.Audit(ctx, q.record(action, target, d)); err != nil {
-		a.o.Log.Error("record a command; the audit log has a gap", "action", action, "target", target,
+		a.o.Log.ErrorContext(ctx, "record a command; the audit log has a gap", "action", action, "target", target,
 			"err", err)
 	}
 }
@@ -43,10 +43,10 @@ func (a *API) audit(q *request, action, target string, d detail) {
 func (a *API) logCommand(q *request, err error) {
 	args := []any{"method", q.Method, "path", q.URL.Path, "by", q.name, "addr", clientip.RequestKey(q.Request)}
 	if err != nil {
-		a.o.Log.Info("an operator's command was refused or failed", append(args, "err", err)...)
+		a.o.Log.InfoContext(q.Context(), "an operator's command was refused or failed", append(args, "err", err)...)
 		return
 	}
-	a.o.Log.Info("operator's command", args...)
+	a.o.Log.InfoContext(q.Context(), "operator's command", args...)
 }
 
 func (a *API) auditLog(q *request) (any, error) {

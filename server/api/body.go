@@ -121,7 +121,8 @@ func (a *API) once(create handler) handler {
 		defer cancel()
 		if failed != nil {
 			if err := a.o.Answers.Forget(ctx, q.key); err != nil {
-				a.o.Log.Warn("free an idempotency key; it stays taken for a minute", "path", q.URL.Path, "err", err)
+				a.o.Log.WarnContext(ctx, "free an idempotency key; it stays taken for a minute", "path", q.URL.Path,
+					"err", err)
 			}
 			return nil, failed
 		}
@@ -129,7 +130,7 @@ func (a *API) once(create handler) handler {
 		body = encode(answer.body)
 		if err := a.o.Answers.Finish(ctx, q.key, ledger.Answer{Status: answer.status, Body: body}); err != nil {
 			// The answer is valid all the same; a repeated request finds the object by its id.
-			a.o.Log.Warn("store the answer of an idempotency key", "path", q.URL.Path, "err", err)
+			a.o.Log.WarnContext(ctx, "store the answer of an idempotency key", "path", q.URL.Path, "err", err)
 		}
 		return reply{answer.status, json.RawMessage(body)}, nil
 	}

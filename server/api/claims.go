@@ -61,7 +61,7 @@ func (a *API) campaignClaims(q *request) (any, error) {
 	all, next := mergeClaims(settled, granted, p, next)
 	profiles, err := a.profiles(ctx, all)
 	if err != nil {
-		a.o.Log.Warn("read players' names; the list has claims without", "campaign", c.ID, "err", err)
+		a.o.Log.WarnContext(ctx, "read players' names; the list has claims without", "campaign", c.ID, "err", err)
 	}
 	return listOf(all, next, func(c ledger.Claim) openapi.Claim {
 		view := claimView(c)
@@ -231,7 +231,7 @@ func (a *API) claimsCSV(q *request, c *rain.Campaign, only ledger.ClaimFilter, g
 			var profiles map[string]wire.Profile
 			if unnamed == nil {
 				if profiles, unnamed = a.profiles(ctx, rows); unnamed != nil {
-					a.o.Log.Warn("read players' names; the CSV has claims without", "campaign", c.ID, "err", unnamed)
+					a.o.Log.WarnContext(ctx, "read players' names; the CSV has claims without", "campaign", c.ID, "err", unnamed)
 				}
 			}
 			for _, c := range rows {

@@ -78,7 +78,7 @@ func (a *API) retryAllPayouts(q *request) (any, error) {
 		return nil, failed
 	}
 	if failed != nil {
-		a.o.Log.Warn("check all dead letters", "checked", all.Retried, "err", failed)
+		a.o.Log.WarnContext(ctx, "check all dead letters", "checked", all.Retried, "err", failed)
 	}
 	a.audit(q, "payout.retry_all", in.Campaign, detail{"retried": all.Retried, "settled": all.Settled,
 		"still_dead": all.StillDead})

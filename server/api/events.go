@@ -10,6 +10,7 @@ import (
 	"redrain/internal/loop"
 	"redrain/internal/wire"
 	"redrain/rain"
+	"redrain/server/alarms"
 	"redrain/server/cluster"
 	"redrain/server/history"
 	"redrain/server/live"
@@ -21,8 +22,6 @@ import (
 type Events struct {
 	o EventsOptions
 
-	alarms openAlarms
-
 	mu    sync.Mutex
 	feeds map[*feed]struct{}
 	over  bool                      // no new feed begins
@@ -33,6 +32,7 @@ type Events struct {
 type EventsOptions struct {
 	Campaigns Known
 	Stats     history.Stats
+	Alarms    *alarms.Open
 	Recoverer *loop.Recoverer // nil: panics are logged only
 	Clock     rain.Clock
 	Log       *slog.Logger
@@ -79,7 +79,7 @@ func eventView(c *rain.Campaign, now int64) openapi.Campaign {
 
 // Alarm sends an alarm. A repeated condition is sent once.
 func (e *Events) Alarm(n cluster.Alarm) {
-	if e.alarms.raise(n, e.o.Clock()) {
+	if e.o.Alarms.Raise(n) {
 		e.send("alarm", n.Campaign, n)
 	}
 }

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -10,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"redrain/client/openapi"
 	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/rain"
@@ -67,55 +65,6 @@ func TestFeedEnds(t *testing.T) {
 	if writes != 3 || len(e.feeds) != 0 {
 		t.Errorf("late: %d writes, %d feeds", writes, len(e.feeds))
 	}
-}
-
-// An alarm that is raised again is the same one; after a day without it is over; and of too many the newest stay.
-func TestOpenAlarms(t *testing.T) {
-	day := alarmsKept.Milliseconds()
-	var o openAlarms
-	raise := func(code, campaign, message string, now int64) {
-		o.raise(cluster.Alarm{Code: code, Campaign: campaign, Message: message}, now)
-	}
-	raise("reconciliation", "c1", "5 too few", 1000)
-	raise("panic", "", "a torn round", 2000)
-	raise("reconciliation", "c1", "6 too few", 3000)
-	raise("reconciliation", "c2", "1 too many", 3000)
-	want := []openapi.OpenAlarm{
-		{Code: "reconciliation", Campaign: "c1", Message: "6 too few", Since: 1000, At: 3000, Times: 2},
-		{Code: "reconciliation", Campaign: "c2", Message: "1 too many", Since: 3000, At: 3000, Times: 1},
-		{Code: "panic", Message: "a torn round", Since: 2000, At: 2000, Times: 1},
-	}
-	testenv.Equal(t, o.list(3000), want, "open alarms")
-	testenv.Equal(t, o.list(2000+day+1), want[:2], "a day later")
-	raise("reconciliation", "c1", "again", 3000+2*day)
-	if got := o.list(3000 + 2*day); len(got) != 1 || got[0].Times != 1 || got[0].Since != 3000+2*day {
-		t.Errorf("raised after it was over: %+v", got)
-	}
-	for i := range mostAlarms + 50 {
-		raise("flood", fmt.Sprint(i), "", 3001+2*day+int64(i))
-	}
-	if got := o.list(4000 + 2*day); len(got) != mostAlarms || got[0].Campaign != fmt.Sprint(mostAlarms+49) {
-		t.Errorf("%d alarms, the newest %+v", len(got), got[0])
-	}
-}
-
-// A condition is open while it is repeated, by any node. Its beginning is news, and its repetitions are not.
-func TestConditions(t *testing.T) {
-	var o openAlarms
-	raise := func(message string, now int64, isNews bool) {
-		t.Helper()
-		got := o.raise(cluster.Alarm{Code: "unpaid", Message: message, LastsMS: 10_000}, now)
-		testenv.Equal(t, got, isNews, "news at %d", now)
-	}
-	raise("30 s", 1000, true)
-	raise("32 s", 3000, false)
-	raise("33 s", 4000, false)
-	want := []openapi.OpenAlarm{{Code: "unpaid", Message: "33 s", Since: 1000, At: 4000, Times: 1}}
-	testenv.Equal(t, o.list(14_000), want, "while it lasts")
-	testenv.Equal(t, len(o.list(14_001)), 0, "when it has ended")
-	raise("31 s", 20_000, true)
-	want = []openapi.OpenAlarm{{Code: "unpaid", Message: "31 s", Since: 20_000, At: 20_000, Times: 1}}
-	testenv.Equal(t, o.list(20_000), want, "the next one")
 }
 
 // An invalid query is refused with the field's name. A valid one reaches the ledger unchanged.

@@ -1,16 +1,12 @@
 package api
 
 import (
-	"cmp"
 	"net/http"
-	"slices"
-	"sync"
 	"time"
 
 	"redrain/client/openapi"
 	"redrain/internal/wire"
 	"redrain/rain"
-	"redrain/server/cluster"
 )
 
 // feed is the route of the operators' feed. It listens before it reads the campaign, because a campaign without readers
@@ -73,77 +69,7 @@ func (e *Events) open(f *feed) {
 	}
 }
 
-const (
-	// alarmsKept is the time for which an alarm stays open without a repetition.
-	alarmsKept = 24 * time.Hour
-	// mostAlarms is the number of different open alarms; beyond it the oldest are dropped.
-	mostAlarms = 200
-)
-
-// openAlarms holds the alarms that this node has received from any node.
-type openAlarms struct {
-	mu sync.Mutex
-	by map[alarmKey]openAlarm
-}
-
-type openAlarm struct {
-	openapi.OpenAlarm
-
-	until int64 // Unix ms: it ends then, unless it is repeated
-}
-
-type alarmKey struct{ code, campaign string }
-
-// raise opens an alarm, or repeats an open one. It reports whether this is news: a repeated condition is none.
-func (o *openAlarms) raise(n cluster.Alarm, now int64) (isNews bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.by == nil {
-		o.by = map[alarmKey]openAlarm{}
-	}
-	key := alarmKey{n.Code, n.Campaign}
-	v, open := o.by[key]
-	if !open || v.until < now {
-		v = openAlarm{OpenAlarm: openapi.OpenAlarm{Code: n.Code, Campaign: n.Campaign, Since: now}}
-		open = false
-	}
-	isNews = !open || n.LastsMS == 0
-	if isNews {
-		v.Times++
-	}
-	v.Message, v.At, v.until = n.Message, now, now+cmp.Or(n.LastsMS, alarmsKept.Milliseconds())
-	o.by[key] = v
-	if len(o.by) > mostAlarms {
-		oldest := key
-		for k, one := range o.by {
-			if one.At < o.by[oldest].At {
-				oldest = k
-			}
-		}
-		delete(o.by, oldest)
-	}
-	return isNews
-}
-
-// list returns the open alarms, the newest first.
-func (o *openAlarms) list(now int64) []openapi.OpenAlarm {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	open := []openapi.OpenAlarm{}
-	for key, v := range o.by {
-		if v.until < now {
-			delete(o.by, key)
-			continue
-		}
-		open = append(open, v.OpenAlarm)
-	}
-	slices.SortFunc(open, func(a, b openapi.OpenAlarm) int {
-		return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Campaign, b.Campaign))
-	})
-	return open
-}
-
 // listAlarms lists the alarms of the last day that this node has received, the newest first.
 func (a *API) listAlarms(*request) (any, error) {
-	return list[openapi.OpenAlarm]{Items: a.o.Events.alarms.list(a.o.Clock())}, nil
+	return list[openapi.OpenAlarm]{Items: a.o.Events.o.Alarms.List()}, nil
 }

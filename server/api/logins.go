@@ -71,7 +71,7 @@ func (a *API) makeLoginCode(q *request) (any, error) {
 		return nil, err
 	}
 	a.logins.WithLabelValues("made").Inc()
-	a.o.Log.Info("a login code was made", "user", pass.User, "by", q.name, "role", q.role, "addr",
+	a.o.Log.InfoContext(q.Context(), "a login code was made", "user", pass.User, "by", q.name, "role", q.role, "addr",
 		clientip.RequestKey(q.Request))
 	return created(openapi.LoginCode{Code: code, ExpiresAt: now + life.Milliseconds(),
 		Link: linkOf(code, wish.Campaign)}), nil
@@ -142,7 +142,7 @@ func (a *API) login(q *request) (any, error) {
 		return nil, errBannedLogin
 	}
 	a.logins.WithLabelValues("used").Inc()
-	a.o.Log.Info("a login code was used", "user", pass.User, "addr", clientip.RequestKey(q.Request))
+	a.o.Log.InfoContext(q.Context(), "a login code was used", "user", pass.User, "addr", clientip.RequestKey(q.Request))
 	return openapi.Guest{User: pass.User, Token: pass.Token, ExpiresAt: pass.Until}, nil
 }
 
@@ -157,7 +157,8 @@ func (a *API) refuseCode(q *request) error {
 	}
 	a.logins.WithLabelValues("refused").Inc()
 	if ok {
-		a.o.Log.Info("refuse a login code: it was used before, has expired, or never existed", "addr", address)
+		a.o.Log.InfoContext(q.Context(), "refuse a login code: it was used before, has expired, or never existed",
+			"addr", address)
 	}
 	return refuse(http.StatusGone, "code_used_or_expired",
 		"this code was used before or has expired; a code works once, within two minutes: ask for a new link")

@@ -15,6 +15,7 @@ import (
 	"redrain/client/openapi"
 	"redrain/grab/store"
 	"redrain/internal/auth"
+	"redrain/internal/requestid"
 	"redrain/internal/sqldb"
 	"redrain/payout/export"
 	"redrain/payout/ledger"
@@ -36,6 +37,7 @@ func writeProblem(w http.ResponseWriter, p problem) {
 	if p.Title == "" {
 		p.Title = http.StatusText(p.Status)
 	}
+	p.RequestID = w.Header().Get(requestid.Header)
 	w.Header().Del("Content-Disposition")
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.Header().Set("Cache-Control", "no-store")
@@ -133,7 +135,7 @@ func fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 			continue
 		}
 		if known.status >= http.StatusInternalServerError {
-			log.Warn("a request failed for now", "method", r.Method, "path", r.URL.Path, "err", err)
+			log.WarnContext(r.Context(), "a request failed for now", "method", r.Method, "path", r.URL.Path, "err", err)
 		}
 		writeProblem(w, problem{Status: known.status, Code: known.code, Detail: known.err.Error()})
 		return
@@ -142,7 +144,7 @@ func fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 		return // the client is gone
 	}
 	if sqldb.IsBusy(err) {
-		log.Warn("a request has waited too long for a lock in the database", "method", r.Method,
+		log.WarnContext(r.Context(), "a request has waited too long for a lock in the database", "method", r.Method,
 			"path", r.URL.Path, "err", err)
 		w.Header().Set("Retry-After", busyAfter)
 		writeProblem(w, problem{Status: http.StatusServiceUnavailable, Code: "busy",
@@ -150,12 +152,12 @@ func fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 		return
 	}
 	if unavailable(err) {
-		log.Warn("a request failed for now", "method", r.Method, "path", r.URL.Path, "err", err)
+		log.WarnContext(r.Context(), "a request failed for now", "method", r.Method, "path", r.URL.Path, "err", err)
 		writeProblem(w, problem{Status: http.StatusServiceUnavailable, Code: "unavailable",
 			Detail: "a back end does not answer; try again"})
 		return
 	}
-	log.Error("a request failed", "method", r.Method, "path", r.URL.Path, "err", err)
+	log.ErrorContext(r.Context(), "a request failed", "method", r.Method, "path", r.URL.Path, "err", err)
 	writeProblem(w, problem{Status: http.StatusInternalServerError, Code: "internal",
 		Detail: "internal error; see the server log"})
 }

@@ -50,7 +50,8 @@ func (a *API) refuseToken(q *request, token string, why error) error {
 	}
 	a.refused("wrong_token")
 	if ok {
-		a.o.Log.Warn("a wrong operator's token", "method", q.Method, "path", q.URL.Path, "addr", address, "why", why)
+		a.o.Log.WarnContext(q.Context(), "a wrong operator's token", "method", q.Method, "path", q.URL.Path, "addr",
+			address, "why", why)
 	}
 	return errUnauthorized
 }
@@ -62,7 +63,8 @@ func (a *API) refuseRight(q *request, need right) error {
 		a.audit(q, "refused", q.Method+" "+q.URL.Path, detail{"right": need})
 	} else {
 		a.refused("unrecorded")
-		a.o.Log.Warn("a forbidden request is not in the audit", "name", q.name, "method", q.Method, "path", q.URL.Path)
+		a.o.Log.WarnContext(q.Context(), "a forbidden request is not in the audit", "name", q.name, "method",
+			q.Method, "path", q.URL.Path)
 	}
 	return refuse(http.StatusForbidden, "forbidden", "this needs the right "+need+
 		", which the role "+q.role+" does not have")
@@ -73,7 +75,7 @@ func (a *API) refuseRight(q *request, need right) error {
 func (a *API) allowed(ctx context.Context, name, key string, aMinute float64) (ok bool, after time.Duration) {
 	ok, after, err := a.o.Limits.Allow(ctx, name, key, aMinute/60, aMinute)
 	if err != nil {
-		a.o.Log.Debug("read a limit; this node counts by itself", "limit", name, "err", err)
+		a.o.Log.DebugContext(ctx, "read a limit; this node counts by itself", "limit", name, "err", err)
 		return a.spare.Allow(), 0
 	}
 	return ok, after

@@ -44,7 +44,7 @@ func (a *API) bans(q *request) (any, error) {
 func (a *API) connectionsOf(ctx context.Context, user string) []openapi.PlayerConnection {
 	found, err := a.o.Connections.Of(ctx, user)
 	if err != nil {
-		a.o.Log.Warn("read a player's connections", "err", err)
+		a.o.Log.WarnContext(ctx, "read a player's connections", "err", err)
 		return nil
 	}
 	views := make([]openapi.PlayerConnection, len(found))
@@ -82,7 +82,7 @@ func (a *API) user(q *request) (any, error) {
 	}
 	profiles, err := a.o.Profiles(q.Context(), []string{user})
 	if err != nil {
-		a.o.Log.Warn("read a player's name", "err", err)
+		a.o.Log.WarnContext(q.Context(), "read a player's name", "err", err)
 	}
 	p := openapi.Player{User: user, Name: profiles[user].Name, Face: profiles[user].Face, Balance: balance,
 		Sanctions: []openapi.Sanction{}, Verdicts: listOf(verdicts, "", verdictViewOf).Items,

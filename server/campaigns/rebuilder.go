@@ -163,8 +163,8 @@ func (r *Rebuilder) rebuild(ctx context.Context, id string, done *Rebuilt) error
 	if err := r.o.Service.Enforce(ctx, c); err != nil {
 		return errors.Join(failed, fmt.Errorf("%w: %w", ErrApply, err))
 	}
-	r.o.Log.Info("redis has the campaign again", "campaign", id, "shards", done.Shards, "packets", done.Packets,
-		"wins", done.Wins)
+	r.o.Log.InfoContext(ctx, "redis has the campaign again", "campaign", id, "shards", done.Shards, "packets",
+		done.Packets, "wins", done.Wins)
 	return failed
 }
 
@@ -195,8 +195,8 @@ func (r *Rebuilder) shards(ctx context.Context, c *rain.Campaign, lost []int, do
 
 // shard restores one shard, and returns the numbers of its packets and of its wins.
 func (r *Rebuilder) shard(ctx context.Context, c *rain.Campaign, shard int) (packets, wins int, err error) {
-	r.o.Log.Info("redis has lost a shard; rebuilding it from the stream and the ledger", "campaign", c.ID, "shard",
-		shard)
+	r.o.Log.InfoContext(ctx, "redis has lost a shard; rebuilding it from the stream and the ledger", "campaign", c.ID,
+		"shard", shard)
 	attempt, err := r.o.Ledger.BeginRebuild(ctx, c.ID, shard)
 	if err != nil {
 		return 0, 0, err

@@ -98,8 +98,8 @@ func (s *Service) giveBack(ctx context.Context, id string) bool {
 	defer cancel()
 	_, err := s.abandon(ctx, id)
 	if err != nil {
-		s.o.Log.Warn("a campaign could not be stocked nor given up; the reconcile loop goes on with it", "campaign", id,
-			"err", err)
+		s.o.Log.WarnContext(ctx, "a campaign could not be stocked nor given up; the reconcile loop goes on with it",
+			"campaign", id, "err", err)
 	}
 	return err == nil
 }
@@ -150,7 +150,8 @@ func (s *Service) abandon(ctx context.Context, id string) (*rain.Campaign, error
 	}
 	c = s.o.Known.Put(c)
 	s.o.Bus.Changed(c)
-	s.o.Log.Warn("a campaign was not stocked and is given up; its budget is back at the sponsor", "campaign", id)
+	s.o.Log.WarnContext(ctx, "a campaign was not stocked and is given up; its budget is back at the sponsor", "campaign",
+		id)
 	return c, nil
 }
 

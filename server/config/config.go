@@ -134,6 +134,9 @@ type Config struct {
 
 	ReconcileEvery time.Duration `group:"process" default:"1m" range:"1s.." zero:"never" help:"Interval at which one of the nodes compares the sums of live campaigns. It reconciles everything each night."`
 	ReconcileShare float64       `group:"process" default:"0.2" range:"0..1" zero:"never" placeholder:"PART" help:"Part of its time in which that node reconciles everything each night."`
+	AlarmURL       string        `group:"process" secret:"" name:"alarm-url" placeholder:"URL" help:"Address to which one node with the role operator posts the raise and the end of each alarm. https, except on this machine and for alertmanager. The same on every node."`
+	AlarmFormat    string        `group:"process" default:"standard" oneof:"standard,dingtalk,feishu,wecom,alertmanager" placeholder:"FORMAT" help:"Format of these posts: standard (CloudEvents, signed as Standard Webhooks), a chat robot's, or alerts for Alertmanager's API v2."`
+	AlarmSecret    string        `group:"process" secret:"live" placeholder:"SECRET" help:"Secret that signs these posts. standard requires one: whsec_ and 24 to 64 random bytes in base64. With dingtalk and feishu it is the robot's, if it has one."`
 	AuditRootFile  string        `group:"process" placeholder:"FILE" help:"File to which the root of each day is appended, one line of JSON each. redrain audit verify --root proves with it that earlier records are unchanged."`
 }
 

@@ -92,6 +92,12 @@ func TestValidateNamesEachFault(t *testing.T) {
 		"--allowed-origins \"https://a.example:443\": leave": func(c *Config) {
 			c.AllowedOrigins = []string{"https://a.example:443"}
 		},
+		"--alarm-secret and --alarm-format: they": func(c *Config) { c.AlarmFormat = "feishu" },
+		"--alarm-format":    func(c *Config) { c.AlarmURL, c.AlarmFormat = "https://a.example", "smoke" },
+		"--alarm-secret: a": func(c *Config) { c.AlarmURL = "https://a.example" },
+		"--alarm-url: give": func(c *Config) {
+			c.AlarmURL, c.AlarmSecret = "http://a.example", testProviderSecret
+		},
 		"--allowed-origins": func(c *Config) { c.AllowedOrigins = []string{"example.com"} },
 		"--frame-ancestors": func(c *Config) { c.FrameAncestors = []string{"https://a.example;script-src"} },
 		"--namespace":       func(c *Config) { c.Namespace = "{}" },

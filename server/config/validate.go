@@ -18,6 +18,7 @@ import (
 	"redrain/internal/sqldb"
 	"redrain/rain"
 	"redrain/server/admission"
+	"redrain/server/alarms"
 	"redrain/server/clientip"
 	"redrain/server/login"
 	"redrain/server/names"
@@ -46,6 +47,7 @@ func (c *Config) Validate() []error {
 	c.validateOIDC(fault)
 	c.validateProvider(fault)
 	c.validateRisk(fault)
+	c.validateAlarms(fault)
 	fault(len(c.Roles) == 0, "--roles: name at least one of %s", strings.Join(AllRoles, ", "))
 	fault((c.Redis == "" || c.NATS == "" || c.MySQL == "") && len(c.Roles) > 0 && len(c.Roles) < len(AllRoles),
 		"--roles: without --redis, --nats or --mysql this process needs all roles; no other process can reach its "+
@@ -267,4 +269,15 @@ func (c *Config) validateRisk(fault faultFunc) {
 	fault(c.Risk == RiskOff, "--risk-url: not used with --risk off; give --risk watch (answers are recorded) or hold "+
 		"(answers are applied)")
 	validateSigned(fault, "risk", c.RiskURL, c.RiskSecret)
+}
+
+func (c *Config) validateAlarms(fault faultFunc) {
+	if c.AlarmURL == "" {
+		fault(c.AlarmSecret != "" || c.AlarmFormat != alarms.Standard,
+			"--alarm-secret and --alarm-format: they belong to --alarm-url; give that too, or leave them out")
+		return
+	}
+	badURL, badSecret := alarms.Check(c.AlarmFormat, c.AlarmURL, c.AlarmSecret)
+	fault(badURL != nil, "--alarm-url: %w", badURL)
+	fault(badSecret != nil, "--alarm-secret: %w", badSecret)
 }

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"redrain/internal/auth"
+	"redrain/internal/requestid"
 	"redrain/internal/wire"
 	"redrain/internal/ws"
 	"redrain/room"
@@ -88,13 +89,15 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	take := &takeover{ResponseWriter: w}
-	conn, err := g.upgrader.Upgrade(take, r, nil)
+	id := requestid.Of(r.Context())
+	conn, err := g.upgrader.Upgrade(take, r, http.Header{requestid.Header: {id}})
 	if err != nil {
 		g.limit.release()
-		g.o.Log.Debug("upgrade refused", "addr", r.RemoteAddr, "err", err)
+		g.o.Log.DebugContext(r.Context(), "upgrade refused", "addr", r.RemoteAddr, "err", err)
 		return
 	}
 	s := newSession(g.shared, conn, take, clientip.RequestKey(r))
+	s.requestID = id
 	if !g.admit(s) {
 		g.limit.release()
 		s.member.Close(room.CodeShutdown, "shutdown")
@@ -116,8 +119,9 @@ func (g *Gateway) upgradeFault(r *http.Request, conn *websocket.Conn) (code int,
 	switch {
 	case !originAllowed(r, g.o.AllowedOrigins):
 		g.foreign.Do(func() {
-			g.o.Log.Warn("refused a page of another origin; others within seconds are not logged: if it is yours, add "+
-				"it to --allowed-origins", "origin", r.Header.Get("Origin"), "host", r.Host, "addr", r.RemoteAddr)
+			g.o.Log.WarnContext(r.Context(), "refused a page of another origin; others within seconds are not logged: "+
+				"if it is yours, add it to --allowed-origins", "origin", r.Header.Get("Origin"), "host", r.Host,
+				"addr", r.RemoteAddr)
 		})
 		return room.CodeOrigin, "this origin is not allowed"
 	case len(offered) > 0 && conn.Subprotocol() == "":

@@ -149,7 +149,7 @@ func (s *session) endHello(ctx context.Context, req wire.Request, err error) {
 		s.end(how.closeCode, how.reason)
 	case room.CodeUnavailable:
 		if !errors.Is(err, risk.ErrNoAnswer) && !errors.Is(err, errTooManyRefused) {
-			s.g.o.Log.Warn("admit a player", "campaign", req.Campaign, "err", err)
+			s.g.o.Log.WarnContext(ctx, "admit a player", "campaign", req.Campaign, "err", err)
 		}
 		s.end(how.closeCode, how.reason)
 	case room.CodeUnknownCampaign:
@@ -176,7 +176,7 @@ func (s *session) refuseHello(ctx context.Context, code int, reason string) {
 		ok, after, err := g.o.Limits.Allow(ctx, "hello", s.addr, hello, max(1, hello*clientip.Burst))
 		if !ok && err == nil {
 			g.over.Add(s.addr, g.o.Clock()+max(after, overFor).Milliseconds())
-			g.o.Log.Warn("an address sends too many refused hellos", "addr", s.addr)
+			g.o.Log.WarnContext(ctx, "an address sends too many refused hellos", "addr", s.addr)
 		}
 	}
 	s.end(code, reason)

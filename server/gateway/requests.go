@@ -15,7 +15,6 @@ import (
 	"redrain/room"
 	"redrain/server/live"
 	"redrain/server/risk"
-	"redrain/server/timeout"
 )
 
 // request handles a message that is not a plain tap, on another stack. Decoding with reflection, verifying a
@@ -83,7 +82,7 @@ func (s *session) complain(id wire.ID, code, message string) {
 }
 
 func (s *session) greet(req wire.Request) {
-	ctx, cancel := context.WithTimeout(context.Background(), timeout.Backend)
+	ctx, cancel := s.forBackends()
 	defer cancel()
 	grant, err := s.g.o.Players.Grant(ctx, req.Token)
 	if errors.Is(err, auth.ErrKeysUnavailable) {
@@ -91,7 +90,7 @@ func (s *session) greet(req wire.Request) {
 		return
 	}
 	if err != nil {
-		s.g.o.Log.Debug("bad token", "addr", s.addr, "err", err)
+		s.g.o.Log.DebugContext(ctx, "bad token", "addr", s.addr, "err", err)
 		s.refuseHello(ctx, room.CodeBadToken, err.Error())
 		return
 	}
@@ -125,7 +124,7 @@ func (s *session) move(req wire.Request) {
 		s.complain(req.ID, wire.CodeTooMany, "more joins than a player needs; wait a little")
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), timeout.Backend)
+	ctx, cancel := s.forBackends()
 	defer cancel()
 	err := s.enter(ctx, s.user, req)
 	if err == nil {
@@ -133,7 +132,7 @@ func (s *session) move(req wire.Request) {
 	}
 	answer := refusalOf(err).answer
 	if answer.Code == wire.CodeUnavailable {
-		s.g.o.Log.Warn("move a player to another room", "campaign", req.Campaign, "err", err)
+		s.g.o.Log.WarnContext(ctx, "move a player to another room", "campaign", req.Campaign, "err", err)
 	}
 	if answer.Retryable {
 		s.sendError(req.ID, answer)
@@ -228,14 +227,14 @@ func (s *session) noSuchDrop(req wire.Request) {
 // renew takes a new token of the same player, so that the connection outlives the one before. A refused token changes
 // nothing: the one before remains valid until it expires.
 func (s *session) renew(req wire.Request) {
-	ctx, cancel := context.WithTimeout(context.Background(), timeout.Backend)
+	ctx, cancel := s.forBackends()
 	defer cancel()
 	grant, err := s.g.o.Players.Grant(ctx, req.Token)
 	switch {
 	case errors.Is(err, auth.ErrKeysUnavailable):
 		s.sendError(req.ID, refusalOf(err).answer)
 	case err != nil:
-		s.g.o.Log.Debug("bad new token", "addr", s.addr, "err", err)
+		s.g.o.Log.DebugContext(ctx, "bad new token", "addr", s.addr, "err", err)
 		s.complain(req.ID, wire.CodeBadToken, "the new token is not valid: "+err.Error())
 	case grant.User != s.user:
 		s.complain(req.ID, wire.CodeOtherPlayer, "the new token is another player's; connect anew to play as them")

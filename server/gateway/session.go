@@ -1,16 +1,19 @@
 package gateway
 
 import (
+	"context"
 	"sync/atomic"
 	"time"
 
 	"github.com/gorilla/websocket"
 	"golang.org/x/time/rate"
 
+	"redrain/internal/requestid"
 	"redrain/internal/wire"
 	"redrain/internal/ws"
 	"redrain/room"
 	"redrain/server/risk"
+	"redrain/server/timeout"
 )
 
 const (
@@ -24,15 +27,16 @@ const (
 // session is one connection. Its fields belong to the reading goroutine; exceptions say so. TooMany and Sanctioned
 // read number and since after people.add.
 type session struct {
-	g      *shared
-	conn   *websocket.Conn
-	plain  *ws.Conn // below conn
-	member *room.Member
-	addr   string
-	bad    *rate.Limiter // nil until there was a bad message
-	budget budget
-	timer  *time.Timer  // of timedOut: the end of the wait for a hello, then that of the token
-	ends   atomic.Int64 // when the newest token expires, Unix ms on the cluster's clock; 0: none yet
+	g         *shared
+	conn      *websocket.Conn
+	plain     *ws.Conn // below conn
+	member    *room.Member
+	addr      string
+	requestID string        // of the upgrade
+	bad       *rate.Limiter // nil until there was a bad message
+	budget    budget
+	timer     *time.Timer  // of timedOut: the end of the wait for a hello, then that of the token
+	ends      atomic.Int64 // when the newest token expires, Unix ms on the cluster's clock; 0: none yet
 
 	out        atomic.Bool            // set by any goroutine: no more messages are accepted
 	boundFor   atomic.Pointer[string] // the campaign whose room the player is in, or is joining
@@ -56,6 +60,11 @@ func newSession(g *shared, conn *websocket.Conn, by *takeover, addr string) *ses
 	s.member = g.o.Lobby.NewMember(by.socket)
 	s.timer = time.AfterFunc(helloWithin, s.timedOut)
 	return s
+}
+
+// forBackends returns the context of requests to back ends.
+func (s *session) forBackends() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(requestid.With(context.Background(), s.requestID), timeout.Backend)
 }
 
 func (s *session) close() {

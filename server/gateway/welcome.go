@@ -66,7 +66,7 @@ func (g *shared) claims(ctx context.Context, c *rain.Campaign, user string, wins
 	defer cancel()
 	states, err := g.o.Claims.ClaimStates(ctx, user, ids)
 	if err != nil && !errors.Is(err, context.Canceled) {
-		g.o.Log.Warn("read the states of claims in the ledger", "campaign", c.ID, "err", err)
+		g.o.Log.WarnContext(ctx, "read the states of claims in the ledger", "campaign", c.ID, "err", err)
 	}
 	for i := range claims {
 		if state, ok := states[ids[i]]; ok {

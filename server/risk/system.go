@@ -236,8 +236,9 @@ func (s *System) Withdrawal(ctx context.Context, who Caller, money Money) (hold 
 		return "", nil //nolint:nilerr // allowed without an answer
 	}
 	if answer.Verdict != standing.Allow {
-		s.o.Log.Info("the risk system speaks against a withdrawal", "withdrawal", money.Withdrawal, "user", who.User,
-			"verdict", string(answer.Verdict), "score", answer.Score, "reasons", answer.Reasons, "done", s.o.CarryOut)
+		s.o.Log.InfoContext(ctx, "the risk system speaks against a withdrawal", "withdrawal", money.Withdrawal, "user",
+			who.User, "verdict", string(answer.Verdict), "score", answer.Score, "reasons", answer.Reasons, "done",
+			s.o.CarryOut)
 	}
 	switch {
 	case !s.o.CarryOut || answer.Verdict == standing.Allow:

@@ -29,6 +29,7 @@ var servers = []need{
 	{"chromium-headless-shell", "chromium-headless-shell", "tests of the pages in a browser"},
 	{"haproxy", "haproxy", "tests behind a proxy"},
 	{"nginx", "nginx-light", "tests behind nginx"},
+	{"prometheus-alertmanager", "prometheus-alertmanager", "tests with Alertmanager"},
 	{"valkey-server", "valkey-server", "tests on Valkey"}, // Debian 12 has it in its backports
 	{"prometheus", "prometheus", "tests of the alert rules"},
 	{"prometheus-alertmanager", "prometheus-alertmanager", "tests of the compose file"},

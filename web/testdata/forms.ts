@@ -157,8 +157,8 @@ const tests: Record<string, () => void | Promise<void>> = {
   searches() {
     same("all claims", claimsPath("c1", { user: "", packet: "", state: "" }), "/campaigns/c1/claims");
     same("some", claimsPath("c/1", { user: "张 三&", packet: "7", state: "dead" }, "50"), "/campaigns/c%2F1/claims?user=%E5%BC%A0+%E4%B8%89%26&packet=7&state=dead&cursor=50");
-    const record: AuditRecord = { at: 1, actor: "operator", role: "operator", action: "campaign.close", target: "campaign:c1", detail: { address: "::1", reclaimed: 500 } };
-    for (const [search, found] of [["close", true], ["CLOSE c1", true], ["reclaimed 500", true], ["close c2", false]] as const) same(`find ${search}`, matches(record, search), found);
+    const record: AuditRecord = { at: 1, actor: "operator", role: "operator", action: "campaign.close", target: "campaign:c1", detail: { address: "::1", reclaimed: 500 }, request: "lb-7" };
+    for (const [search, found] of [["close", true], ["CLOSE c1", true], ["reclaimed 500", true], ["lb-7", true], ["close c2", false]] as const) same(`find ${search}`, matches(record, search), found);
     same("places", ["campaign:c1", "sponsor:acme", "user:u1", "withdrawal:w1", "approval:a1", "payout:c1-7", "x", ":x", "campaign:"].map(placeOf), [["campaigns", "c1"], ["sponsors"], ["users", "u1"], ["withdrawals", "w1"], ["approvals"], null, null, null, null]);
   },
 

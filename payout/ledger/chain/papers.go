@@ -22,7 +22,7 @@ type paper struct {
 
 // The source rows by the kind of transaction. An audit record is its own source row.
 var papers = map[string]paper{
-	Audits:    {[]string{"at", "actor", "role", "action", "target", "detail"}, Audits, "id", "id"},
+	Audits:    {[]string{"at", "actor", "role", "action", "target", "detail", "request"}, Audits, "id", "id"},
 	"deposit": {[]string{"sponsor", "reference", "amount", "actor", "created_at"}, "deposit", "txn_id", "reference"},
 	"fund": {[]string{"c.id", "c.name", "c.sponsor", "c.budget", "c.packets", "c.split", "c.min_amount",
 		"c.max_amount", "c.wins_per_user", "c.taps_per_user", "c.shards", "c.capacity", "c.admit_per_second",
@@ -201,17 +201,18 @@ func HashTxn(kind, key string, at int64, papers Hash, lines []Line) Hash {
 
 // AuditRecord is a row of the audit.
 type AuditRecord struct {
-	At     int64 // Unix ms
-	Actor  string
-	Role   string
-	Action string
-	Target string
-	Detail string // JSON
+	At      int64 // Unix ms
+	Actor   string
+	Role    string
+	Action  string
+	Target  string
+	Detail  string // JSON
+	Request string // the id of the HTTP request, or ""
 }
 
 // AppendAudit inserts an audit record with its hash.
 func AppendAudit(ctx context.Context, tx *sqldb.Tx, r AuditRecord) error {
-	values := []any{r.At, r.Actor, r.Role, r.Action, r.Target, r.Detail}
+	values := []any{r.At, r.Actor, r.Role, r.Action, r.Target, r.Detail, r.Request}
 	var c Content
 	c.Add(values...)
 	hash := c.Sum()

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"time"
 
+	"redrain/internal/requestid"
 	"redrain/internal/signed"
 	"redrain/payout/ledger"
 	"redrain/payout/withdraw"
@@ -103,7 +104,11 @@ func (p *Provider) Pay(ctx context.Context, pay withdraw.Payment) (withdraw.Answ
 	if err != nil {
 		return withdraw.Answer{}, err
 	}
-	said, err := p.to.Post(ctx, pay.Key, body, http.Header{"Idempotency-Key": {pay.Key}})
+	header := http.Header{"Idempotency-Key": {pay.Key}}
+	if pay.Request != "" {
+		header.Set(requestid.Header, pay.Request)
+	}
+	said, err := p.to.Post(ctx, pay.Key, body, header)
 	if err != nil {
 		return withdraw.Answer{}, err
 	}

@@ -105,6 +105,22 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// TestTheRequestIsNamed: a payment carries the id of the player's request, if there is one.
+func TestTheRequestIsNamed(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"", "r1"} {
+		var got []string
+		p := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			got = r.Header.Values("X-Request-Id")
+			_, _ = io.WriteString(w, `{"id":"w1"}`)
+		})
+		named := payment
+		named.Request = id
+		testenv.Must(t, testenv.Err(p.Pay(t.Context(), named)))
+		testenv.Equal(t, strings.Join(got, ","), id, "the id")
+	}
+}
+
 func TestRetryAfterIsHeard(t *testing.T) {
 	t.Parallel()
 	for header, c := range map[string]struct{ least, most time.Duration }{

@@ -1630,6 +1630,11 @@ export interface components {
             /** @description Each faulty field, with `invalid`. */
             errors?: components["schemas"]["FieldError"][];
             challenge?: components["schemas"]["Challenge"];
+            /**
+             * @description The answer's X-Request-Id, for the server's log.
+             * @example 4bf92f3577b34da6a3ce929d0e0e4736
+             */
+            request_id?: string;
         };
         /** @description The challenge to solve before the next request, with `challenge_required` and `challenge_failed`. */
         Challenge: {
@@ -2452,6 +2457,11 @@ export interface components {
             detail: {
                 [key: string]: unknown;
             } | null;
+            /**
+             * @description The request's X-Request-Id; empty: it was not a request.
+             * @example 4bf92f3577b34da6a3ce929d0e0e4736
+             */
+            request: string;
         };
         /** @description The newest block of a book. */
         AuditBlock: {

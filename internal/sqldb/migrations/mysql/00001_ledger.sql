@@ -229,6 +229,7 @@ CREATE TABLE IF NOT EXISTS audit (
     action VARCHAR(64)    NOT NULL,
     target VARBINARY(200) NOT NULL,
     detail LONGTEXT       NOT NULL,                  -- JSON
+    request VARBINARY(128) NOT NULL,                 -- the id of the HTTP request; '': none
     hash   BINARY(32)     NOT NULL,                  -- SHA-256 of its content
     KEY audit_action (action, id),                   -- finds restores
     KEY audit_target (target, id)                    -- what was done about one player

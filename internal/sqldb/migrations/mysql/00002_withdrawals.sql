@@ -25,6 +25,7 @@ CREATE TABLE IF NOT EXISTS withdrawal (
     txn_id      BIGINT         NOT NULL,               -- that took the money from the player, into clearing
     paid_id     BIGINT         NOT NULL DEFAULT 0,     -- that took it out of clearing, when it was paid; 0: none
     return_id   BIGINT         NOT NULL DEFAULT 0,     -- that gave it back to the player; 0: none
+    request     VARBINARY(128) NOT NULL DEFAULT '',    -- the id of the player's HTTP request; '': none
     KEY withdrawal_due (state, dead, next_at, id),
     KEY withdrawal_try (try_ends),
     KEY withdrawal_created (created_at, id),

@@ -213,6 +213,7 @@ CREATE TABLE audit (
     action           TEXT    NOT NULL,
     target           TEXT    NOT NULL,
     detail           TEXT    NOT NULL,
+    request          TEXT    NOT NULL,
     hash             BLOB    NOT NULL
 ) STRICT;
 CREATE INDEX audit_action ON audit (action, id);

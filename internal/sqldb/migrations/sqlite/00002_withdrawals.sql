@@ -25,6 +25,7 @@ CREATE TABLE withdrawal (
     txn_id           INTEGER NOT NULL,
     paid_id          INTEGER NOT NULL DEFAULT 0,
     return_id        INTEGER NOT NULL DEFAULT 0,
+    request          TEXT    NOT NULL DEFAULT '',
     CONSTRAINT withdrawal_positive CHECK (amount > 0)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX withdrawal_due ON withdrawal (state, dead, next_at, id);

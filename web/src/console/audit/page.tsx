@@ -49,6 +49,7 @@ function columns(): Column<AuditRecord>[] {
     { key: "action", head: t("action"), cell: (r) => <span class="mono nowrap">{r.action}</span> },
     { key: "target", head: t("target"), cell: (r) => <Target of={r.target} /> },
     { key: "detail", head: t("detail"), cell: (r) => <Detail of={r.detail} /> },
+    { key: "request", head: t("request"), cell: (r) => <span class="mono why">{r.request}</span> },
   ];
 }
 

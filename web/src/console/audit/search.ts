@@ -2,7 +2,7 @@ import type { AuditRecord } from "../../shared/schemas.ts";
 
 /** matches reports whether a record contains every word of a search, ignoring case. */
 export function matches(record: AuditRecord, search: string): boolean {
-  const text = [record.actor, record.role, record.action, record.target, JSON.stringify(record.detail)].join(" ").toLowerCase();
+  const text = [record.actor, record.role, record.action, record.target, record.request, JSON.stringify(record.detail)].join(" ").toLowerCase();
   return search.toLowerCase().split(/\s+/).every((word) => text.includes(word));
 }
 

@@ -67,6 +67,7 @@ export const audit = {
   action: { zh: "操作", en: "Action" },
   target: { zh: "对象", en: "Target" },
   detail: { zh: "详情", en: "Details" },
+  request: { zh: "请求 ID", en: "Request ID" },
   filter: { zh: "在已加载的记录中查找", en: "Search loaded records" },
   found: { zh: "{loaded} 条中的 {count} 条", en: "{count} of {loaded} loaded" },
   none: { zh: "还没有记录", en: "No records yet" },

@@ -1,0 +1,9 @@
+package alarms
+
+import (
+	"testing"
+
+	"redrain/internal/testenv"
+)
+
+func TestMain(m *testing.M) { testenv.Main(m) }
