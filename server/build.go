@@ -1,8 +1,14 @@
 package server
 
-import "runtime/debug"
+import (
+	"cmp"
+	"runtime/debug"
+)
 
-// Build describes this binary, as the toolchain has recorded it.
+// version is the version of a release, such as 0.1.0. tools/release sets it with -ldflags -X.
+var version string
+
+// Build describes this binary, as tools/release and the toolchain have recorded it.
 type Build struct {
 	Version  string `json:"version"` // "(devel)" for a build of no released version, "unknown" without a record
 	Revision string `json:"revision,omitempty"`
@@ -15,12 +21,9 @@ func ReadBuild() Build { return buildOf(debug.ReadBuildInfo()) }
 
 func buildOf(info *debug.BuildInfo, ok bool) Build {
 	if !ok {
-		return Build{Version: "unknown"}
+		return Build{Version: cmp.Or(version, "unknown")}
 	}
-	b := Build{Version: info.Main.Version, Go: info.GoVersion}
-	if b.Version == "" {
-		b.Version = "(devel)"
-	}
+	b := Build{Version: cmp.Or(version, info.Main.Version, "(devel)"), Go: info.GoVersion}
 	for _, s := range info.Settings {
 		switch s.Key {
 		case "vcs.revision":
