@@ -3,10 +3,11 @@ package server
 import (
 	"cmp"
 	"runtime/debug"
+	"strings"
 )
 
-// version is the version of a release, such as 0.1.0. tools/release sets it with -ldflags -X.
-var version string
+// tools/release sets these with -ldflags -X: the version, such as 0.1.0, and the commit, with "+dirty" if files differ.
+var version, revision string
 
 // Build describes this binary, as tools/release and the toolchain have recorded it.
 type Build struct {
@@ -24,6 +25,9 @@ func buildOf(info *debug.BuildInfo, ok bool) Build {
 		return Build{Version: cmp.Or(version, "unknown")}
 	}
 	b := Build{Version: cmp.Or(version, info.Main.Version, "(devel)"), Go: info.GoVersion}
+	if revision != "" {
+		b.Revision, b.Modified = strings.CutSuffix(revision, "+dirty")
+	}
 	for _, s := range info.Settings {
 		switch s.Key {
 		case "vcs.revision":

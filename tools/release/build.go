@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"debug/buildinfo"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +20,7 @@ import (
 type release struct {
 	root, dist string // absolute
 	version    string
+	revision   string // of Git, with "+dirty" if files were changed; "" in a tree without Git
 	date       time.Time
 	goroot     string
 }
@@ -26,23 +29,33 @@ func newRelease(ctx context.Context, root, dist string) (release, error) {
 	root, err1 := filepath.Abs(root)
 	dist, err2 := filepath.Abs(dist)
 	version, err3 := newestVersion(filepath.Join(root, "CHANGELOG.md"))
-	date, err4 := commitDate(ctx, root)
-	goroot, err5 := output(ctx, root, "go", "env", "GOROOT")
-	return release{root: root, dist: dist, version: version, date: date, goroot: goroot},
-		errors.Join(err1, err2, err3, err4, err5)
+	goroot, err4 := output(ctx, root, "go", "env", "GOROOT")
+	r := release{root: root, dist: dist, version: version, goroot: goroot}
+	err5 := r.readCommit(ctx)
+	return r, errors.Join(err1, err2, err3, err4, err5)
 }
 
-// commitDate returns the time of the commit in the tree at root.
-func commitDate(ctx context.Context, root string) (time.Time, error) {
-	text := os.Getenv("SOURCE_DATE_EPOCH")
-	if text == "" {
-		var err error
-		if text, err = output(ctx, root, "git", "log", "-1", "--format=%ct"); err != nil {
-			return time.Time{}, fmt.Errorf("set SOURCE_DATE_EPOCH in a tree without Git: %w", err)
+// readCommit reads the commit of the tree, and its time. The go command records it too, but not in every work tree.
+func (r *release) readCommit(ctx context.Context) error {
+	epoch := os.Getenv("SOURCE_DATE_EPOCH")
+	commit, err := output(ctx, r.root, "git", "log", "-1", "--format=%H %ct")
+	if err != nil && epoch == "" {
+		return fmt.Errorf("set SOURCE_DATE_EPOCH in a tree without Git: %w", err)
+	}
+	revision, date, _ := strings.Cut(commit, " ")
+	if err == nil {
+		changed, err := output(ctx, r.root, "git", "status", "--porcelain")
+		if err != nil {
+			return err
+		}
+		if changed != "" {
+			slog.Warn("files differ from the commit", "files", changed)
+			revision += "+dirty"
 		}
 	}
-	seconds, err := strconv.ParseInt(text, 10, 64)
-	return time.Unix(seconds, 0).UTC(), err
+	seconds, err := strconv.ParseInt(cmp.Or(epoch, date), 10, 64)
+	r.revision, r.date = revision, time.Unix(seconds, 0).UTC()
+	return err
 }
 
 // output runs a program in a folder and returns its output without the last newline.
@@ -72,10 +85,10 @@ func (r release) build(ctx context.Context, platform, stage string) (program, er
 	p.os, p.arch, _ = strings.Cut(platform, "/")
 	p.stage = filepath.Join(stage, p.os+"_"+p.arch)
 	p.path = filepath.Join(p.stage, "redrain")
-	// The levels of the processors are fixed, because the environment may have others. "auto" records the commit where
-	// there is one.
-	command := exec.CommandContext(ctx, "go", "build", "-C", r.root, "-trimpath", "-mod=readonly", "-buildvcs=auto",
-		"-ldflags", "-s -w -X redrain/server.version="+r.version, "-o", p.path, ".")
+	flags := "-s -w -X redrain/server.version=" + r.version + " -X redrain/server.revision=" + r.revision
+	command := exec.CommandContext(ctx, "go", "build", "-C", r.root, "-trimpath", "-mod=readonly", "-buildvcs=false",
+		"-ldflags", flags, "-o", p.path, ".")
+	// The levels of the processors are fixed, because the environment may have others.
 	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.os, "GOARCH="+p.arch, "GOFLAGS=", "GOWORK=off",
 		"GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=")
 	if out, err := command.CombinedOutput(); err != nil {
