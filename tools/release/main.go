@@ -2,8 +2,8 @@
 //
 //	go run -C tools ./release
 //
-// The version is the newest heading of CHANGELOG.md, and the time of all files that of the commit. SOURCE_DATE_EPOCH
-// replaces it in a tree without Git. Two builds of one commit with one version of Go are equal, byte for byte.
+// The version is the newest heading of CHANGELOG.md. All files have the time of the commit, or of SOURCE_DATE_EPOCH,
+// which a tree without Git needs. Two builds of one commit with one version of Go are equal, byte for byte.
 package main
 
 import (

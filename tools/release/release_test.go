@@ -153,9 +153,10 @@ func TestImage(t *testing.T) {
 	testenv.Equal(t, config.Config.User, "65532:65532", "user")
 	testenv.Equal(t, config.Config.Entrypoint, []string{"/usr/bin/redrain"}, "entrypoint")
 	index := indexOf(t, filepath.Join(dist, "redrain-"+version+"-image.oci.tar"))
-	testenv.Equal(t, len(index.Manifests), 1, "platforms of the index")
-	digest := testenv.Got(image.Digest()).Must(t)
-	testenv.Equal(t, index.Manifests[0].Digest, digest, "digest of the image in the index")
+	platforms := testenv.Got(index.IndexManifest()).Must(t).Manifests
+	testenv.Equal(t, len(platforms), 1, "platforms of the index")
+	same := testenv.Got(index.Image(platforms[0].Digest)).Must(t)
+	testenv.Equal(t, testenv.Got(same.ConfigName()).Must(t), testenv.Got(image.ConfigName()).Must(t), "id of the image")
 
 	extracted := mutate.Extract(image)
 	defer func() { _ = extracted.Close() }()
@@ -170,11 +171,11 @@ func TestImage(t *testing.T) {
 	}
 	rootfs := t.TempDir()
 	testenv.Must(t, content.writeTo(rootfs))
-	playOn(t, rootfs)
+	playOn(t, rootfs, version)
 }
 
 // playOn plays a rain with the program and the files of an image, and real back ends.
-func playOn(t *testing.T, rootfs string) {
+func playOn(t *testing.T, rootfs, version string) {
 	t.Helper()
 	redrain := func(args ...string) *exec.Cmd {
 		command := exec.Command("/usr/bin/redrain", args...) //nolint:gosec // the program of the image
@@ -194,7 +195,7 @@ func playOn(t *testing.T, rootfs string) {
 	node := testenv.Start(t, serve)
 	url := "http://" + addr
 	testenv.Eventually(t, time.Minute, "readiness", func() bool { return isReady(t, url) })
-	testenv.Contains(t, log.String(), `"msg":"serving","version":"`, "log at the start")
+	testenv.Contains(t, log.String(), `"version":"`+version+`","revision":"`, "log at the start")
 	bench := redrain("bench", "--url", url, "--token", token, "--jwt-secret", secret, "--players", "20",
 		"--duration", "3s")
 	if out, err := bench.CombinedOutput(); err != nil {
@@ -218,7 +219,7 @@ func isReady(t *testing.T, url string) bool {
 }
 
 // indexOf returns the image index in the tar file of an OCI layout, after all its digests were verified.
-func indexOf(t *testing.T, path string) *v1.IndexManifest {
+func indexOf(t *testing.T, path string) v1.ImageIndex {
 	t.Helper()
 	packed := testenv.Got(os.Open(path)).Must(t)
 	defer func() { _ = packed.Close() }()
@@ -228,7 +229,7 @@ func indexOf(t *testing.T, path string) *v1.IndexManifest {
 	named := testenv.Got(outer.IndexManifest()).Must(t).Manifests[0]
 	index := testenv.Got(outer.ImageIndex(named.Digest)).Must(t)
 	testenv.Must(t, validate.Index(index))
-	return testenv.Got(index.IndexManifest()).Must(t)
+	return index
 }
 
 // unpack returns the files of a tar file, without its folders.
