@@ -38,8 +38,8 @@ build: ## build the program as bin/redrain
 	$(GO) build -trimpath -o bin/redrain .
 
 .PHONY: release
-release: ## build the artefacts of a release into dist/
-	$(GO) run -C tools ./release
+release: ## build programs, packages, images, bills of materials and checksums into dist/, offline
+	$(GO) run -C tools ./release $(ARGS)
 
 .PHONY: quick
 quick: ## run the unit and property tests on the in-process back ends

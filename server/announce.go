@@ -55,8 +55,9 @@ func (s *Server) announce() {
 		fmt.Fprintf(&b, "  %-36s %s\n", line.what, where)
 	}
 	_, _ = fmt.Fprintln(s.out, b.String()) // if this fails, there is no reader
-	s.log.Info("serving", "listen", s.Addr().String(), "roles", s.cfg.Roles, "in_process", s.cfg.InProcess(), "confirm",
-		s.cfg.ConfirmMode())
+	build := ReadBuild()
+	s.log.Info("serving", "version", build.Version, "revision", build.Revision, "listen", s.Addr().String(), "roles",
+		s.cfg.Roles, "in_process", s.cfg.InProcess(), "confirm", s.cfg.ConfirmMode())
 }
 
 // joinURL returns the address of the server for phones; "" if it is unknown.

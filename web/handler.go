@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 
 	"redrain/docs"
 )
@@ -34,7 +35,8 @@ type Options struct {
 //
 //	/  /screen  /console  /docs      the pages
 //	/docs/openapi.yaml  /docs/asyncapi.yaml
-//	/assets/…                        scripts, style sheets and pictures, each with the hash of its content in its name
+//	/assets/…                        scripts, style sheets and pictures, each with the hash of its content in its name;
+//	                                 with the hash of another version, this version's
 //	/sdk/redrain.js                  the client's library, which pages of any origin may load
 //	/sdk/redrain.d.ts                its types
 //	/sdk/faces/koi.svg and others    the pictures of guests
@@ -62,7 +64,10 @@ func Handler(o Options) http.Handler {
 	for name, data := range dist {
 		files["/"+name] = newFile(name, data)
 	}
-	for _, path := range m {
+	byName := map[string]*file{} // those with a hash in their name, by the name without it
+	for name, path := range m {
+		current := *files[path]
+		byName[name] = &current
 		files[path].immutable = true
 	}
 	maps.Copy(files, sdkFiles(dist["sdk/redrain.js"]))
@@ -76,6 +81,10 @@ func Handler(o Options) http.Handler {
 		if r.URL.Path == appManifest {
 			f, ok = app[languageOf(r.Header.Get("Accept-Language"))], true
 			w.Header().Set("Vary", "Accept-Language")
+		}
+		if hashed := hashedPath.FindStringSubmatch(r.URL.Path); !ok && hashed != nil {
+			// In a rolling update the page may be of a node with another version.
+			f, ok = byName[hashed[1]+hashed[2]]
 		}
 		secure(w.Header(), f)
 		w.Header().Set("Content-Security-Policy", o.policy(r.URL.Path, r.Host, f).String())
@@ -93,6 +102,9 @@ func Handler(o Options) http.Handler {
 		}
 	})
 }
+
+// hashedPath matches the path of an asset of any version: its name without the hash, and the extension.
+var hashedPath = regexp.MustCompile(`^/assets/([\w-]+)-\w{8}(\.\w+)$`)
 
 // slashed are the addresses of pages as some people type them, and the pages that they mean.
 var slashed = map[string]string{"/screen/": "/screen", "/console/": "/console", "/docs/": "/docs"}

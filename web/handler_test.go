@@ -131,6 +131,19 @@ func TestCaching(t *testing.T) {
 	}
 }
 
+// TestAssetsOfAnotherVersion: in a rolling update a page of one node loads its script from a node of another version.
+// It gets this version's, which no cache keeps under that name.
+func TestAssetsOfAnotherVersion(t *testing.T) {
+	for _, name := range []string{"play.js", "play.css"} {
+		current := asset(t, name)
+		base, ext, _ := strings.Cut(name, ".")
+		other := get(t, "/assets/"+base+"-ABCD1234."+ext)
+		testenv.Equal(t, bodyOf(t, other), bodyOf(t, get(t, current)), "%s of another version", name)
+		testenv.Equal(t, other.Header.Get("Cache-Control"), "no-cache", "%s: Cache-Control", name)
+	}
+	testenv.Equal(t, get(t, "/assets/gone-ABCD1234.js").StatusCode, http.StatusNotFound, "an unknown asset")
+}
+
 func TestRevalidation(t *testing.T) {
 	for _, encoding := range []string{"", "gzip"} {
 		first := get(t, asset(t, "play.js"), "Accept-Encoding", encoding)

@@ -24,10 +24,11 @@ var playLine = regexp.MustCompile(`play\s+(http://\S+?)/?\s*$`)
 
 // processOptions are the differences of one process from the others.
 type processOptions struct {
-	flags []string  // of its command line
-	env   []string  // added to its environment
-	log   io.Writer // gets its standard error; nil = the test's log
-	files int       // that it may have open; 0 = as many as the test
+	binary string    // "" = of this tree, with fault points
+	flags  []string  // of its command line
+	env    []string  // added to its environment
+	log    io.Writer // gets its standard error; nil = the test's log
+	files  int       // that it may have open; 0 = as many as the test
 }
 
 // startProcess runs the binary on the setting and waits until it serves. env is added to its environment.
@@ -45,7 +46,11 @@ func (s setting) flags() []string {
 // environment it behaves as any other.
 func startProcessWith(t *testing.T, o processOptions) *process {
 	t.Helper()
-	cmd := exec.Command(testenv.Binary(t, "faults"), append([]string{
+	binary := o.binary
+	if binary == "" {
+		binary = testenv.Binary(t, "faults")
+	}
+	cmd := exec.Command(binary, append([]string{
 		"serve", "--listen", "127.0.0.1:0", "--operator-token", operatorToken, "--jwt-secret", jwtSecret,
 		"--connections-per-user", "0", "--tap-rate", "0", "--drain-delay", "0s",
 	}, o.flags...)...)

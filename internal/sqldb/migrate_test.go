@@ -58,6 +58,22 @@ func TestMigrateAfterACrash(t *testing.T) {
 	}
 }
 
+// TestMigrateOfAnOlderVersion finds a migration of a newer version, and leaves it: so a node can be rolled back.
+func TestMigrateOfAnOlderVersion(t *testing.T) {
+	db := testenv.Got(sqldb.OpenMySQL(testenv.MySQL(t))).Must(t)
+	defer func() { _ = db.Close() }()
+	testenv.Must(t, db.Migrate(t.Context()))
+	testenv.Must(t, db.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
+		_, err := tx.Exec(ctx, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, 1)")
+		return err
+	}))
+	testenv.Must(t, db.Migrate(t.Context()))
+	var n int
+	const newer = "SELECT COUNT(*) FROM goose_db_version WHERE version_id = 99999"
+	testenv.Must(t, testenv.Err(db.First(t.Context(), []any{&n}, newer)))
+	testenv.Equal(t, n, 1, "rows of the newer migration")
+}
+
 // TestServersThatWouldRefuseWritesAreRefused: the error names the setting and its remedy.
 func TestServersThatWouldRefuseWritesAreRefused(t *testing.T) {
 	t.Parallel()

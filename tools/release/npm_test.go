@@ -14,6 +14,8 @@ import (
 
 const root = "../.."
 
+func TestMain(m *testing.M) { testenv.Main(m) }
+
 // TestNpmPackage installs the packed library in a fresh npm folder, and has the checkers of packages look at it.
 func TestNpmPackage(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All) // npx fetches the checkers
@@ -49,13 +51,15 @@ console.log(CloseCode.badToken);`
 // TestTwoPackagesAreEqual: a release can be rebuilt at another time and compared.
 func TestTwoPackagesAreEqual(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		files := map[string][]byte{"a": []byte("1"), "b": []byte("2"), "c": []byte("3"), "d": []byte("4")}
-		var builds [2]bytes.Buffer
+		content := files{"a": {data: []byte("1")}, "b": {data: []byte("2")}, "c": {data: []byte("3"), mode: 0o755}}
+		var builds [2][]byte
 		for i := range builds {
-			testenv.Must(t, pack(&builds[i], files))
+			path := filepath.Join(t.TempDir(), "packed")
+			testenv.Must(t, content.tarGz(path, "package/", time.Time{}))
+			builds[i] = testenv.Got(os.ReadFile(path)).Must(t)
 			<-time.After(time.Hour)
 		}
-		if !bytes.Equal(builds[0].Bytes(), builds[1].Bytes()) {
+		if !bytes.Equal(builds[0], builds[1]) {
 			t.Error("two builds differ")
 		}
 	})
