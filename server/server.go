@@ -92,6 +92,7 @@ func (s *Server) build(ctx context.Context) (err error) {
 	s.metrics = prometheus.NewRegistry()
 	s.metrics.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	ReadBuild().register(s.metrics)
 	s.clock = store.NewClock(s.back.redis, s.log)
 	if s.cfg.MySQL != "" {
 		s.clock.Ledger = s.back.sql.Time
