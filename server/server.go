@@ -28,6 +28,7 @@ import (
 	"redrain/server/cluster"
 	"redrain/server/config"
 	"redrain/server/gateway"
+	"redrain/server/health"
 	"redrain/server/live"
 )
 
@@ -118,7 +119,7 @@ func (s *Server) build(ctx context.Context) (err error) {
 	}
 	s.redis = store.New(s.back.redis, store.Options{Namespace: s.cfg.Namespace, Clock: s.clock.Now, Log: s.log,
 		Amounts: s.amounts, Ring: s.ledger.Seals.Ring()})
-	if err := s.require(ctx, s.redisCheck()); err != nil {
+	if err := s.require(ctx, health.Redis(s.redis.Probe)); err != nil {
 		return err
 	}
 	s.bus = cluster.NewBus(s.back.nats, cluster.BusOptions{
