@@ -14,6 +14,7 @@
 //	history     figures of each second of a rain, for the charts
 //	cluster     state that the nodes share: campaigns, the bus, mirrors of small tables, leases
 //	health      checks of the back ends, /readyz, the oldest unpaid win
+//	doctor      redrain doctor: settings of the back ends, rights, clocks, addresses, limits
 //	sockets     connections of the HTTP server: limits, deadlines, HTTP/2
 //	clientip    the client's address behind proxies (X-Forwarded-For, PROXY protocol), and its key of limits
 //	timeout     time limits of requests, commands and single calls of a back end

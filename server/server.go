@@ -27,6 +27,7 @@ import (
 	"redrain/server/campaigns"
 	"redrain/server/cluster"
 	"redrain/server/config"
+	"redrain/server/doctor"
 	"redrain/server/gateway"
 	"redrain/server/health"
 	"redrain/server/live"
@@ -242,8 +243,10 @@ func (s *Server) buildGrab(ctx context.Context, publisher confirm.Publisher) err
 		return fmt.Errorf("load the scripts: %w", err)
 	}
 	if s.cfg.Redis != "" {
-		for _, warning := range append(s.redis.Warnings(ctx), s.confirmer.Warnings(ctx)...) {
-			s.log.Warn("a setting of Redis endangers money", "warning", warning)
+		for _, f := range doctor.Masters(ctx, s.redis, mode.String()) {
+			if f.Level != health.OK {
+				s.log.Warn("a setting of Redis endangers money", "check", f.Check, "warning", f.Text)
+			}
 		}
 	}
 	return nil
