@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"redrain/grab/confirm"
-	"redrain/grab/store"
 	"redrain/payout/pipeline"
 	"redrain/server/config"
 	"redrain/server/health"
@@ -29,49 +28,21 @@ func (s *Server) require(ctx context.Context, c health.Check) error {
 	return nil
 }
 
-func (s *Server) redisCheck() health.Check {
-	return health.Check{
-		Backend: "redis", Proves: "it takes the write of a win",
-		Advice: "Redis must be a master with free memory, and its user needs the rights in docs/rights.redis.conf",
-		Do: func(ctx context.Context) error {
-			err := s.redis.Probe(ctx)
-			if errors.Is(err, store.ErrSomeMasters) {
-				err = fmt.Errorf("%w: %w", health.ErrPartly, err)
-			}
-			return err
-		},
-	}
-}
-
 func (s *Server) ledgerCheck() health.Check {
-	return health.Check{
-		Backend: "mysql", Proves: "it takes a write",
-		Advice: "the database must be writable, and its user needs the rights in docs/rights.sql",
-		Do:     func(ctx context.Context) error { return s.ledger.Leases.Probe(ctx, s.node) },
-	}
+	return health.Ledger(func(ctx context.Context) error { return s.ledger.Leases.Probe(ctx, s.node) })
 }
 
 // natsCheck returns the check of the rights that this node's roles need.
 func (s *Server) natsCheck(publisher *pipeline.Publisher) health.Check {
-	publishes := s.cfg.Has(config.RoleGateway) || s.cfg.Has(config.RoleRelay)
-	return health.Check{
-		Backend: "nats", Proves: "the payout stream takes messages",
-		Advice: "JetStream must be on with free space (a server whose disk was full needs a restart), and its user " +
-			"needs the rights in docs/rights.nats.conf",
-		Do: func(ctx context.Context) error {
-			if publishes {
-				if err := publisher.Probe(ctx); err != nil {
-					return err
-				}
-			}
-			if s.cfg.Has(config.RoleSettle) {
-				if err := s.settler.Check(ctx); err != nil {
-					return err
-				}
-			}
-			return s.checkStream(ctx, publisher)
-		},
+	var probes []func(context.Context) error
+	if s.cfg.Has(config.RoleGateway) || s.cfg.Has(config.RoleRelay) {
+		probes = append(probes, publisher.Probe)
 	}
+	if s.cfg.Has(config.RoleSettle) {
+		probes = append(probes, s.settler.Check)
+	}
+	probes = append(probes, func(ctx context.Context) error { return s.checkStream(ctx, publisher) })
+	return health.NATS(probes...)
 }
 
 const (

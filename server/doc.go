@@ -15,6 +15,7 @@
 //	cluster     state that the nodes share: campaigns, the bus, mirrors of small tables, leases
 //	alarms      the open alarms, and their posts to --alarm-url
 //	health      checks of the back ends, /readyz, the oldest unpaid win
+//	doctor      redrain doctor: settings of the back ends, rights, clocks, addresses, limits
 //	sockets     connections of the HTTP server: limits, deadlines, HTTP/2
 //	clientip    the client's address behind proxies (X-Forwarded-For, PROXY protocol), and its key of limits
 //	timeout     time limits of requests, commands and single calls of a back end

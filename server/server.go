@@ -28,7 +28,9 @@ import (
 	"redrain/server/campaigns"
 	"redrain/server/cluster"
 	"redrain/server/config"
+	"redrain/server/doctor"
 	"redrain/server/gateway"
+	"redrain/server/health"
 	"redrain/server/live"
 )
 
@@ -93,6 +95,7 @@ func (s *Server) build(ctx context.Context) (err error) {
 	s.metrics = prometheus.NewRegistry()
 	s.metrics.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	ReadBuild().register(s.metrics)
 	s.clock = store.NewClock(s.back.redis, s.log)
 	if s.cfg.MySQL != "" {
 		s.clock.Ledger = s.back.sql.Time
@@ -118,7 +121,7 @@ func (s *Server) build(ctx context.Context) (err error) {
 	}
 	s.redis = store.New(s.back.redis, store.Options{Namespace: s.cfg.Namespace, Clock: s.clock.Now, Log: s.log,
 		Amounts: s.amounts, Ring: s.ledger.Seals.Ring()})
-	if err := s.require(ctx, s.redisCheck()); err != nil {
+	if err := s.require(ctx, health.Redis(s.redis.Probe)); err != nil {
 		return err
 	}
 	s.bus = cluster.NewBus(s.back.nats, cluster.BusOptions{
@@ -244,8 +247,10 @@ func (s *Server) buildGrab(ctx context.Context, publisher confirm.Publisher) err
 		return fmt.Errorf("load the scripts: %w", err)
 	}
 	if s.cfg.Redis != "" {
-		for _, warning := range append(s.redis.Warnings(ctx), s.confirmer.Warnings(ctx)...) {
-			s.log.Warn("a setting of Redis endangers money", "warning", warning)
+		for _, f := range doctor.Masters(ctx, s.redis, mode.String()) {
+			if f.Level != health.OK {
+				s.log.Warn("a setting of Redis endangers money", "check", f.Check, "warning", f.Text)
+			}
 		}
 	}
 	return nil

@@ -21,9 +21,9 @@ const (
 	clockEvery   = 10 * time.Second
 	clockSamples = 8
 	clockTimeout = 2 * time.Second
-	// clockStep is the difference from which on a clock is wrong. NTP keeps clocks much closer, and a rain endures a
+	// ClockStep is the difference from which on a clock is wrong. NTP keeps clocks much closer, and a rain endures a
 	// correction below it.
-	clockStep = 2 * time.Second
+	ClockStep = 2 * time.Second
 )
 
 // errNoMaster means that a Cluster knows none of its masters.
@@ -33,7 +33,7 @@ var errNoMaster = errors.New("no master is known")
 // Redis every few seconds and continues with the machine's monotonic clock in between, also while Redis is away. In a
 // Redis Cluster it is the median of the masters.
 //
-// If a clock of Redis is off by clockStep or more, clocks vote. They are the masters, the machine, the ledger's
+// If a clock of Redis is off by ClockStep or more, clocks vote. They are the masters, the machine, the ledger's
 // database, and the time shown so far. The largest group that agrees is right. Of equal groups it is the one with the
 // time shown so far, or the one with more masters.
 type Clock struct {
@@ -91,7 +91,7 @@ type reading struct {
 }
 
 // agrees reports whether two clocks show the same time.
-func (r reading) agrees(other reading) bool { return (r.offset - other.offset).Abs() < clockStep }
+func (r reading) agrees(other reading) bool { return (r.offset - other.offset).Abs() < ClockStep }
 
 // Sync reads the time from Redis. Of several answers of a master it takes the fastest, which is wrong by at most half
 // its round trip. If Redis does not answer, Sync fails and the clock goes on as before.

@@ -202,6 +202,22 @@ func (s *keySource) get(ctx context.Context) (keySet, error) {
 	return set, nil
 }
 
+// ProbeKeySet returns nil if an address has a key set that can verify players' tokens.
+func ProbeKeySet(ctx context.Context, client *http.Client, address string) error {
+	return probe(ctx, client, func(context.Context, *http.Client) (string, error) { return address, nil })
+}
+
+// ProbeIssuer is ProbeKeySet for an OpenID Connect provider.
+func ProbeIssuer(ctx context.Context, client *http.Client, issuer string) error {
+	return probe(ctx, client, (&Issuer{o: IssuerOptions{Issuer: issuer}}).locate)
+}
+
+func probe(ctx context.Context, client *http.Client,
+	locate func(context.Context, *http.Client) (string, error)) error {
+	_, err := newKeySource("", locate, client, slog.New(slog.DiscardHandler)).get(ctx)
+	return err
+}
+
 // getJSON reads a provider's document.
 func getJSON(ctx context.Context, client *http.Client, address string, into any) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)

@@ -108,6 +108,8 @@ func (a *App) finish(t *attempt, faults []string, parseFault string) (command, [
 		c.SecretFiles = files // its check includes the tags, as that of config check does
 	case *configCheckCmd:
 		c.SecretFiles = files
+	case *doctorCmd:
+		c.SecretFiles = files
 	case *configPrintCmd:
 		c.describe(t.context, t.settings.from, files)
 	default:
@@ -224,6 +226,7 @@ type grammar struct {
 		Print  configPrintCmd  `cmd:"" help:"Print every effective setting of serve and its source. Secrets are masked."`
 		Sample configSampleCmd `cmd:"" help:"Print a file for --config with every setting."`
 	} `cmd:"" name:"config" help:"Check and print settings."`
+	Doctor   doctorCmd `cmd:"" help:"Check every back end, address and limit of the settings of serve. Exit 1 if something would lose wins or players."`
 	Operator struct {
 		Token operatorTokenCmd `cmd:"" help:"Make an operator's token, and the line about it for the server's --operators-file."`
 	} `cmd:"" help:"Give operators tokens with their names."`

@@ -68,9 +68,9 @@ func TestTheRightsAreExact(t *testing.T) {
 		testenv.Must(t, logins.Keep(t.Context(), "code", []byte("value"), time.Minute))
 		testenv.Got(logins.Take(t.Context(), "code")).Want(t, []byte("value"), "a login")
 		testenv.Equal(t, refusedBy(t, master.Addr, replica.Addr), nil, "refused")
-		// The first three are for a Cluster. A server that was restarted gets the scripts by EVAL. HSETNX renews slots.
-		wantAllUsed(t, []string{master.Addr, replica.Addr}, "cluster|slots", "cluster|nodes", "command", "eval",
-			"hsetnx")
+		// The first four are for a Cluster. A server that was restarted gets the scripts by EVAL. HSETNX renews slots.
+		wantAllUsed(t, []string{master.Addr, replica.Addr}, "cluster|slots", "cluster|nodes", "command", "config|get",
+			"eval", "hsetnx")
 	})
 	t.Run("cluster", func(t *testing.T) {
 		testenv.ParallelFailover(t, testenv.Medium)

@@ -17,7 +17,7 @@ const olderCommit = "fc6fad9d99a4ba3a4f25cda4f8d2e44938c954bf"
 // and the way back. A campaign that the first version made, and one that the second made while both ran, are played on
 // both. Each tap is answered, and each reported win is in the ledger.
 func TestNodesOfTwoVersions(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
+	testenv.RunsFrom(t, testenv.Nightly)
 	t.Parallel()
 	older := binaryOf(t, olderCommit)
 	for name, binaries := range map[string][2]string{"upgrade": {older, ""}, "rollback": {"", older}} {

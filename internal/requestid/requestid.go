@@ -16,7 +16,7 @@ const Header = "X-Request-Id"
 // Most is the length limit of an id, in bytes. HAProxy's examples of unique-id-format have up to 94.
 const Most = 128
 
-// valid matches an accepted id: letters, digits and the marks of usual proxies.
+// valid matches an accepted id: the alphabet, digits and the marks of usual proxies.
 var valid = regexp.MustCompile(`^[A-Za-z0-9_.:/+=@-]{1,128}$`)
 
 // traceparent matches the header of https://www.w3.org/TR/trace-context/#traceparent-header, in any version but the

@@ -151,7 +151,8 @@ func IsDuplicate(err error) bool { return is(err, duplicate) }
 // not fit. It is false for conditions that pass, such as a server that is down, read only or full.
 func IsRefused(err error) bool { return is(err, refused) }
 
-func isDenied(err error) bool { return is(err, denied) }
+// IsDenied reports whether a statement failed because its user lacks a right.
+func IsDenied(err error) bool { return is(err, denied) }
 
 // isNoTable reports whether a query has failed because a table is missing.
 func isNoTable(err error) bool { return is(err, noTable) }

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
+	"slices"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/pressly/goose/v3"
@@ -22,7 +24,7 @@ var migrations embed.FS
 // user needs no right to change tables. Otherwise a user without that right gets ErrMayNotMigrate.
 func (db *DB) Migrate(ctx context.Context) error {
 	err := db.migrate(ctx)
-	if isDenied(err) {
+	if IsDenied(err) {
 		err = fmt.Errorf("%w: %w", ErrMayNotMigrate, err)
 	}
 	if err != nil {
@@ -37,11 +39,12 @@ var ErrMayNotMigrate = errors.New("the tables belong to another version, and thi
 
 // Migration is one step of the tables to this version.
 type Migration struct {
-	Name string `json:"name"`
-	Done bool   `json:"done"`
+	Name    string `json:"name"`
+	Done    bool   `json:"done"`
+	IsNewer bool   `json:"newer,omitempty"` // this version does not know it
 }
 
-// Migrations lists all migrations in their order. It changes nothing.
+// Migrations lists all migrations in their order, those of a newer version last. It changes nothing.
 func (db *DB) Migrations(ctx context.Context) (all []Migration, err error) {
 	store, err := database.NewStore(db.gooseDialect(), goose.DefaultTablename)
 	if err != nil {
@@ -60,7 +63,14 @@ func (db *DB) Migrations(ctx context.Context) (all []Migration, err error) {
 		return nil, err
 	}
 	for _, source := range provider.ListSources() {
-		all = append(all, Migration{path.Base(source.Path), done[source.Version]})
+		all = append(all, Migration{Name: path.Base(source.Path), Done: done[source.Version]})
+		delete(done, source.Version)
+	}
+	delete(done, 0) // goose's first row
+	for _, version := range slices.Sorted(maps.Keys(done)) {
+		if done[version] {
+			all = append(all, Migration{fmt.Sprintf("%05d of a newer version", version), true, true})
+		}
 	}
 	return all, nil
 }
@@ -93,8 +103,13 @@ func (db *DB) migrate(ctx context.Context) error {
 // leastPacket is the least max_allowed_packet. The longest statement inserts the rows of a batch of payouts.
 const leastPacket = 4 << 20
 
+// CheckServer returns an error for settings of a MySQL or MariaDB server with which Migrate refuses to work.
+func (db *DB) CheckServer(ctx context.Context) error { return checkServer(ctx, db.reader) }
+
 // checkServer refuses settings of the server with which statements fail for ever.
-func checkServer(ctx context.Context, conn *sql.Conn) error {
+func checkServer(ctx context.Context, conn interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}) error {
 	var hasLog bool
 	var format string
 	var packet int64

@@ -18,8 +18,11 @@ import (
 // The connection pools of one process. A node posts with a handful of workers and answers lists; more connections
 // would only wait for each other's row locks.
 const (
-	mysqlWriters  = 24
-	mysqlReaders  = 12
+	mysqlWriters = 24
+	mysqlReaders = 12
+	// MySQLConnections is the most connections that one process opens.
+	MySQLConnections = mysqlWriters + mysqlReaders
+
 	mysqlIdle     = 12
 	mysqlIdleTime = 5 * time.Minute // below the idle limits of usual proxies
 	// mysqlLife is the life of a connection. After a switchover the name leads to another server, and one that was the

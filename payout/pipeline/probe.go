@@ -35,6 +35,14 @@ func (p *Publisher) Probe(ctx context.Context) error {
 	return nil
 }
 
+// LeastPayload is the least max_payload of a NATS server, in bytes. A larger entry could not be published.
+const LeastPayload = 1 << 20
+
+// Stream returns the stream as it is. It returns jetstream.ErrStreamNotFound until a node has created it.
+func (p *Publisher) Stream(ctx context.Context) (jetstream.Stream, error) {
+	return p.stream.js.Stream(ctx, p.stream.name())
+}
+
 func (p *Publisher) probe(ctx context.Context) error {
 	_, err := p.stream.js.PublishMsg(ctx, &nats.Msg{Subject: p.stream.probes()},
 		jetstream.WithExpectStream(p.stream.name()), jetstream.WithMsgTTL(probeKept))

@@ -130,7 +130,7 @@ func (p *Poster) Run(ctx context.Context) error {
 		Log: p.o.Log})
 }
 
-// round posts what is due. It ends early so that the next round can renew the lease.
+// round sends the posts that are due. It ends early so that the next round can renew the lease.
 func (p *Poster) round(ctx context.Context) {
 	p.refresh()
 	if len(p.entries) == 0 {

@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// redisLease is the lease of the Redis of this installation. Its holder is "<name of the Redis> <namespace>". Any
+	// RedisLease is the lease of the Redis of this installation. Its holder is "<name of the Redis> <namespace>". Any
 	// node that sees this Redis renews it. So another Redis can take its place only when no node sees it.
-	redisLease = "redis"
+	RedisLease = "redis"
 	// historyLease begins the name of the lease of a master's replication id. Any node that sees the master renews it.
 	historyLease = "history "
 	// seenFor is the time for which a Redis counts as seen.
@@ -108,24 +108,21 @@ func (i *Installation) Look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	holder, until, err := i.o.Leases.Holder(ctx, redisLease)
+	holder, until, err := i.o.Leases.Holder(ctx, RedisLease)
 	if err != nil {
 		i.since = time.Time{}
 		return err
 	}
-	known, namespace, _ := strings.Cut(holder, " ")
+	if reason := Mismatch(name, holder, i.o.Namespace); reason != "" {
+		return i.close(reason, true)
+	}
+	known, _, _ := strings.Cut(holder, " ")
 	switch {
-	case holder != "" && namespace != i.o.Namespace:
-		return i.close(fmt.Sprintf("this node has --namespace %s, and the ledger belongs to --namespace %s",
-			i.o.Namespace, namespace), true)
 	case name != "" && name == known:
 		i.open(histories[0])
-		err = i.renew(ctx, redisLease, holder, until)
+		err = i.renew(ctx, RedisLease, holder, until)
 	case name == "" && known != "" && histories[0] != "" && histories[0] == i.history:
 		return i.o.Identity.Set(ctx, known) // the same server was emptied
-	case name != "" && known != "":
-		return i.close(fmt.Sprintf("it has the name %s, and the ledger's redis is %s: correct --redis of the node "+
-			"with the wrong one, and empty none before you have read about the alarm other_redis", name, known), true)
 	case known == "" || i.o.Alone || i.isUnseen(until):
 		return i.adopt(ctx, name, holder)
 	default:
@@ -139,6 +136,20 @@ func (i *Installation) Look(ctx context.Context) error {
 	return err
 }
 
+// Mismatch returns the reason for which a node with a namespace does not use a Redis with a name, as long as the
+// RedisLease has this holder. It returns "" if the node uses it, or may adopt it.
+func Mismatch(name, holder, namespace string) string {
+	known, its, _ := strings.Cut(holder, " ")
+	switch {
+	case holder != "" && its != namespace:
+		return fmt.Sprintf("this node has --namespace %s, and the ledger belongs to --namespace %s", namespace, its)
+	case name != "" && known != "" && name != known:
+		return fmt.Sprintf("it has the name %s, and the ledger's redis is %s: correct --redis of the node with the "+
+			"wrong one, and empty none before you have read about the alarm other_redis", name, known)
+	}
+	return ""
+}
+
 // adopt makes the Redis of this node the one in the ledger, in the place of the holder of the lease. The ledger comes
 // first: a Redis with a name that the ledger never had could not be adopted later.
 func (i *Installation) adopt(ctx context.Context, name, was string) error {
@@ -147,11 +158,11 @@ func (i *Installation) adopt(ctx context.Context, name, was string) error {
 		name = rand.Text()
 	}
 	if i.o.Alone { // only an earlier process can have the lease
-		if err := i.o.Leases.ReleaseLease(ctx, redisLease, was); err != nil {
+		if err := i.o.Leases.ReleaseLease(ctx, RedisLease, was); err != nil {
 			return err
 		}
 	}
-	t, err := i.o.Leases.Lease(ctx, redisLease, name+" "+i.o.Namespace, seenFor)
+	t, err := i.o.Leases.Lease(ctx, RedisLease, name+" "+i.o.Namespace, seenFor)
 	if err != nil {
 		return err
 	}
