@@ -136,8 +136,8 @@ func (i *Installation) Look(ctx context.Context) error {
 	return err
 }
 
-// Mismatch returns the reason for which a node with a namespace does not use a Redis with a name, as long as the
-// RedisLease has this holder. It returns "" if the node uses it, or may adopt it.
+// Mismatch returns the reason why a node with a namespace does not use a Redis with a name. The holder is that of the
+// RedisLease. Mismatch returns "" if the node uses the Redis, or may adopt it.
 func Mismatch(name, holder, namespace string) string {
 	known, its, _ := strings.Cut(holder, " ")
 	switch {

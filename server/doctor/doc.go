@@ -1,6 +1,6 @@
-// Package doctor examines everything outside of a process that a node needs: each back end with its settings, the
-// addresses that it calls, and the limits of the machine. It changes nothing, and works before the first start of a
-// node and beside running ones.
+// Package doctor examines the surroundings of a node. They are each back end with its settings, the addresses that the
+// node calls, and the limits of the machine. It changes nothing. It works before the first start of
+// a node, and beside running ones.
 //
 //	for _, f := range doctor.Examine(ctx, doctor.Options{Config: cfg, …}) {
 //		fmt.Println(f.Level, f.Check, f.Text, f.Link)

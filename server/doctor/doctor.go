@@ -57,7 +57,7 @@ func Examine(ctx context.Context, o Options) (all []Finding) {
 	return append(all, together.findings...)
 }
 
-// report is what one part of the examination has found.
+// report has the findings of one part of the examination.
 type report struct {
 	findings []Finding
 	clocks   []reading
