@@ -90,7 +90,8 @@ func (e *ClosedError) Retry() bool {
 	if e.Code == codeProtocol && e.Reason == wire.LateHello {
 		return true
 	}
-	return e.Code != websocket.CloseMessageTooBig && e.Code != codeReplaced && (e.Code < codeFinal || e.Code >= codeFinalLimit)
+	return e.Code != websocket.CloseMessageTooBig && e.Code != codeReplaced &&
+		(e.Code < codeFinal || e.Code >= codeFinalLimit)
 }
 
 // Dial connects. It returns a *RefusedError if the server answers with another status than 101.

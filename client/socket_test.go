@@ -123,7 +123,8 @@ func TestSocketEnds(t *testing.T) {
 func TestClosedErrorRetry(t *testing.T) {
 	for closed, want := range map[client.ClosedError]bool{
 		{Code: 4000}: true, {Code: 4003}: true, {Code: 4004}: false, {Code: 4500}: false, {Code: 4507}: false,
-		{Code: 1006}: true, {Code: 1009}: false, {Code: 4501}: false, {Code: 4501, Reason: wire.LateHello}: true, {Code: 4600}: true,
+		{Code: 1006}: true, {Code: 1009}: false, {Code: 4501}: false, {Code: 4501, Reason: wire.LateHello}: true,
+		{Code: 4600}: true,
 	} {
 		if closed.Retry() != want {
 			t.Errorf("%v: %v", &closed, !want)

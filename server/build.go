@@ -15,7 +15,7 @@ var version, revision string
 
 // Build describes this binary, as tools/release and the toolchain have recorded it.
 type Build struct {
-	Version  string `json:"version"`            // "(devel)" for a build of no released version, "unknown" without a record
+	Version  string `json:"version"`            // "(devel)" between releases, "unknown" without a record
 	Revision string `json:"revision"`           // "" without a record
 	Modified bool   `json:"modified,omitempty"` // built from a tree with uncommitted changes
 	Go       string `json:"goversion"`

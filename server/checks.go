@@ -64,14 +64,14 @@ func (s *Server) checkStream(ctx context.Context, publisher *pipeline.Publisher)
 	defer cancel()
 	seen, until, err := s.ledger.Leases.Holder(ctx, "stream")
 	if err != nil || seen == made && until-s.clock.Now() > streamSeen.Milliseconds()/2 {
-		return nil //nolint:nilerr // the ledger has a check of its own
+		return nil // the ledger has a check of its own
 	}
 	t, err := s.ledger.Leases.Lease(ctx, "stream", made, streamSeen)
 	if err == nil && !t.Held() && seen != made {
 		return fmt.Errorf("another stream: the one here was made at %s, and other nodes see one that was made at %s: "+
 			"give all nodes the same --nats and --namespace", made, seen)
 	}
-	return nil //nolint:nilerr // the same
+	return nil
 }
 
 // essential returns the back ends without which newcomers cannot play on this node.

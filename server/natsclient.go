@@ -66,8 +66,8 @@ func natsOptions(cfg *config.Config, log *slog.Logger) ([]nats.Option, error) {
 	return options, nil
 }
 
-// natsLogin returns the addresses without a user, and an option with which each connection has the user of the addresses
-// that newest returns. The library would read those of an address once.
+// natsLogin returns the addresses without a user, and an option with which each connection has the user of the
+// addresses that newest returns. The library would read those of an address once.
 func natsLogin(addrs string, newest func() string) (bare string, login nats.Option) {
 	var all []string
 	for _, addr := range natsURLs(addrs) {

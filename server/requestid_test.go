@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gorilla/websocket"
 
@@ -29,15 +30,15 @@ func TestRequestIDs(t *testing.T) {
 		testenv.Must(t, err)
 		r.Header.Set("Authorization", "Bearer "+s.cfg.OperatorToken)
 		r.Header.Set(header, value)
-		answer, err := http.DefaultClient.Do(r)
+		answer, err := (&http.Client{Timeout: time.Minute}).Do(r)
 		testenv.Must(t, err)
 		defer func() { _ = answer.Body.Close() }()
 		testenv.Equal(t, answer.StatusCode, status, "%s %s", method, path)
 		testenv.Must(t, json.NewDecoder(answer.Body).Decode(to))
-		return answer.Header.Get("X-Request-Id")
+		return answer.Header.Get("X-Request-ID")
 	}
 	var balance struct{}
-	id := ask("POST", "/api/v1/sponsors/rid/deposits", `{"amount":5,"reference":"r"}`, "X-Request-Id", "lb:1/a", 201,
+	id := ask("POST", "/api/v1/sponsors/rid/deposits", `{"amount":5,"reference":"r"}`, "X-Request-ID", "lb:1/a", 201,
 		&balance)
 	testenv.Equal(t, id, "lb:1/a", "the balancer's id")
 	var audit struct {
@@ -45,7 +46,7 @@ func TestRequestIDs(t *testing.T) {
 			Request string `json:"request"`
 		} `json:"items"`
 	}
-	made := ask("GET", "/api/v1/audit?target=sponsor:rid", "", "X-Request-Id", "not valid", 200, &audit)
+	made := ask("GET", "/api/v1/audit?target=sponsor:rid", "", "X-Request-ID", "not valid", 200, &audit)
 	if len(audit.Items) != 1 || audit.Items[0].Request != "lb:1/a" || len(made) != 32 {
 		t.Errorf("audit %+v; the new id %q", audit, made)
 	}
@@ -55,9 +56,9 @@ func TestRequestIDs(t *testing.T) {
 	id = ask("GET", "/api/v1/nowhere", "", "traceparent", "00-"+trace+"-00f067aa0ba902b7-01", 404, &problem)
 	testenv.Equal(t, [2]string{id, problem.RequestID}, [2]string{trace, trace}, "ids of a problem")
 	socket, answer, err := websocket.DefaultDialer.DialContext(t.Context(), "ws://"+s.Addr().String()+"/ws",
-		http.Header{"X-Request-Id": {"ws-1"}, "Sec-Websocket-Protocol": {"redrain.v1"}})
+		http.Header{"X-Request-ID": {"ws-1"}, "Sec-Websocket-Protocol": {"redrain.v1"}})
 	testenv.Must(t, err)
-	testenv.Equal(t, answer.Header.Get("X-Request-Id"), "ws-1", "the id of an upgrade")
+	testenv.Equal(t, answer.Header.Get("X-Request-ID"), "ws-1", "the id of an upgrade")
 	testenv.Must(t, socket.Close())
 	stop()
 	for line := range strings.Lines(log.String()) {

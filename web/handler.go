@@ -35,8 +35,8 @@ type Options struct {
 //
 //	/  /screen  /console  /docs      the pages
 //	/docs/openapi.yaml  /docs/asyncapi.yaml
-//	/assets/…                        scripts, style sheets and pictures, each with the hash of its content in its name;
-//	                                 with the hash of another version, this version's
+//	/assets/…                        scripts, style sheets and pictures, each with the hash of its content in its
+//	                                 name; with the hash of another version, this version's
 //	/sdk/redrain.js                  the client's library, which pages of any origin may load
 //	/sdk/redrain.d.ts                its types
 //	/sdk/faces/koi.svg and others    the pictures of guests

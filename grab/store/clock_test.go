@@ -153,9 +153,9 @@ func TestClocksVote(t *testing.T) {
 				clock := clockOf(masters...)
 				var alarms []string
 				isNew := 0
-				clock.Alarm = func(message string, new bool) {
+				clock.Alarm = func(message string, begins bool) {
 					alarms = append(alarms, message)
-					if new {
+					if begins {
 						isNew++
 					}
 				}

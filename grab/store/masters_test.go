@@ -20,7 +20,8 @@ func TestMastersByTheirInfo(t *testing.T) {
 		err  error
 		want store.Master
 	}{
-		"redis": {"# Server\r\nredis_version:7.0.15\r\n# Memory\r\nmaxmemory_policy:noeviction\r\naof_enabled:1\r\n", nil,
+		"redis": {"# Server\r\nredis_version:7.0.15\r\n# Memory\r\nmaxmemory_policy:noeviction\r\naof_enabled:1\r\n",
+			nil,
 			store.Master{Kind: "Redis", Version: "7.0.15", Eviction: "noeviction", AppendOnly: "1"}},
 		"valkey": {"redis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:8.0.1\r\n", nil,
 			store.Master{Kind: "Valkey", Version: "8.0.1"}},

@@ -31,7 +31,8 @@ func TestDoctorNamesAllAtOnce(t *testing.T) {
 	const secret = "hunter2hunter2hunter2hunter2hunter2"
 	signing := "whsec_" + strings.Repeat("aHVudGVy", 4)
 	env := map[string]string{
-		"REDRAIN_REDIS": "redis://user:" + secret + "@127.0.0.1:1", "REDRAIN_NATS": "nats://user:" + secret + "@127.0.0.1:1",
+		"REDRAIN_REDIS": "redis://user:" + secret + "@127.0.0.1:1",
+		"REDRAIN_NATS":  "nats://user:" + secret + "@127.0.0.1:1",
 		"REDRAIN_MYSQL": "user:" + secret + "@tcp(127.0.0.1:1)/redrain", "REDRAIN_OPERATOR_TOKEN": "o" + secret,
 		"REDRAIN_VIEWER_TOKEN": "v" + secret, "REDRAIN_JWT_SECRET": secret,
 		"REDRAIN_JWKS_URL": "https://user:" + secret + "@127.0.0.1:1/?token=" + secret, "REDRAIN_PROVIDER": "http",
@@ -42,7 +43,12 @@ func TestDoctorNamesAllAtOnce(t *testing.T) {
 	text.exits(t, cli.ExitFailure, "redrain: 6 checks failed\n")
 	testenv.Equal(t, asJSON.code, cli.ExitFailure, "the exit code with --json")
 	var answer struct {
-		Findings []struct{ Check, Level, Text, Link string } `json:"findings"`
+		Findings []struct {
+			Check string `json:"check"`
+			Level string `json:"level"`
+			Text  string `json:"text"`
+			Link  string `json:"link"`
+		} `json:"findings"`
 	}
 	testenv.Must(t, json.Unmarshal([]byte(asJSON.stdout), &answer))
 	failed := map[string]bool{}

@@ -11,7 +11,7 @@ import (
 )
 
 // Header is the header of a request's id, in requests and answers.
-const Header = "X-Request-Id"
+const Header = "X-Request-ID"
 
 // Most is the length limit of an id, in bytes. HAProxy's examples of unique-id-format have up to 94.
 const Most = 128
@@ -49,7 +49,7 @@ func idOf(h http.Header) string {
 		return strings.Clone(id) // a connection keeps the id, but not all headers
 	}
 	// A trace-id of zeros is invalid.
-	if m := traceparent.FindStringSubmatch(h.Get("Traceparent")); m != nil && strings.Trim(m[1], "0") != "" {
+	if m := traceparent.FindStringSubmatch(h.Get("Traceparent")); len(m) > 1 && strings.Trim(m[1], "0") != "" {
 		return strings.Clone(m[1])
 	}
 	var made [16]byte

@@ -51,8 +51,8 @@ func TestHandler(t *testing.T) {
 			log.InfoContext(r.Context(), "received")
 		}))
 		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil)
-		r.Header.Set("X-Request-Id", c.id)
-		r.Header.Set("traceparent", c.traceparent)
+		r.Header.Set("X-Request-ID", c.id)
+		r.Header.Set("Traceparent", c.traceparent)
 		h.ServeHTTP(w, r)
 		if seen != c.want && (c.want != "" || len(seen) != 32 || !made.MatchString(seen)) {
 			t.Errorf("%s: %q, want %q", name, seen, c.want)

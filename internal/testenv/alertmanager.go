@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"time"
 )
 
 // StartAlertmanager starts an Alertmanager of the test's own. It notifies a webhook.
@@ -17,7 +18,8 @@ func StartAlertmanager(t T, webhook string) *Server {
 		name:  name,
 		needs: []string{name},
 		command: func(p *process) (*exec.Cmd, error) {
-			config := `route: { receiver: test, group_by: [...], group_wait: 1ms, group_interval: 100ms, repeat_interval: 1h }
+			config := `
+route: { receiver: test, group_by: [...], group_wait: 1ms, group_interval: 100ms, repeat_interval: 1h }
 receivers: [{ name: test, webhook_configs: [{ url: "` + webhook + `", send_resolved: true }] }]
 `
 			file := filepath.Join(p.dir, "alertmanager.yml")
@@ -32,7 +34,7 @@ receivers: [{ name: test, webhook_configs: [{ url: "` + webhook + `", send_resol
 			if err != nil {
 				return err
 			}
-			answer, err := http.DefaultClient.Do(req)
+			answer, err := (&http.Client{Timeout: time.Second}).Do(req)
 			if err != nil {
 				return err
 			}

@@ -45,8 +45,8 @@ var (
 	entries = table{name: "entry", columns: []string{"txn_id", "line_no", "account_id", "amount"}}
 	payouts = table{name: "payout", columns: []string{"campaign_id", "packet", "claim", "user_id", "amount", "state",
 		"drop_id", "shard", "won_at", "entry_seq", "settled_at", "txn_id"}}
-	audits = table{name: "audit", columns: []string{"id", "at", "actor", "role", "action", "target", "detail", "request",
-		"hash"}}
+	audits = table{name: "audit", columns: []string{"id", "at", "actor", "role", "action", "target", "detail",
+		"request", "hash"}}
 )
 
 func (t table) heading() heading { return heading{t.name, t.columns} }

@@ -15,7 +15,7 @@ import (
 )
 
 // secret signs the posts of the format standard in tests.
-const secret = "whsec_cmVkcmFpbi10ZXN0LXNlY3JldC1vZi0zMi1ieXRlcyE=" //nolint:gosec // public
+const secret = "whsec_cmVkcmFpbi10ZXN0LXNlY3JldC1vZi0zMi1ieXRlcyE="
 
 // receiver is an address of the test's own.
 type receiver struct {

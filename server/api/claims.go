@@ -231,7 +231,8 @@ func (a *API) claimsCSV(q *request, c *rain.Campaign, only ledger.ClaimFilter, g
 			var profiles map[string]wire.Profile
 			if unnamed == nil {
 				if profiles, unnamed = a.profiles(ctx, rows); unnamed != nil {
-					a.o.Log.WarnContext(ctx, "read players' names; the CSV has claims without", "campaign", c.ID, "err", unnamed)
+					a.o.Log.WarnContext(ctx, "read players' names; the CSV has claims without", "campaign", c.ID,
+						"err", unnamed)
 				}
 			}
 			for _, c := range rows {

@@ -150,8 +150,8 @@ func (s *Service) abandon(ctx context.Context, id string) (*rain.Campaign, error
 	}
 	c = s.o.Known.Put(c)
 	s.o.Bus.Changed(c)
-	s.o.Log.WarnContext(ctx, "a campaign was not stocked and is given up; its budget is back at the sponsor", "campaign",
-		id)
+	s.o.Log.WarnContext(ctx, "a campaign was not stocked and is given up; its budget is back at the sponsor",
+		"campaign", id)
 	return c, nil
 }
 

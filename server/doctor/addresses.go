@@ -37,7 +37,8 @@ func addresses(o Options) (parts []func(context.Context, Options) report) {
 			client := seen.client(o)
 			defer client.CloseIdleConnections()
 			if err := a.ask(ctx, client, a.address); err != nil {
-				r.add(health.Fail, a.check, "%v; check the address, the network and the certificate", withoutAddress(err))
+				r.add(health.Fail, a.check, "%v; check the address, the network and the certificate",
+					withoutAddress(err))
 				return r
 			}
 			r.judgeExpiry(a.check, "it answers", seen.end, time.Now())

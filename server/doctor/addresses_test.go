@@ -11,8 +11,7 @@ import (
 	"encoding/base64"
 	"encoding/pem"
 	"fmt"
-	"io"
-	"log"
+	"log/slog"
 	"math/big"
 	"net"
 	"net/http"
@@ -31,8 +30,8 @@ import (
 func writeCertificate(t *testing.T, until time.Time) (cert, key string, is *x509.Certificate) {
 	t.Helper()
 	private := testenv.Got(ecdsa.GenerateKey(elliptic.P256(), rand.Reader)).Must(t)
-	template := &x509.Certificate{SerialNumber: big.NewInt(until.UnixNano()), NotBefore: time.Unix(0, 0), NotAfter: until,
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true}
+	template := &x509.Certificate{SerialNumber: big.NewInt(until.UnixNano()), NotBefore: time.Unix(0, 0),
+		NotAfter: until, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true}
 	der := testenv.Got(x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)).Must(t)
 	text := testenv.Got(x509.MarshalPKCS8PrivateKey(private)).Must(t)
 	dir := t.TempDir()
@@ -61,7 +60,7 @@ func startSite(t *testing.T, roots *x509.CertPool, issuer string, until time.Tim
 	})
 	mux.HandleFunc("POST /", func(http.ResponseWriter, *http.Request) { t.Error("a POST was sent") })
 	site = httptest.NewUnstartedServer(mux)
-	site.Config.ErrorLog = log.New(io.Discard, "", 0)
+	site.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	site.TLS = &tls.Config{MinVersion: tls.VersionTLS12,
 		Certificates: []tls.Certificate{testenv.Got(tls.LoadX509KeyPair(cert, key)).Must(t)}}
 	site.StartTLS()
@@ -95,10 +94,12 @@ func TestEachFaultOfAnAddress(t *testing.T) {
 		{"another issuer", func(cfg *config.Config) { cfg.OIDCIssuer = other },
 			[]string{`fail oidc_issuer: "https://id.example"; set --oidc-issuer`}},
 		{"issuer is away", func(cfg *config.Config) { cfg.OIDCIssuer = gone }, []string{"fail oidc_issuer: refused"}},
-		{"provider ended", func(cfg *config.Config) { cfg.ProviderURL = ended }, []string{"fail provider_url: expired"}},
+		{"provider ended", func(cfg *config.Config) { cfg.ProviderURL = ended },
+			[]string{"fail provider_url: expired"}},
 		{"provider unknown", func(cfg *config.Config) { cfg.ProviderURL = unknown },
 			[]string{"fail provider_url: unknown authority"}},
-		{"provider is away", func(cfg *config.Config) { cfg.ProviderURL = gone }, []string{"fail provider_url: refused"}},
+		{"provider is away", func(cfg *config.Config) { cfg.ProviderURL = gone },
+			[]string{"fail provider_url: refused"}},
 		{"risk ends soon", func(cfg *config.Config) { cfg.RiskURL = ends }, []string{"warn risk_url: renew it"}},
 		{"risk is away", func(cfg *config.Config) { cfg.RiskURL = gone }, []string{"fail risk_url: refused"}},
 		{"own ends soon", certificate(soon), []string{"warn tls_cert: it can be served, but its certificate ends on"}},

@@ -37,7 +37,8 @@ const within = timeout.Request
 
 // Examine asks everything at once, and returns the findings in a fixed order.
 func Examine(ctx context.Context, o Options) (all []Finding) {
-	parts := append([]func(context.Context, Options) report{askRedis, askNATS, askMySQL, inspectProcess}, addresses(o)...)
+	parts := append([]func(context.Context, Options) report{askRedis, askNATS, askMySQL, inspectProcess},
+		addresses(o)...)
 	reports := make([]report, len(parts))
 	var asking sync.WaitGroup
 	for i, ask := range parts {

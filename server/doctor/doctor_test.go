@@ -82,7 +82,7 @@ func (w *world) examine(t *testing.T, cfg config.Config) []Finding {
 		NATS: func() ([]nats.Option, error) { return nil, nil }})
 }
 
-// wants wants exactly some findings that are not ok, each as "level check: part of the text".
+// wants demands exactly some findings that are not ok, each as "level check: part of the text".
 func wants(t *testing.T, what string, got []Finding, want ...string) {
 	t.Helper()
 	bad := slices.DeleteFunc(slices.Clone(got), func(f Finding) bool { return f.Level == health.OK })
@@ -156,7 +156,8 @@ func TestEachFaultOfRedis(t *testing.T) {
 	}{
 		{"nothing", func(*testing.T, *config.Config) {}, nil},
 		{"exact rights", user(), nil},
-		{"evicts", set("maxmemory-policy", "allkeys-lru", "noeviction"), []string{`fail redis_eviction: "allkeys-lru"`}},
+		{"evicts", set("maxmemory-policy", "allkeys-lru", "noeviction"),
+			[]string{`fail redis_eviction: "allkeys-lru"`}},
 		{"forgets", set("appendonly", "no", "yes"), []string{"warn redis_appendonly: set appendonly to yes"}},
 		{"full", set("maxmemory", "1", "0"), []string{"fail redis: OOM"}},
 		{"alone", on(alone.Addr, ""), []string{"warn redis_replicas: until they are rebuilt"}},
@@ -164,7 +165,8 @@ func TestEachFaultOfRedis(t *testing.T) {
 		{"Valkey, alone", on(valkey.Addr, ""), []string{"warn redis_replicas: start one"}},
 		{"a command is missing", user("-hdel", "-xinfo|stream"),
 			[]string{"fail redis_rights: may not run hdel, xinfo|stream on"}},
-		{"other keys", user("resetkeys", "~other:*"), []string{"fail redis: NOPERM", "fail redis_rights: on keys rr:*"}},
+		{"other keys", user("resetkeys", "~other:*"),
+			[]string{"fail redis: NOPERM", "fail redis_rights: on keys rr:*"}},
 		{"settings are hidden", user("-config|get"), []string{"warn redis_rights: may not run config|get"}},
 		{"no transactions", user("-multi"), []string{"fail redis_rights: multi"}},
 		{"no COMMAND", user("-command"), []string{"fail redis_rights: may not run command"}},

@@ -98,10 +98,11 @@ func (r *report) judgeSchema(ctx context.Context, db *sqldb.DB) (hasTables bool)
 	case newest != "":
 		r.add(health.Fail, check, "the tables have migration %s; run the newer redrain", newest)
 	case !hasTables:
-		r.add(health.Warn, check, "there are no tables yet; run redrain migrate, or start a node whose user may create "+
-			"tables")
+		r.add(health.Warn, check, "there are no tables yet; run redrain migrate, or start a node whose user may "+
+			"create tables")
 	case pending > 0:
-		r.add(health.Warn, check, "the tables are older than this version by %d migrations; run redrain migrate", pending)
+		r.add(health.Warn, check, "the tables are older than this version by %d migrations; run redrain migrate",
+			pending)
 	default:
 		r.add(health.OK, check, "the tables are those of this version")
 	}

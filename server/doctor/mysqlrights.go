@@ -65,7 +65,8 @@ func grants(columns map[string][]string) (all []grant) {
 		rights, only, table := strings.Split(line[1], ", "), line[2], line[3]
 		if table == "*" {
 			for table := range columns {
-				all = append(all, grant{"INSERT ON " + table, "INSERT INTO `" + table + "` SELECT * FROM `" + table + "`"})
+				all = append(all, grant{"INSERT ON " + table,
+					"INSERT INTO `" + table + "` SELECT * FROM `" + table + "`"})
 			}
 			continue
 		}

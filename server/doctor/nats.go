@@ -100,8 +100,8 @@ func (r *report) askStream(ctx context.Context, js jetstream.JetStream, namespac
 // judgeStream examines the storage and the replicas of the payout stream.
 func (r *report) judgeStream(info *jetstream.StreamInfo, nc *nats.Conn) {
 	r.addIf(info.Config.Storage == jetstream.FileStorage, "nats_stream", info.Config.Name+" is stored in files",
-		health.Fail, info.Config.Name+" is stored in memory, so a restart of NATS loses wins; delete the stream while no "+
-			"node runs, and the next one creates it in files")
+		health.Fail, info.Config.Name+" is stored in memory, so a restart of NATS loses wins; delete the stream while "+
+			"no node runs, and the next one creates it in files")
 	const enough = 3 // servers, for a stream that survives one of them
 	servers := 1
 	if nc.ConnectedClusterName() != "" {

@@ -22,8 +22,8 @@ func inspectProcess(_ context.Context, o Options) (r report) {
 		budget := sockets.BudgetOf(sockets.Descriptors())
 		r.addIf(budget == 0 || budget >= cfg.MaxConnections, "descriptors",
 			fmt.Sprintf("there are enough for %d connections", cfg.MaxConnections), health.Warn,
-			fmt.Sprintf("they are enough for %d connections, and --max-connections is %d; raise the limit of open files "+
-				"(ulimit -n, LimitNOFILE)", budget, cfg.MaxConnections))
+			fmt.Sprintf("they are enough for %d connections, and --max-connections is %d; raise the limit of open "+
+				"files (ulimit -n, LimitNOFILE)", budget, cfg.MaxConnections))
 	}
 	if cfg.TLSCert == "" {
 		return r

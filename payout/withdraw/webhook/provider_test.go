@@ -111,7 +111,7 @@ func TestTheRequestIsNamed(t *testing.T) {
 	for _, id := range []string{"", "r1"} {
 		var got []string
 		p := serve(t, func(w http.ResponseWriter, r *http.Request) {
-			got = r.Header.Values("X-Request-Id")
+			got = r.Header.Values("X-Request-ID")
 			_, _ = io.WriteString(w, `{"id":"w1"}`)
 		})
 		named := payment
