@@ -66,18 +66,24 @@ func NewSender(o SenderOptions) (*Sender, error) {
 	if o.NewSecret == nil {
 		o.NewSecret = func() string { return o.Secret }
 	}
+	return &Sender{o: o, http: NewClient(o.Idle, o.Most, o.TLS)}, nil
+}
+
+// NewClient returns a client for one server. It keeps idle connections, by default 16, and accepts headers of at most
+// so many bytes. A nil t is TLS 1.2 at least, with the system's authorities.
+func NewClient(idle, most int, t *tls.Config) *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // the standard library's
-	transport.TLSClientConfig = o.TLS
-	if o.TLS == nil {
+	transport.TLSClientConfig = t
+	if t == nil {
 		transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
-	transport.MaxIdleConnsPerHost = cmp.Or(o.Idle, 16)
-	transport.MaxResponseHeaderBytes = int64(o.Most)
-	return &Sender{o: o, http: &http.Client{
+	transport.MaxIdleConnsPerHost = cmp.Or(idle, 16)
+	transport.MaxResponseHeaderBytes = int64(most)
+	return &http.Client{
 		Transport: transport,
 		// A redirect of a POST loses its body, or sends it to another server.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}, nil
+	}
 }
 
 // Close closes idle connections.
@@ -87,7 +93,21 @@ func (s *Sender) Close() { s.http.CloseIdleConnections() }
 type Answer struct {
 	Status int
 	Header http.Header
-	Body   []byte // at most one byte more than SenderOptions.Most, so that a longer one shows
+	Body   []byte // at most one byte more than the limit, so that a longer one shows
+}
+
+// Do sends a request and reads the answer, up to a limit in bytes. Its errors do not repeat the address.
+func Do(client *http.Client, req *http.Request, most int) (Answer, error) {
+	resp, err := client.Do(req)
+	if err != nil {
+		return Answer{}, withoutAddress(err)
+	}
+	defer func() { _ = resp.Body.Close() }() // it was only read
+	data, err := io.ReadAll(io.LimitReader(resp.Body, int64(most)+1))
+	if err != nil {
+		return Answer{}, fmt.Errorf("read the answer with status %d: %w", resp.StatusCode, withoutAddress(err))
+	}
+	return Answer{Status: resp.StatusCode, Header: resp.Header, Body: data}, nil
 }
 
 // Post sends a body under an id, with more headers if there are any, and reads the answer. Its errors do not repeat the
@@ -109,16 +129,7 @@ func (s *Sender) Post(ctx context.Context, id string, body []byte, more http.Hea
 	req.Header.Set(headerID, id)
 	req.Header.Set(headerTimestamp, timestamp)
 	req.Header.Set(headerSignature, signaturePrefix+base64.StdEncoding.EncodeToString(sign(key, id, timestamp, body)))
-	resp, err := s.http.Do(req)
-	if err != nil {
-		return Answer{}, withoutAddress(err)
-	}
-	defer func() { _ = resp.Body.Close() }() // it was only read
-	data, err := io.ReadAll(io.LimitReader(resp.Body, int64(s.o.Most)+1))
-	if err != nil {
-		return Answer{}, fmt.Errorf("read the answer with status %d: %w", resp.StatusCode, withoutAddress(err))
-	}
-	return Answer{Status: resp.StatusCode, Header: resp.Header, Body: data}, nil
+	return Do(s.http, req, s.o.Most)
 }
 
 // RetryAfter returns the wait that the answer asks for; 0: none.
