@@ -15,6 +15,7 @@ import (
 	"redrain/payout/pipeline"
 	"redrain/payout/rollback"
 	"redrain/payout/withdraw"
+	"redrain/payout/withdraw/alipay"
 	"redrain/payout/withdraw/webhook"
 	"redrain/payout/withdraw/wechatpay"
 	"redrain/rain"
@@ -120,6 +121,13 @@ func (s *Server) buildProvider() (withdraw.Provider, error) {
 		}
 		s.back.onClose(p.Close)
 		return p, nil
+	case config.ProviderAlipay:
+		p, err := s.buildAlipay()
+		if err != nil {
+			return nil, err
+		}
+		s.back.onClose(p.Close)
+		return p, nil
 	}
 	return withdraw.Wallet{}, nil
 }
@@ -175,6 +183,21 @@ func (s *Server) weChatOptions() (o wechatpay.Options, err error) {
 		o.PublicKeys = append(o.PublicKeys, wechatpay.PublicKey{ID: c.PublicKeyIDs[i], Key: public})
 	}
 	return o, nil
+}
+
+// buildAlipay builds the provider of Alipay. Validate has read the files before.
+func (s *Server) buildAlipay() (*alipay.Provider, error) {
+	c := s.cfg.Alipay
+	key, err := rsakeys.Read(c.KeyFile, rsakeys.Private)
+	if err != nil {
+		return nil, fmt.Errorf("--alipay-key-file: %w", err)
+	}
+	public, err := rsakeys.Read(c.PublicKeyFile, rsakeys.Public)
+	if err != nil {
+		return nil, fmt.Errorf("--alipay-public-key-file: %w", err)
+	}
+	return alipay.New(alipay.Options{Endpoint: c.Endpoint, AppID: c.AppID, Key: key, PublicKey: public, Title: c.Title,
+		NotifyURL: s.cfg.NotifyURL(config.ProviderAlipay, c.NotifyURL), Clock: s.clock.Now})
 }
 
 // payeeKind returns the kind of payees of the provider; "" if it needs none.

@@ -71,7 +71,8 @@ func TestMalformedPayeesAreRefused(t *testing.T) {
 
 func TestPayeesAreMasked(t *testing.T) {
 	t.Parallel()
-	for account, want := range map[string]string{"oUpF8uMuAJO_M2pxb1Q9zNjWeS6o": "oUp***S6o", "2088123": "***", "": "***"} {
+	for account, want := range map[string]string{"oUpF8uMuAJO_M2pxb1Q9zNjWeS6o": "oUp***S6o", "2088123": "***",
+		"": "***"} {
 		testenv.Equal(t, ledger.Payee{Account: account}.Masked(), want, "%s", account)
 	}
 }

@@ -181,6 +181,7 @@ type Alipay struct {
 	AppID         string `name:"app-id" placeholder:"ID" help:"Application that pays withdrawals."`
 	KeyFile       string `name:"key-file" placeholder:"FILE" help:"The application's private key."`
 	PublicKeyFile string `name:"public-key-file" placeholder:"FILE" help:"Alipay's public key, which the console shows for the application."`
+	Title         string `name:"title" default:"红包提现" help:"Title of the transfer, as the player reads it in Alipay."`
 	NotifyURL     string `name:"notify-url" placeholder:"URL" help:"Address for notifications. Defaults to --public-url and /api/v1/providers/alipay/notifications. Alipay sends them to the application's gateway address."`
 }
 

@@ -187,6 +187,11 @@ type Sandbox struct {
 	Refused string
 	// Payee returns a player's account at the receiver. Nil: payments have none.
 	Payee func(user string) string
+	// PayeeKind is the kind of these payees, and Claim a token's claim that names a player's.
+	PayeeKind string
+	Claim     func(user string) map[string]string
+	// Notifications returns the receiver's new notifications.
+	Notifications func() []Notification
 	// Breaker is in front of the receiver and breaks requests.
 	Breaker *Breaker
 	// Secrets must not be in the receiver's name nor in errors.

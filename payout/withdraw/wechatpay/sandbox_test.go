@@ -16,6 +16,7 @@ import (
 	"redrain/internal/sandbox/wechat"
 	"redrain/internal/testenv"
 	"redrain/payout/ledger"
+	"redrain/payout/paytest"
 	"redrain/payout/withdraw"
 	"redrain/payout/withdraw/providertest"
 	"redrain/payout/withdraw/wechatpay"
@@ -42,7 +43,7 @@ func newKey() *rsa.PrivateKey {
 	return key
 }
 
-// box is a sandbox with a provider for it. Both have the clock now.
+// box is a sandbox with a provider for it. Both have the clock now, unless another one is given.
 type box struct {
 	*wechat.Server
 
@@ -55,19 +56,24 @@ func open(t *testing.T) *box {
 	t.Helper()
 	b := &box{}
 	b.now.Store(providertest.PaymentsAt + time.Minute.Milliseconds())
+	b.openAt(t, b.now.Load)
+	return b
+}
+
+func (b *box) openAt(t *testing.T, clock func() int64) {
+	t.Helper()
 	b.Server = wechat.New(wechat.Options{MchID: mch, AppID: app, SceneID: scene, APIv3Key: apiv3Key,
 		Merchant: map[string]*rsa.PublicKey{keySerial: &merchantKey().PublicKey},
-		KeyID:    "PUB_KEY_ID_1", Key: platformKey(), Clock: b.now.Load})
+		KeyID:    "PUB_KEY_ID_1", Key: platformKey(), Clock: clock})
 	b.breaker = &providertest.Breaker{Next: b.Server}
 	s := httptest.NewUnstartedServer(b.breaker)
 	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // connections are cut on purpose
 	s.Start()
 	t.Cleanup(s.Close)
 	b.o = wechatpay.Options{Endpoint: s.URL, MchID: mch, AppID: app, Key: merchantKey(), KeySerial: keySerial,
-		APIv3Key: func() string { return apiv3Key }, SceneID: scene, Remark: "红包雨", Clock: b.now.Load,
+		APIv3Key: func() string { return apiv3Key }, SceneID: scene, Remark: "红包雨", Clock: clock,
 		NotifyURL:  "https://rain.example/api/v1/providers/wechat/notifications",
 		PublicKeys: []wechatpay.PublicKey{{ID: "PUB_KEY_ID_1", Key: &platformKey().PublicKey}}}
-	return b
 }
 
 func (b *box) provider(t *testing.T) *wechatpay.Provider {
@@ -83,31 +89,81 @@ func payment(key string) withdraw.Payment {
 		CreatedAt: providertest.PaymentsAt}
 }
 
+// sandbox describes the box for the checks of every provider.
+func (b *box) sandbox(t *testing.T) providertest.Sandbox {
+	t.Helper()
+	return providertest.Sandbox{
+		New: func() withdraw.Provider { return b.provider(t) },
+		Made: func() (list []providertest.Made) {
+			for _, bill := range b.Transfers() {
+				for range bill.Made {
+					list = append(list, providertest.Made{Key: bill.Number, Amount: rain.Money(bill.Amount),
+						User: strings.TrimPrefix(bill.OpenID, "o-")})
+				}
+			}
+			return list
+		},
+		Go: b.Proceed, Confirm: b.Confirm,
+		Expire: func(string) {
+			b.now.Add((25 * time.Hour).Milliseconds())
+			b.Proceed()
+		},
+		Payee: func(user string) string { return payeePrefix + user }, PayeeKind: ledger.WeChatPayees(app),
+		Claim:   func(user string) map[string]string { return map[string]string{"wechat": app + ":o-" + user} },
+		Refused: "x" + wechat.Closed, Breaker: b.breaker, Secrets: []string{apiv3Key, "o-ann", "o-x"},
+		Notifications: func() (list []providertest.Notification) {
+			for _, r := range b.Notifications() {
+				body := testenv.Got(io.ReadAll(r.Body)).Must(t)
+				list = append(list, providertest.Notification{Header: r.Header, Body: body})
+			}
+			return list
+		},
+	}
+}
+
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	providertest.Run(t, func(t *testing.T) providertest.Sandbox {
 		t.Helper()
-		b := open(t)
-		return providertest.Sandbox{
-			New: func() withdraw.Provider { return b.provider(t) },
-			Made: func() (list []providertest.Made) {
-				for _, bill := range b.Transfers() {
-					for range bill.Made {
-						list = append(list, providertest.Made{Key: bill.Number, Amount: rain.Money(bill.Amount),
-							User: strings.TrimPrefix(bill.OpenID, "o-")})
-					}
-				}
-				return list
-			},
-			Go: b.Proceed, Confirm: b.Confirm,
-			Expire: func(string) {
-				b.now.Add((25 * time.Hour).Milliseconds())
-				b.Proceed()
-			},
-			Payee:   func(user string) string { return payeePrefix + user },
-			Refused: "x" + wechat.Closed, Breaker: b.breaker, Secrets: []string{apiv3Key, "o-ann", "o-x"},
-		}
+		return open(t).sandbox(t)
 	})
+}
+
+// TestTroubles pays through a payer while the receiver, the network, the keys and the clocks have troubles.
+func TestTroubles(t *testing.T) {
+	t.Parallel()
+	boxes := sync.Map{} // by their breakers
+	at := func(s providertest.Sandbox) *box {
+		b, _ := boxes.Load(s.Breaker)
+		return b.(*box)
+	}
+	later := func(do func(b *box)) func(providertest.Sandbox, int) {
+		return func(s providertest.Sandbox, n int) {
+			if n == 2 {
+				do(at(s))
+			}
+		}
+	}
+	providertest.RunTroubles(t, func(t *testing.T, books *paytest.Books) providertest.Sandbox {
+		t.Helper()
+		b := &box{}
+		b.openAt(t, books.Clock.Load)
+		b.o.PublicKeys = append(b.o.PublicKeys, wechatpay.PublicKey{ID: "PUB_KEY_ID_2", Key: &nextKey().PublicKey})
+		boxes.Store(b.breaker, b)
+		return b.sandbox(t)
+	},
+		providertest.Trouble{Name: "the key rotates", Round: later(func(b *box) { b.Rotate("PUB_KEY_ID_2", nextKey()) })},
+		providertest.Trouble{Name: "the clock is off for a while",
+			Begin: func(s providertest.Sandbox) { at(s).SkewClock(10 * time.Minute) },
+			Round: later(func(b *box) { b.SkewClock(0) })},
+		providertest.Trouble{Name: "the merchant has no money for a while",
+			Begin: func(s providertest.Sandbox) { at(s).Charge(0) },
+			Round: later(func(b *box) { b.Charge(1000) })},
+		providertest.Trouble{Name: "too many requests",
+			Begin: func(s providertest.Sandbox) { at(s).FailNext(429, "FREQUENCY_LIMITED", 3) }},
+		providertest.Trouble{Name: "a new error code",
+			Begin: func(s providertest.Sandbox) { at(s).FailNext(400, "A_NEW_CODE", 3) }},
+	)
 }
 
 // TestErrorsEndNoWithdrawal: after each error code of the documents, and after unknown ones, nothing is certain. The
