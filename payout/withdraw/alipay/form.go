@@ -15,13 +15,15 @@ var beijing = time.FixedZone("UTC+8", 8*60*60)
 
 // form returns the signed parameters of a request: see https://opendocs.alipay.com/common/02kf5q.
 func (p *Provider) form(method string, content any, at time.Time) (url.Values, error) {
-	text, err := json.Marshal(content)
-	if err != nil {
+	var text strings.Builder
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(content); err != nil {
 		return nil, err
 	}
 	f := url.Values{
 		"app_id": {p.o.AppID}, "method": {method}, "format": {"json"}, "charset": {"utf-8"}, "sign_type": {"RSA2"},
-		"timestamp": {at.In(beijing).Format(time.DateTime)}, "version": {"1.0"}, "biz_content": {string(text)},
+		"timestamp": {at.In(beijing).Format(time.DateTime)}, "version": {"1.0"}, "biz_content": {strings.TrimSpace(text.String())},
 	}
 	if method == methodTransfer && p.o.NotifyURL != "" {
 		f.Set("notify_url", p.o.NotifyURL)
