@@ -211,6 +211,9 @@ func (s *Server) payeeKind() string {
 	return ""
 }
 
+// leastOutside is the smallest payment of WeChat Pay and of Alipay, in fen.
+const leastOutside rain.Money = 10
+
 // playerLimits returns the limits of players' withdrawals.
 func (s *Server) playerLimits() ledger.PlayerLimits {
 	limits := ledger.PlayerLimits{
@@ -219,6 +222,9 @@ func (s *Server) playerLimits() ledger.PlayerLimits {
 	}
 	if s.cfg.ReviewAbove != nil {
 		limits.Review = new(rain.Money(*s.cfg.ReviewAbove))
+	}
+	if s.payeeKind() != "" {
+		limits.Least = max(limits.Least, leastOutside)
 	}
 	if s.cfg.Provider == config.ProviderWeChat {
 		limits.Most = wechatpay.MostUnnamed

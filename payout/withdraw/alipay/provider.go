@@ -263,7 +263,7 @@ var hints = map[string]string{
 	"SYSTEM_ERROR":               "an error at Alipay; the transfer is asked for, and the same request is sent again",
 	"PAYER_BALANCE_NOT_ENOUGH":   "the merchant's account has too little money: charge it",
 	"BALANCE_IS_NOT_ENOUGH":      "the merchant's account has too little money: charge it",
-	"EXCEED_LIMIT_SM_MIN_AMOUNT": "the amount is below 0.10 yuan: set --withdraw-min 10",
+	"EXCEED_LIMIT_SM_MIN_AMOUNT": "the amount is too small: set a larger --withdraw-min",
 	"PERMIT_CHECK_PERM_LIMITED":  "the application may not use transfers: see the open platform's console",
 	"isv.invalid-signature":      "the signature is wrong: check --alipay-key-file against the console",
 	"DUPLICATE_ORDER":            "the number exists with other parameters: was a setting changed since the first try?",
