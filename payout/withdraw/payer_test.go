@@ -298,3 +298,29 @@ func TestEarlierActionsStay(t *testing.T) {
 		testenv.Equal(t, b.is.Action, c.had, "%s: action", name)
 	}
 }
+
+// forgetful is a provider whose Ask never repeats the action.
+type forgetful struct{ fakeProvider }
+
+func (*forgetful) Ask(context.Context, Payment) (Answer, error) { return Answer{Status: ActionRequired}, nil }
+
+// TestLostActionsAreFoundAgain: if neither the ledger nor the question has the action, the same payment is requested
+// again. Otherwise it is not.
+func TestLostActionsAreFoundAgain(t *testing.T) {
+	t.Parallel()
+	action := ledger.Action{Data: "package"}
+	for name, c := range map[string]struct {
+		had  ledger.Action
+		paid int
+	}{"lost": {ledger.Action{}, 1}, "kept": {action, 0}} {
+		provider := &forgetful{fakeProvider{answer: func(context.Context, Payment, int) (Answer, error) {
+			return Answer{Status: ActionRequired, Action: action}, nil
+		}}}
+		b := &fakeLedger{}
+		p := NewPayer(b, provider, PayerOptions{Log: paytest.Quiet})
+		w := ledger.Withdrawal{ID: "w1", Attempts: 1, AskedBefore: true, Action: c.had}
+		p.try(t.Context(), w, time.Now().Add(time.Minute))
+		testenv.Equal(t, provider.tries("w1"), c.paid, "%s: requests", name)
+		testenv.Equal(t, b.is.Action, action, "%s: action", name)
+	}
+}

@@ -171,7 +171,8 @@ func TestTroubles(t *testing.T) {
 func TestErrorsEndNoWithdrawal(t *testing.T) {
 	t.Parallel()
 	for code, status := range map[string]int{"PARAM_ERROR": 400, "INVALID_REQUEST": 400, "ALREADY_EXISTS": 400,
-		"SIGN_ERROR": 401, "NO_AUTH": 403, "NOT_ENOUGH": 403, "NOT_FOUND": 404, "FREQUENCY_LIMITED": 429,
+		"SIGN_ERROR": 401, "NO_AUTH": 403, "NOT_ENOUGH": 403, "NOT_FOUND": 404,
+		"RESOURCE_NOT_EXISTS": 404, "FREQUENCY_LIMITED": 429,
 		"FREQUENCY_LIMIT_EXCEED": 403, "RATELIMIT_EXCEEDED": 429, "SYSTEM_ERROR": 500, "A_NEW_CODE": 400} {
 		t.Run(code, func(t *testing.T) {
 			t.Parallel()
