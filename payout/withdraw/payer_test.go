@@ -302,7 +302,9 @@ func TestEarlierActionsStay(t *testing.T) {
 // forgetful is a provider whose Ask never repeats the action.
 type forgetful struct{ fakeProvider }
 
-func (*forgetful) Ask(context.Context, Payment) (Answer, error) { return Answer{Status: ActionRequired}, nil }
+func (*forgetful) Ask(context.Context, Payment) (Answer, error) {
+	return Answer{Status: ActionRequired}, nil
+}
 
 // TestLostActionsAreFoundAgain: if neither the ledger nor the question has the action, the same payment is requested
 // again. Otherwise it is not.

@@ -23,7 +23,8 @@ func (p *Provider) form(method string, content any, at time.Time) (url.Values, e
 	}
 	f := url.Values{
 		"app_id": {p.o.AppID}, "method": {method}, "format": {"json"}, "charset": {"utf-8"}, "sign_type": {"RSA2"},
-		"timestamp": {at.In(beijing).Format(time.DateTime)}, "version": {"1.0"}, "biz_content": {strings.TrimSpace(text.String())},
+		"timestamp": {at.In(beijing).Format(time.DateTime)}, "version": {"1.0"},
+		"biz_content": {strings.TrimSpace(text.String())},
 	}
 	if method == methodTransfer && p.o.NotifyURL != "" {
 		f.Set("notify_url", p.o.NotifyURL)

@@ -23,7 +23,8 @@ const path = require("path");
 const { AlipaySdk } = require("alipay-sdk");
 const { sign } = require(path.join(__dirname, "node_modules/alipay-sdk/dist/commonjs/util.js"));
 const config = { appId: given.AppID, charset: "utf-8", version: "1.0", signType: "RSA2", privateKey: given.Key };
-const sdk = new AlipaySdk({ appId: given.AppID, privateKey: given.Key, alipayPublicKey: given.Public, keyType: "PKCS8" });
+const sdk = new AlipaySdk({ appId: given.AppID, privateKey: given.Key, alipayPublicKey: given.Public,
+  keyType: "PKCS8" });
 return given.Cases.map((c) => ({
   Form: sign("alipay.fund.trans.uni.transfer", { timestamp: given.Timestamp, format: "json",
     notify_url: "https://rain.example/n", bizContent: c.Content }, config),

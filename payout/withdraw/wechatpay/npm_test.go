@@ -47,7 +47,8 @@ func TestSignaturesOfAnIndependentLibrary(t *testing.T) {
 		in.Cases = append(in.Cases, c)
 	}
 	answers := providertest.RunNode[[]npmAnswer](t, npmScript, in, "wechatpay-axios-plugin@0.9.6")
-	p := &Provider{o: Options{MchID: in.MchID, Key: key, KeySerial: in.Serial, Clock: func() int64 { return 1763712000000 },
+	p := &Provider{o: Options{MchID: in.MchID, Key: key, KeySerial: in.Serial,
+		Clock:      func() int64 { return 1763712000000 },
 		PublicKeys: []PublicKey{{ID: "k", Key: &key.PublicKey}}}}
 	testenv.Equal(t, len(answers), 10, "answers")
 	for i, c := range in.Cases {
