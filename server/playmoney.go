@@ -52,7 +52,8 @@ func (s *Server) buildPlayMoney() (o wechatpay.Options, err error) {
 		Key: keys[1], Clock: s.clock.Now})}
 	p.http = &http.Server{Handler: p.Server, ReadHeaderTimeout: 5 * time.Second,
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug)}
-	if p.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+	var local net.ListenConfig
+	if p.listener, err = local.Listen(context.Background(), "tcp", "127.0.0.1:0"); err != nil {
 		return o, fmt.Errorf("listen for the simulated WeChat Pay: %w", err)
 	}
 	s.back.onClose(func() { _ = p.http.Close(); _ = p.listener.Close() })

@@ -253,7 +253,7 @@ func (s *Server) view(t *Transfer, created bool) map[string]any {
 	return v
 }
 
-// The page for players: a simulated confirmation in WeChat.
+// PagePath is the path of the page on which players confirm, in place of WeChat's own.
 const PagePath = "/sandbox/wechat/confirm"
 
 func (s *Server) page(w http.ResponseWriter, r *http.Request) {
