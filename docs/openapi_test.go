@@ -43,6 +43,7 @@ var operations = []string{
 	"POST /api/v1/approvals/{approval}/reject",
 	"POST /api/v1/me/withdrawals", "GET /api/v1/me/withdrawals", "GET /api/v1/me/withdrawals/{withdrawal}",
 	"POST /api/v1/login-codes", "POST /api/v1/login",
+	"POST /api/v1/providers/wechat/notifications", "POST /api/v1/providers/alipay/notifications",
 	"POST /api/v1/guests", "POST /api/v1/me/token", "GET /api/v1/admission", "GET /api/v1/lobby", "GET /api/v1/whoami",
 	"GET /api/v1/auth/config",
 	"GET /api/v1/events", "GET /api/v1/audit",

@@ -1,6 +1,6 @@
 -- What the database's user of the server needs, and nothing more: with these rights redrain can append where rows are
 -- append-only (txn, entry, payout, reclaim, reclaim_cut, deposit, withdrawal_event, audit, block, root,
--- campaign_amounts, archive, sanction, verdict), and cannot change or remove
+-- campaign_amounts, archive, sanction, verdict, payee), and cannot change or remove
 -- what is there, whoever has got hold of its password.
 --
 -- For MySQL 8 and MariaDB, by an administrator, once the tables are there (`redrain migrate`, by the user of
@@ -26,8 +26,8 @@ GRANT UPDATE ON redrain.dead_letter TO 'redrain'@'%';
 
 -- These columns change until the row is final. Payer, amount, payee and time are not among them.
 GRANT UPDATE (status, expires_at, drained, revision) ON redrain.campaign TO 'redrain'@'%';
-GRANT UPDATE (state, receiver, dead, attempts, tries, next_at, try_ends, last_error, reference, action_url, action_data,
-    action_until, sent_at, waits_since, finished_at, paid_id, return_id) ON redrain.withdrawal TO 'redrain'@'%';
+GRANT UPDATE (state, receiver, dead, attempts, tries, next_at, try_ends, last_error, reference, action_kind, action_url,
+    action_data, action_until, sent_at, waits_since, finished_at, paid_id, return_id) ON redrain.withdrawal TO 'redrain'@'%';
 GRANT UPDATE (to_number, done_at) ON redrain.move TO 'redrain'@'%';
 -- How an order that two people give has ended. Who has asked for it, and for what, is not among it.
 GRANT UPDATE (state, decided_by, decided_id, decided_at, decision) ON redrain.approval TO 'redrain'@'%';

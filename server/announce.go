@@ -6,6 +6,7 @@ import (
 	"net"
 	"strings"
 
+	"redrain/internal/sandbox/wechat"
 	"redrain/server/config"
 )
 
@@ -23,6 +24,9 @@ func (s *Server) announce() {
 			fmt.Fprintf(&b, "            %s/   (a phone on the same network)\n", phone)
 		}
 		fmt.Fprintf(&b, "  screen    %s/screen\n", base)
+		if s.play != nil {
+			fmt.Fprintf(&b, "  payments  %s%s   (simulated WeChat, PLAY MONEY)\n", base, wechat.PagePath)
+		}
 	}
 	const lost = "; LOST when it ends"
 	redisLost, stream, ledger := lost, "in this process (a real server, in a temporary directory)"+lost,

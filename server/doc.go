@@ -50,6 +50,7 @@
 //	reconciliation  campaigns.Proofs: reconciles the books every --reconcile-every, and all each night (role operator)
 //	audit roots     chain.RootRounds: hashes new rows, takes the root of each day (role operator)
 //	demo            campaigns.Demo: creates the demo campaign (in-process default only)
+//	demo payments   playMoney: simulates WeChat Pay (--demo-payments only)
 //
 //	deciders        pipeline.Deciders: this node's decisions → JetStream (role gateway)
 //	relay           pipeline.Relay: entries that stay in an outbox → JetStream (role relay)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -8,13 +9,17 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"redrain/grab/store"
+	"redrain/internal/rsakeys"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/posting"
 	"redrain/payout/pipeline"
 	"redrain/payout/rollback"
 	"redrain/payout/withdraw"
+	"redrain/payout/withdraw/alipay"
 	"redrain/payout/withdraw/webhook"
+	"redrain/payout/withdraw/wechatpay"
 	"redrain/rain"
+	"redrain/server/api"
 	"redrain/server/campaigns"
 	"redrain/server/cluster"
 	"redrain/server/config"
@@ -85,10 +90,10 @@ func (s *Server) buildRollback(ctx context.Context, js jetstream.JetStream) {
 	}
 }
 
-// buildPayer builds the payer of withdrawals.
-func (s *Server) buildPayer() error {
-	var provider withdraw.Provider = withdraw.Wallet{}
-	if s.cfg.Provider == config.ProviderHTTP {
+// buildProvider builds the payment provider.
+func (s *Server) buildProvider() (withdraw.Provider, error) {
+	switch s.cfg.Provider {
+	case config.ProviderHTTP:
 		o := webhook.Options{
 			URL: s.cfg.ProviderURL, Secret: s.cfg.ProviderSecret, Account: s.cfg.ProviderAccount, Clock: s.clock.Now,
 		}
@@ -97,32 +102,134 @@ func (s *Server) buildPayer() error {
 		}
 		http, err := webhook.New(o)
 		if err != nil {
-			return fmt.Errorf("the payment provider: %w", err)
+			return nil, err
 		}
 		s.back.onClose(http.Close)
-		provider = http
+		return http, nil
+	case config.ProviderWeChat:
+		options := s.weChatOptions
+		if s.cfg.DemoPayments {
+			options = s.buildPlayMoney
+		}
+		o, err := options()
+		if err != nil {
+			return nil, err
+		}
+		p, err := wechatpay.New(o)
+		if err != nil {
+			return nil, err
+		}
+		s.back.onClose(p.Close)
+		return p, nil
+	case config.ProviderAlipay:
+		p, err := s.buildAlipay()
+		if err != nil {
+			return nil, err
+		}
+		s.back.onClose(p.Close)
+		return p, nil
 	}
+	return withdraw.Wallet{}, nil
+}
+
+// buildPayer builds the payer of withdrawals.
+func (s *Server) buildPayer() error {
+	if s.cfg.DemoPayments {
+		s.cfg.Provider, s.cfg.WeChatPay.AppID = config.ProviderWeChat, playApp
+	}
+	provider, err := s.buildProvider()
+	if err != nil {
+		return fmt.Errorf("the payment provider: %w", err)
+	}
+	s.notified, _ = provider.(api.NotifiedProvider)
 	s.provider = &providerStart{
 		approvals: s.ledger.Approvals, receiver: provider.Receiver().String(),
 		named: s.cfg.OperatorsFile != "" || s.cfg.OIDCIssuer != "",
 		alarm: s.bus.Alarm, recoverer: s.recoverer, log: s.log,
 	}
-	paced := s.ledger.Withdrawals.Paced(ledger.ReceiverLimits{Rate: s.cfg.ProviderRate, InFlight: s.cfg.ProviderFlight})
-	s.payer = withdraw.NewPayer(paced, provider, withdraw.PayerOptions{
+	limits := ledger.ReceiverLimits{Rate: s.cfg.ProviderRate, InFlight: s.cfg.ProviderFlight}
+	o := withdraw.PayerOptions{
 		Attempts: s.cfg.PayoutAttempts, Timeout: s.cfg.ProviderTimeout, Recoverer: s.recoverer, Log: s.log,
 		Registerer: s.metrics, Clock: s.clock.Now,
 		OnAlarm: func(w ledger.Withdrawal, message string) { s.bus.Alarm("withdrawal", "", w.ID+": "+message) },
 		OnNews:  s.newsOfWithdrawal,
-	})
+	}
+	if s.payeeKind() != "" { // both providers accept 100 requests a second
+		limits.Rate = cmp.Or(limits.Rate, wechatpay.Rate)
+		o.PollRate, o.Concurrency = min(wechatpay.PollRate, limits.Rate/2), 32
+	}
+	s.payer = withdraw.NewPayer(s.ledger.Withdrawals.Paced(limits), provider, o)
 	return nil
 }
 
+// weChatOptions returns the settings of WeChat Pay. Validate has read the files before.
+func (s *Server) weChatOptions() (o wechatpay.Options, err error) {
+	c := s.cfg.WeChatPay
+	key, err := rsakeys.Read(c.KeyFile, rsakeys.Private)
+	if err != nil {
+		return o, fmt.Errorf("--wechat-key-file: %w", err)
+	}
+	o = wechatpay.Options{Endpoint: c.Endpoint, MchID: c.MchID, AppID: c.AppID, Key: key, KeySerial: c.KeySerial,
+		APIv3Key: s.newest.of("wechat-apiv3-key", c.APIv3Key), SceneID: c.SceneID, Remark: c.Remark,
+		NotifyURL: s.cfg.NotifyURL(config.ProviderWeChat, c.NotifyURL), Clock: s.clock.Now}
+	if o.Scene, err = c.Scene(); err != nil {
+		return o, err
+	}
+	for i, path := range c.PublicKeyFiles {
+		public, err := rsakeys.Read(path, rsakeys.Public)
+		if err != nil {
+			return o, fmt.Errorf("--wechat-public-key-file: %w", err)
+		}
+		o.PublicKeys = append(o.PublicKeys, wechatpay.PublicKey{ID: c.PublicKeyIDs[i], Key: public})
+	}
+	return o, nil
+}
+
+// buildAlipay builds the provider of Alipay. Validate has read the files before.
+func (s *Server) buildAlipay() (*alipay.Provider, error) {
+	c := s.cfg.Alipay
+	key, err := rsakeys.Read(c.KeyFile, rsakeys.Private)
+	if err != nil {
+		return nil, fmt.Errorf("--alipay-key-file: %w", err)
+	}
+	public, err := rsakeys.Read(c.PublicKeyFile, rsakeys.Public)
+	if err != nil {
+		return nil, fmt.Errorf("--alipay-public-key-file: %w", err)
+	}
+	return alipay.New(alipay.Options{Endpoint: c.Endpoint, AppID: c.AppID, Key: key, PublicKey: public, Title: c.Title,
+		NotifyURL: s.cfg.NotifyURL(config.ProviderAlipay, c.NotifyURL), Clock: s.clock.Now})
+}
+
+// payeeKind returns the kind of payees of the provider; "" if it needs none.
+func (s *Server) payeeKind() string {
+	switch s.cfg.Provider {
+	case config.ProviderWeChat:
+		return ledger.WeChatPayees(s.cfg.WeChatPay.AppID)
+	case config.ProviderAlipay:
+		return ledger.AlipayPayees
+	}
+	return ""
+}
+
+// leastOutside is the smallest payment of WeChat Pay and of Alipay, in fen.
+const leastOutside rain.Money = 10
+
 // playerLimits returns the limits of players' withdrawals.
 func (s *Server) playerLimits() ledger.PlayerLimits {
-	return ledger.PlayerLimits{
+	limits := ledger.PlayerLimits{
 		Least: rain.Money(s.cfg.WithdrawMin), PerDay: rain.Money(s.cfg.WithdrawPerDay),
 		PerHour: s.cfg.WithdrawPerHour, NoGuests: !s.cfg.GuestsMayWithdraw(),
 	}
+	if s.cfg.ReviewAbove != nil {
+		limits.Review = new(rain.Money(*s.cfg.ReviewAbove))
+	}
+	if s.payeeKind() != "" {
+		limits.Least = max(limits.Least, leastOutside)
+	}
+	if s.cfg.Provider == config.ProviderWeChat {
+		limits.Most = wechatpay.MostUnnamed
+	}
+	return limits
 }
 
 // newsOfWithdrawal notifies a player of a withdrawal. If that fails, the player sees it on the next request.

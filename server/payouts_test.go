@@ -4,8 +4,10 @@ import (
 	"errors"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/paytest"
+	"redrain/rain"
 	"redrain/server/config"
 )
 
@@ -46,5 +48,26 @@ func TestGuestsMayNotWithdrawByDefault(t *testing.T) {
 				t.Errorf("one with a name: %v", err)
 			}
 		})
+	}
+}
+
+// TestProvidersLimitWithdrawals: WeChat Pay and Alipay pay 0.10 yuan at least, and WeChat Pay less than 2,000 without a
+// name. Their payees and --review-above are set too.
+func TestProvidersLimitWithdrawals(t *testing.T) {
+	t.Parallel()
+	for provider, want := range map[string]struct {
+		least, most rain.Money
+		payees      string
+	}{
+		config.ProviderWallet: {0, 0, ""}, config.ProviderHTTP: {0, 0, ""},
+		config.ProviderWeChat: {10, 199_999, "wechat:wx1"}, config.ProviderAlipay: {10, 0, "alipay"},
+	} {
+		s := &Server{cfg: config.Default()}
+		s.cfg.Provider, s.cfg.WeChatPay.AppID, s.cfg.ReviewAbove = provider, "wx1", new(int64(500))
+		got := s.playerLimits()
+		testenv.Equal(t, []any{got.Least, got.Most, s.payeeKind(), *got.Review},
+			[]any{want.least, want.most, want.payees, rain.Money(500)}, "%s", provider)
+		s.cfg.WithdrawMin = 30
+		testenv.Equal(t, s.playerLimits().Least, rain.Money(30), "%s: the minimum", provider)
 	}
 }

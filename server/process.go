@@ -77,6 +77,8 @@ type Server struct {
 	settler   *pipeline.Settler
 	forgeries *campaigns.Forgeries
 	payer     *withdraw.Payer
+	notified  api.NotifiedProvider // the provider of withdrawals, if it sends notifications; else nil
+	play      *playMoney           // nil without --demo-payments
 	provider  *providerStart
 	known     *cluster.Known
 	registry  *cluster.Registry

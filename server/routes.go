@@ -13,6 +13,7 @@ import (
 
 	"redrain/client/openapi"
 	"redrain/grab/store"
+	"redrain/internal/sandbox/wechat"
 	"redrain/payout/export"
 	"redrain/server/api"
 	"redrain/server/config"
@@ -36,7 +37,9 @@ func (s *Server) buildHTTP() {
 		Statements: s.ledger.Statements, Claims: s.ledger.Claims,
 		DeadLetters: s.ledger.DeadLetters, Approvals: s.ledger.Approvals.Above(s.secondPersonAbove()),
 		Failing: s.ledger.Poster, History: s.ledger.Campaigns, Sponsors: s.ledger.Sponsors,
-		Withdrawals: s.ledger.Withdrawals.Within(s.playerLimits()), Seals: s.ledger.Seals, Wins: s.confirmer,
+		Withdrawals: s.ledger.Withdrawals.Within(s.playerLimits()).PaidTo(s.payeeKind()),
+		Payees:      s.ledger.Payees, PayeeKind: s.payeeKind(), Notified: s.notified,
+		Seals: s.ledger.Seals, Wins: s.confirmer,
 		Exports: export.New(s.back.sql, s.clock.Now),
 		Outbox:  s.outbox,
 		Held:    s.ledger.Risk, PlayerList: s.ledger.Players, Connections: store.NewConnections(s.redis),
@@ -51,8 +54,9 @@ func (s *Server) buildHTTP() {
 		TellWithdrawn: s.newsOfWithdrawal,
 		JoinURL:       s.joinURL, Version: ReadBuild().Version, InProcess: s.cfg.InProcess(),
 		Guests: s.cfg.GuestsAllowed(), ShowNames: s.cfg.NamesShown(), Challenge: s.challenge(),
-		Payout:    openapi.Payout{Provider: s.cfg.Provider, Name: s.cfg.PayoutName},
-		GuestRate: s.cfg.GuestRate, GuestsPerDay: s.cfg.AddressGuests, Unbounded: s.addresses.Exempt,
+		GuestPayee: s.playPayee(),
+		Payout:     openapi.Payout{Provider: s.cfg.Provider, Name: s.cfg.PayoutName},
+		GuestRate:  s.cfg.GuestRate, GuestsPerDay: s.cfg.AddressGuests, Unbounded: s.addresses.Exempt,
 		AllowedOrigins: s.cfg.AllowedOrigins, Recoverer: s.recoverer, Clock: s.clock.Now,
 		Log: s.log, Registerer: s.metrics,
 	}
@@ -86,6 +90,9 @@ func (s *Server) handler(a *api.API) http.Handler {
 	a.Mount(mux)
 	if s.cfg.Has(config.RoleGateway) {
 		mux.Handle("/ws", api.RequireUpgrade(s.gateway))
+	}
+	if s.play != nil {
+		mux.Handle(wechat.PagePath, s.play)
 	}
 	mux.Handle("/", web.Handler(web.Options{
 		SignIn: s.tokenEndpoint, Widget: s.widget(), PublicURL: s.cfg.PublicRoot(), Files: s.verifyFiles,

@@ -113,6 +113,7 @@ func (s *Server) actors() actors {
 		{isOperator && s.poster != nil, &all.base, []actor{{"alarms", s.poster.Run}}},
 		{s.verdicts != nil, &all.upkeep, []actor{{"verdicts", s.verdicts.Run}}},
 		{s.risk != nil, &all.upkeep, []actor{{"risk", s.risk.Run}}},
+		{s.play != nil, &all.upkeep, []actor{{"demo payments", s.play.run}}},
 		{s.demo != nil, &all.upkeep, []actor{{"demo", s.demo.Run}}},
 	} {
 		if some.has {

@@ -165,6 +165,11 @@ type Balance struct {
 
 	// Payout The destination of withdrawals. A page shows it before it asks for a confirmation.
 	Payout *Payout `json:"payout,omitempty"`
+
+	// Payee The linked accounts that withdrawals go to, masked, by provider (`wechat`, `alipay`).
+	//
+	// Example: {"wechat":"oUp***7sQ"}
+	Payee map[string]string `json:"payee,omitempty"`
 }
 
 // Banned defines model for Banned.
@@ -659,7 +664,7 @@ type Page struct {
 
 // Payout The destination of withdrawals. A page shows it before it asks for a confirmation.
 type Payout struct {
-	// Provider `wallet`: the ledger's entry is the payment, and the organizer pays by means of their own; `http`: another system pays.
+	// Provider `wallet`: the ledger's entry is the payment, and the organizer pays by means of their own; `http`: another system pays; `wechat` and `alipay`: to the linked account.
 	Provider string `json:"provider"`
 
 	// Name In the organizer's words (`--payout-name`).
@@ -1581,6 +1586,13 @@ type DismissPayoutJSONBody struct {
 	Letter string `json:"letter,omitempty"`
 }
 
+// NotifyAlipayFormdataBody defines parameters for NotifyAlipay.
+type NotifyAlipayFormdataBody struct {
+}
+
+// NotifyWeChatJSONBody defines parameters for NotifyWeChat.
+type NotifyWeChatJSONBody map[string]interface{}
+
 // ConfirmHeldWinsJSONBody defines parameters for ConfirmHeldWins.
 type ConfirmHeldWinsJSONBody struct {
 	Claims []string `json:"claims,omitempty"`
@@ -1812,6 +1824,12 @@ type RetryAllPayoutsJSONRequestBody RetryAllPayoutsJSONBody
 
 // DismissPayoutJSONRequestBody defines body for DismissPayout for application/json ContentType.
 type DismissPayoutJSONRequestBody DismissPayoutJSONBody
+
+// NotifyAlipayFormdataRequestBody defines body for NotifyAlipay for application/x-www-form-urlencoded ContentType.
+type NotifyAlipayFormdataRequestBody NotifyAlipayFormdataBody
+
+// NotifyWeChatJSONRequestBody defines body for NotifyWeChat for application/json ContentType.
+type NotifyWeChatJSONRequestBody NotifyWeChatJSONBody
 
 // ConfirmHeldWinsJSONRequestBody defines body for ConfirmHeldWins for application/json ContentType.
 type ConfirmHeldWinsJSONRequestBody ConfirmHeldWinsJSONBody

@@ -160,6 +160,9 @@ type Grant struct {
 	Name    string // the display name: the nickname, else the name
 	Picture string // address of the player's picture
 	Face    string // id of one of redrain's own pictures
+
+	// Payee has the player's accounts at payment providers, by provider. It is as trusted as the token's player.
+	Payee map[string]string
 }
 
 // Verify returns the id of the token's player; see Grant for the errors.
@@ -216,7 +219,7 @@ func (p *Players) grant(ctx context.Context, token string) (Grant, error) {
 // on, and since it was issued.
 func (p *Players) grantOf(claims jwt.MapClaims) (Grant, error) {
 	g := Grant{Session: textOf(claims, "sid"), Picture: textOf(claims, "picture"), Face: textOf(claims, "face"),
-		Name: cmp.Or(textOf(claims, "nickname"), textOf(claims, "name"))}
+		Name: cmp.Or(textOf(claims, "nickname"), textOf(claims, "name")), Payee: textsOf(claims, "payee")}
 	user, isText := claims["sub"].(string)
 	if !isText {
 		return g, errors.New("its sub is missing, or is not a string")
@@ -250,12 +253,27 @@ func textOf(claims jwt.MapClaims, name string) string {
 	return text
 }
 
+// textsOf returns a claim's texts by their names; nil if it is missing or no object. A value that is no text is "".
+func textsOf(claims jwt.MapClaims, name string) map[string]string {
+	object, _ := claims[name].(map[string]any)
+	if object == nil {
+		return nil
+	}
+	texts := make(map[string]string, len(object))
+	for name := range object {
+		texts[name] = textOf(object, name)
+	}
+	return texts
+}
+
 // Persona is the player that a token is made for.
 type Persona struct {
 	User    string
 	Name    string // the display name; "": none
 	Picture string // address of the player's picture; "": none
 	Face    string // id of one of redrain's own pictures; "": none
+	// Payee has the player's accounts at payment providers, by provider: {"wechat": "APPID:OPENID"}. Nil: none.
+	Payee map[string]string
 }
 
 // Mint signs a token for a player, valid for ttl from now, or for as long as a token may be. It needs the secret, else
@@ -280,6 +298,9 @@ func (p *Players) Mint(who Persona, ttl time.Duration) (token string, expires ti
 		if text != "" {
 			claims[name] = text
 		}
+	}
+	if len(who.Payee) > 0 {
+		claims["payee"] = who.Payee
 	}
 	token, err = jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString([]byte(secrets[0]))
 	if err != nil {

@@ -208,6 +208,24 @@ func TestMint(t *testing.T) {
 	testenv.WantErr(t, err, auth.ErrNoSecret, "without a secret")
 }
 
+// TestPayees: the claim comes back as it was minted. Values that are no text are empty, and other forms are no claim.
+func TestPayees(t *testing.T) {
+	players := newPlayers(t, auth.PlayersOptions{Secret: secret, Clock: func() time.Time { return noon }})
+	payee := map[string]string{"wechat": "wx1:oAnn"}
+	token, _, err := players.Mint(auth.Persona{User: "u1", Payee: payee}, time.Minute)
+	testenv.Must(t, err)
+	testenv.Equal(t, testenv.Got(players.Grant(t.Context(), token)).Must(t).Payee, payee, "payee")
+	for _, c := range []struct {
+		claim any
+		want  map[string]string
+	}{{map[string]any{"wechat": 5}, map[string]string{"wechat": ""}}, {"wx1:oAnn", nil}, {nil, nil}} {
+		claims := good("u1")
+		claims["payee"] = c.claim
+		grant := testenv.Got(players.Grant(t.Context(), hs256([]byte(secret), claims))).Must(t)
+		testenv.Equal(t, grant.Payee, c.want, "%v", c.claim)
+	}
+}
+
 // TestDefaults: without a clock the time is the machine's, and without a log the program's is used.
 func TestDefaults(t *testing.T) {
 	var logged bytes.Buffer

@@ -53,7 +53,15 @@ var everySetting = map[string]string{
 	"provider-secret": "whsec_cmVkcmFpbi10ZXN0LXNlY3JldC1vZi0zMi1ieXRlcyE=", "provider-timeout": "3s",
 	"provider-account": "acme", "payout-name": "WeChat", "provider-rate": "14.5",
 	"provider-inflight": "6", "withdraw-min": "100", "withdraw-per-day": "20000", "withdraw-per-hour": "4",
-	"guests-withdraw": "true", "audit-root-file": "roots.jsonl",
+	"review-above": "5000", "wechat-endpoint": "https://api2.mch.weixin.qq.com", "wechat-mch-id": "1900000109",
+	"wechat-app-id": "wxd678efh567hg6787", "wechat-key-file": "key.pem", "wechat-key-serial": "5157F0",
+	"wechat-apiv3-key": "0123456789abcdef0123456789ABCDEF", "wechat-public-key-file": "a.pem,b.pem",
+	"wechat-public-key-id": "PUB_KEY_ID_1,PUB_KEY_ID_2", "wechat-scene-id": "1000",
+	"wechat-scene-report": "活动名称=红包雨, 十月", "wechat-remark": "提现", "wechat-notify-url": "https://n.example/w",
+	"alipay-endpoint": "https://alipay.example/gateway.do", "alipay-app-id": "2021000000000000",
+	"alipay-key-file": "app.pem", "alipay-public-key-file": "ali.pem", "alipay-title": "提现",
+	"alipay-notify-url": "https://n.example/a",
+	"guests-withdraw":   "true", "audit-root-file": "roots.jsonl",
 	"alarm-url": "https://oapi.dingtalk.com/robot/send?access_token=x", "alarm-format": "dingtalk",
 	"alarm-secret": "SEC1",
 	"log-level":    "debug", "log-format": "json",
@@ -75,9 +83,9 @@ func TestEverySettingFromEverySource(t *testing.T) {
 	name := writeFile(t, file.String())
 	want := configured(t, nil, args...)
 	// --data-dir is refused beside three real back ends: TestDataDirFromEverySource. --nats-nkey is refused beside
-	// --nats-creds. TestSecretFiles has the files.
+	// --nats-creds, and --demo-payments beside real back ends. TestSecretFiles has the files.
 	testenv.Equal(t, sameFields(reflect.ValueOf(config.Default()), reflect.ValueOf(want)),
-		[]string{"SecretFiles", "NATSNkey", "DataDir"}, "not set by their flags")
+		[]string{"SecretFiles", "NATSNkey", "DataDir", "DemoPayments"}, "not set by their flags")
 	for source, got := range map[string]config.Config{
 		"environment":    configured(t, env),
 		"file":           configured(t, nil, "--config", name),
@@ -95,7 +103,7 @@ func TestSampleHasTheDefaults(t *testing.T) {
 	settings := regexp.MustCompile("(?m)^#([a-z])").ReplaceAllString(config.Sample(), "$1")
 	want := config.Default()
 	want.Guests, want.GuestsWithdraw, want.ShowNames = new(bool), new(bool), new(bool)
-	want.SecondPersonAbove, want.DrainDelay = new(int64), new(time.Duration)
+	want.SecondPersonAbove, want.ReviewAbove, want.DrainDelay = new(int64), new(int64), new(time.Duration)
 	got := configured(t, nil, "--config", writeFile(t, settings))
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -15,15 +15,16 @@ import (
 )
 
 type tokenCmd struct {
-	User        string        `need:"" help:"The player's id. Required."`
-	Name        string        `placeholder:"NAME" help:"Name under which the player is shown to others, if the server shows names."`
-	Picture     string        `placeholder:"URL" help:"Picture of the player, https, from a host that the server allows."`
-	TTL         time.Duration `name:"ttl" default:"24h" least:"1ms" help:"Life of the token."`
-	JWTSecret   string        `secret:"" name:"jwt-secret" placeholder:"SECRET" help:"The server's secret. Required, except for --link with an operator's --token."`
-	JWTAudience string        `name:"jwt-audience" placeholder:"AUD" help:"The token's aud, if the server requires one."`
-	JWTIssuer   string        `name:"jwt-issuer" placeholder:"ISS" help:"The token's iss, if the server requires one."`
-	Link        bool          `help:"Print a link to the player's page of --server instead, which signs in as the player: once, within two minutes."`
-	Campaign    string        `placeholder:"ID" help:"The campaign of the link of --link."`
+	User        string            `need:"" help:"The player's id. Required."`
+	Name        string            `placeholder:"NAME" help:"Name under which the player is shown to others, if the server shows names."`
+	Picture     string            `placeholder:"URL" help:"Picture of the player, https, from a host that the server allows."`
+	Payee       map[string]string `placeholder:"PROVIDER=ACCOUNT" help:"Account that the player's withdrawals go to: wechat=APPID:OPENID or alipay=ID."`
+	TTL         time.Duration     `name:"ttl" default:"24h" least:"1ms" help:"Life of the token."`
+	JWTSecret   string            `secret:"" name:"jwt-secret" placeholder:"SECRET" help:"The server's secret. Required, except for --link with an operator's --token."`
+	JWTAudience string            `name:"jwt-audience" placeholder:"AUD" help:"The token's aud, if the server requires one."`
+	JWTIssuer   string            `name:"jwt-issuer" placeholder:"ISS" help:"The token's iss, if the server requires one."`
+	Link        bool              `help:"Print a link to the player's page of --server instead, which signs in as the player: once, within two minutes."`
+	Campaign    string            `placeholder:"ID" help:"The campaign of the link of --link."`
 
 	remote
 }
@@ -58,7 +59,8 @@ func (c *tokenCmd) Run(app *App) error {
 	if err != nil {
 		return err
 	}
-	token, expires, err := players.Mint(auth.Persona{User: c.User, Name: c.Name, Picture: c.Picture}, c.TTL)
+	token, expires, err := players.Mint(auth.Persona{User: c.User, Name: c.Name, Picture: c.Picture, Payee: c.Payee},
+		c.TTL)
 	if err != nil {
 		return err
 	}

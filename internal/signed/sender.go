@@ -103,18 +103,24 @@ type Client struct {
 
 // NewClient returns a client. It sends nothing yet.
 func NewClient(o ClientOptions) *Client {
+	return &Client{most: o.Most, http: NewHTTP(o.Idle, o.Most, o.TLS)}
+}
+
+// NewHTTP returns a client for one server. It keeps idle connections, by default 16, and accepts headers of at most
+// so many bytes. A nil t is TLS 1.2 at least, with the system's authorities.
+func NewHTTP(idle, most int, t *tls.Config) *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // the standard library's
-	transport.TLSClientConfig = o.TLS
-	if o.TLS == nil {
+	transport.TLSClientConfig = t
+	if t == nil {
 		transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
-	transport.MaxIdleConnsPerHost = cmp.Or(o.Idle, 16)
-	transport.MaxResponseHeaderBytes = int64(o.Most)
-	return &Client{most: o.Most, http: &http.Client{
+	transport.MaxIdleConnsPerHost = cmp.Or(idle, 16)
+	transport.MaxResponseHeaderBytes = int64(most)
+	return &http.Client{
 		Transport: transport,
 		// A redirect of a POST loses its body, or sends it to another server.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
+	}
 }
 
 // Close closes idle connections.
@@ -125,6 +131,20 @@ type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte // at most one byte more than the limit, so that a longer one shows
+}
+
+// Do sends a request and reads the answer, up to a limit in bytes. Its errors do not repeat the address.
+func Do(client *http.Client, req *http.Request, most int) (Answer, error) {
+	resp, err := client.Do(req)
+	if err != nil {
+		return Answer{}, withoutAddress(err)
+	}
+	defer func() { _ = resp.Body.Close() }() // it was only read
+	data, err := io.ReadAll(io.LimitReader(resp.Body, int64(most)+1))
+	if err != nil {
+		return Answer{}, fmt.Errorf("read the answer with status %d: %w", resp.StatusCode, withoutAddress(err))
+	}
+	return Answer{Status: resp.StatusCode, Header: resp.Header, Body: data}, nil
 }
 
 // Post sends a body to an address, with more headers if there are any, and reads the answer. The Content-Type defaults
@@ -138,16 +158,7 @@ func (c *Client) Post(ctx context.Context, address string, body []byte, more htt
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "redrain")
 	maps.Copy(req.Header, more)
-	resp, err := c.http.Do(req)
-	if err != nil {
-		return Answer{}, withoutAddress(err)
-	}
-	defer func() { _ = resp.Body.Close() }() // it was only read
-	data, err := io.ReadAll(io.LimitReader(resp.Body, int64(c.most)+1))
-	if err != nil {
-		return Answer{}, fmt.Errorf("read the answer with status %d: %w", resp.StatusCode, withoutAddress(err))
-	}
-	return Answer{Status: resp.StatusCode, Header: resp.Header, Body: data}, nil
+	return Do(c.http, req, c.most)
 }
 
 // RetryAfter returns the wait that the answer asks for; 0: none.

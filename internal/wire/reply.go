@@ -198,8 +198,12 @@ type Withdrawal struct {
 // Action is a player's task before a withdrawal is paid: to open an address, or to pass the data to the provider's
 // app.
 type Action struct {
+	Kind      string `json:"kind"` // url, data or wechat
 	URL       string `json:"url,omitempty"`
 	Data      string `json:"data,omitempty"`
+	MchID     string `json:"mch_id,omitempty"` // of the kind wechat: parameters of requestMerchantTransfer
+	AppID     string `json:"app_id,omitempty"`
+	Package   string `json:"package,omitempty"`
 	ExpiresAt int64  `json:"expires_at,omitempty"` // Unix ms
 }
 

@@ -19,6 +19,7 @@ type Ledger struct {
 	Sponsors    *Sponsors
 	Claims      *Claims
 	Withdrawals *Withdrawals
+	Payees      *Payees
 	Audit       *AuditLog
 	Leases      *Leases
 	Answers     *Answers
@@ -52,6 +53,7 @@ func New(db *sqldb.DB, clock rain.Clock, amounts *rain.AmountsCache) *Ledger {
 		Sponsors:    sponsors,
 		Claims:      &Claims{db: db},
 		Withdrawals: withdrawals,
+		Payees:      &Payees{db: db, clock: clock},
 		Audit:       &AuditLog{db: db, clock: clock},
 		Leases:      &Leases{db: db, clock: clock},
 		Answers:     &Answers{db: db, clock: clock},

@@ -71,6 +71,27 @@ func (s *Withdrawals) revive(ctx context.Context, tx *sqldb.Tx, id string) error
 	return resolveLetters(ctx, tx, id, now)
 }
 
+// Recheck makes a withdrawal due at once, a dead letter too, because its receiver reports news about it. One that has
+// ended stays as it is. The error is ErrUnknownWithdrawal, or ErrNotAsked if it was not sent to this receiver.
+func (s *Withdrawals) Recheck(ctx context.Context, id, receiver string) error {
+	err := s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		w, err := withdrawalTable.Get(ctx, tx, ErrUnknownWithdrawal, "WHERE id = ?"+tx.ForUpdate(), id)
+		switch {
+		case err != nil:
+			return err
+		case w.Receiver != receiver:
+			return ErrNotAsked
+		case w.Dead:
+			return s.revive(ctx, tx, id)
+		case !w.State.Open():
+			return nil
+		}
+		_, err = tx.Exec(ctx, "UPDATE withdrawal SET next_at = ? WHERE id = ?", s.clock(), id)
+		return err
+	})
+	return sqldb.Wrap(err, "withdrawal %q", id)
+}
+
 func resolveLetters(ctx context.Context, tx *sqldb.Tx, id string, now int64) error {
 	ids, err := sqldb.Column[int64](ctx, tx, "SELECT id FROM dead_letter WHERE claim = ? AND kind = ? AND "+
 		"resolved_at = 0", id, posting.LetterWithdrawal)

@@ -12,10 +12,12 @@ import (
 
 // PlayerLimits bounds a player's withdrawals. The zero value limits nothing.
 type PlayerLimits struct {
-	Least    rain.Money // the minimum of one withdrawal
-	PerDay   rain.Money // in 24 hours, without refused or returned ones; 0 = no limit
-	PerHour  int        // withdrawals in an hour; 0 = no limit
-	NoGuests bool       // players with a generated name may not withdraw
+	Least    rain.Money  // the minimum of one withdrawal
+	Most     rain.Money  // the maximum of one withdrawal; 0 = no limit
+	PerDay   rain.Money  // of a player, and of a payee, in 24 hours, without refused or returned ones; 0 = no limit
+	PerHour  int         // withdrawals in an hour; 0 = no limit
+	NoGuests bool        // players with a generated name may not withdraw
+	Review   *rain.Money // withdrawals above it are held for a person; nil = none
 }
 
 // Limit names one of the PlayerLimits.
@@ -24,7 +26,9 @@ type Limit string
 // The limits.
 const (
 	LimitLeast  Limit = "least"
+	LimitMost   Limit = "most"
 	LimitDay    Limit = "day"
+	LimitPayee  Limit = "payee" // LimitDay of the payee, over all players who share it
 	LimitHour   Limit = "hour"
 	LimitGuests Limit = "guests"
 )
@@ -32,7 +36,7 @@ const (
 // LimitError means that the PlayerLimits refuse a withdrawal. No money has moved.
 type LimitError struct {
 	Limit Limit
-	Money rain.Money    // the minimum, or the daily limit
+	Money rain.Money    // the minimum, the maximum, or the daily limit
 	Count int           // the hourly limit
 	After time.Duration // with LimitHour: until the next one is allowed
 }
@@ -42,6 +46,10 @@ func (l *LimitError) Error() string {
 	switch l.Limit {
 	case LimitLeast:
 		return fmt.Sprintf("the least that can be withdrawn is %s", l.Money)
+	case LimitMost:
+		return fmt.Sprintf("the most that can be withdrawn at once is %s", l.Money)
+	case LimitPayee:
+		return fmt.Sprintf("at most %s can be withdrawn to one account in 24 hours", l.Money)
 	case LimitDay:
 		return fmt.Sprintf("at most %s can be withdrawn in 24 hours", l.Money)
 	case LimitHour:
@@ -62,15 +70,25 @@ const (
 	day  = 24 * hour
 )
 
+// review holds a new withdrawal above the limit of Review. One that another system holds stays as it is.
+func (s *Withdrawals) review(how entering, amount rain.Money) entering {
+	if r := s.limits.Review; r != nil && amount > *r && how.heldBy == "" && !how.late {
+		how.heldBy, how.why = byRedrain, fmt.Sprintf("it is above %s, so a person has to release it", *r)
+	}
+	return how
+}
+
 // checkLimits refuses a new withdrawal over a limit. Its row is written in tx already. The player's balance is
 // locked, so no node makes another withdrawal of theirs meanwhile.
-func (s *Withdrawals) checkLimits(ctx context.Context, tx *sqldb.Tx, now int64, user string, amount rain.Money) error {
+func (s *Withdrawals) checkLimits(ctx context.Context, tx *sqldb.Tx, now int64, w Withdrawal) error {
 	l := s.limits
 	switch {
-	case l.NoGuests && rain.IsGuest(user):
+	case l.NoGuests && rain.IsGuest(w.User):
 		return &LimitError{Limit: LimitGuests}
-	case amount < l.Least:
+	case w.Amount < l.Least:
 		return &LimitError{Limit: LimitLeast, Money: l.Least}
+	case l.Most > 0 && w.Amount > l.Most:
+		return &LimitError{Limit: LimitMost, Money: l.Most}
 	case l.PerDay == 0 && l.PerHour == 0:
 		return nil
 	}
@@ -82,7 +100,7 @@ func (s *Withdrawals) checkLimits(ctx context.Context, tx *sqldb.Tx, now int64, 
 		"COALESCE(SUM(CASE WHEN created_at > ? THEN 1 ELSE 0 END), 0), "+
 		"COALESCE(MIN(CASE WHEN created_at > ? THEN created_at END), 0) "+
 		"FROM withdrawal WHERE user_id = ? AND created_at > ?",
-		append(sqldb.Args(failedStates), now-hour, now-hour, user, now-day)...)
+		append(sqldb.Args(failedStates), now-hour, now-hour, w.User, now-day)...)
 	switch {
 	case err != nil:
 		return err
@@ -92,7 +110,25 @@ func (s *Withdrawals) checkLimits(ctx context.Context, tx *sqldb.Tx, now int64, 
 	case l.PerDay > 0 && out > l.PerDay:
 		return &LimitError{Limit: LimitDay, Money: l.PerDay}
 	}
-	return nil
+	return s.checkPayeeLimit(ctx, tx, now, w)
+}
+
+// checkPayeeLimit applies PerDay to the payee, which several players may share. It locks the payee until tx ends.
+func (s *Withdrawals) checkPayeeLimit(ctx context.Context, tx *sqldb.Tx, now int64, w Withdrawal) error {
+	if s.limits.PerDay == 0 || w.Payee == "" {
+		return nil
+	}
+	if err := lockPayee(ctx, tx, w.Payee); err != nil {
+		return err
+	}
+	var out rain.Money
+	_, err := tx.First(ctx, []any{&out}, "SELECT COALESCE(SUM(amount), 0) FROM withdrawal WHERE payee = ? "+
+		"AND created_at > ? AND state NOT IN "+sqldb.Marks(len(failedStates)),
+		append([]any{w.Payee, now - day}, sqldb.Args(failedStates)...)...)
+	if err == nil && out > s.limits.PerDay {
+		err = &LimitError{Limit: LimitPayee, Money: s.limits.PerDay}
+	}
+	return err
 }
 
 // ReceiverLimits bounds the load on one receiver by all nodes together. All nodes must have the same limits. The zero

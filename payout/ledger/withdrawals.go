@@ -19,12 +19,14 @@ type Withdrawals struct {
 	clock  rain.Clock
 	limits PlayerLimits
 	pace   ReceiverLimits
+	payees string // the kind of payee that a withdrawal needs; "": none
 }
 
 // Withdrawal is a player's withdrawal.
 type Withdrawal struct {
 	ID         string
 	User       string
+	Payee      string // the account that it is paid to: see Payee.String; "" if the provider needs none
 	Amount     rain.Money
 	State      WithdrawalState
 	Receiver   string // the receiver of its first try; "" before
@@ -48,18 +50,23 @@ type Withdrawal struct {
 
 // Action is the player's part before the receiver pays: open a URL, or pass data to the receiver's own app.
 type Action struct {
+	Kind  string // ActionWeChat, or "" if Data is in the receiver's own form
 	URL   string
 	Data  string
 	Until int64 // Unix ms; 0: unknown
 }
 
+// ActionWeChat is the kind of an action whose Data is a JSON object with mch_id, app_id and package: the parameters of
+// requestMerchantTransfer in WeChat.
+const ActionWeChat = "wechat"
+
 // Withdraw moves money from a player's account to their clearing account, all of it or nothing. The Payer then has it
 // paid. The id belongs to the request. A second call with it returns the existing withdrawal in its present state and
 // moves nothing. balance is the player's.
 //
-// The errors are booking.ErrInsufficientFunds, ErrInvalidAmount, ErrWithdrawalsHeld, ErrBanned, standing.ErrDenied, a
-// *LimitError, and ErrIdempotencyUnequal if another withdrawal has the id. After any other error the withdrawal may
-// exist or not, and a second call is right.
+// The errors are booking.ErrInsufficientFunds, ErrInvalidAmount, ErrWithdrawalsHeld, ErrBanned, standing.ErrDenied,
+// ErrNoPayee, a *LimitError, and ErrIdempotencyUnequal if another withdrawal has the id. After any other error the
+// withdrawal may exist or not, and a second call is right.
 func (s *Withdrawals) Withdraw(ctx context.Context, id, user string,
 	amount rain.Money) (w Withdrawal, balance rain.Money, err error) {
 	return s.withdraw(ctx, id, user, amount, entering{})
@@ -69,14 +76,14 @@ func (s *Withdrawals) Withdraw(ctx context.Context, id, user string,
 // stays as it is.
 func (s *Withdrawals) WithdrawHeld(ctx context.Context, id, user string, amount rain.Money,
 	why string) (w Withdrawal, balance rain.Money, err error) {
-	return s.withdraw(ctx, id, user, amount, entering{held: true, why: why})
+	return s.withdraw(ctx, id, user, amount, entering{heldBy: ByService, why: why})
 }
 
 // entering has the options of a new withdrawal.
 type entering struct {
-	late bool   // entered after a restore, while others are held
-	held bool   // held by another system
-	why  string // the reason why it is held
+	late   bool   // entered after a restore, while others are held
+	heldBy string // the actor that holds it; "": it is not held
+	why    string // the reason why it is held
 }
 
 func (s *Withdrawals) withdraw(ctx context.Context, id, user string, amount rain.Money,
@@ -91,13 +98,17 @@ func (s *Withdrawals) withdraw(ctx context.Context, id, user string, amount rain
 		amount)
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		now := s.clock()
+		payee, err := s.payeeOf(ctx, tx, user)
+		if err != nil {
+			return err
+		}
 		var paper chain.Content
-		paper.Add(id, user, amount, now)
+		paper.Add(id, user, payee, amount, now)
 		out.Papers = paper.Sum()
-		_, err := booking.BookOnce(ctx, tx, now, out, func(b booking.Booked) error {
-			w = Withdrawal{ID: id, User: user, Amount: amount, State: WithdrawalRequested, NextAt: now, CreatedAt: now,
-				Request: requestid.Of(ctx), txn: b.IDs[out.Key]}
-			return s.enter(ctx, tx, now, w, how)
+		_, err = booking.BookOnce(ctx, tx, now, out, func(b booking.Booked) error {
+			w = Withdrawal{ID: id, User: user, Payee: payee, Amount: amount, State: WithdrawalRequested, NextAt: now,
+				CreatedAt: now, Request: requestid.Of(ctx), txn: b.IDs[out.Key]}
+			return s.enter(ctx, tx, now, w, s.review(how, amount))
 		})
 		if errors.Is(err, booking.ErrKeyReused) {
 			return ErrIdempotencyUnequal
@@ -118,43 +129,47 @@ func (s *Withdrawals) withdraw(ctx context.Context, id, user string, amount rain
 
 // enter writes a withdrawal and its first events, if the player may withdraw.
 func (s *Withdrawals) enter(ctx context.Context, tx *sqldb.Tx, now int64, w Withdrawal, how entering) error {
-	if how.held {
+	if how.heldBy != "" {
 		w.State = WithdrawalHeld
 	}
 	if err := withdrawalTable.Insert(ctx, tx, sqldb.Merge{}, w); err != nil {
 		return err
 	}
 	if !how.late {
-		if err := s.mayWithdraw(ctx, tx, now, w.User, w.Amount); err != nil {
+		if err := s.mayWithdraw(ctx, tx, now, w); err != nil {
 			return err
 		}
 	}
 	err := writeEvent(ctx, tx, now, w.ID, WithdrawalEvent{State: WithdrawalRequested, Actor: "player:" + w.User})
-	if err != nil || !how.held {
+	if err != nil || how.heldBy == "" {
 		return err
 	}
-	return writeEvent(ctx, tx, now, w.ID, WithdrawalEvent{State: WithdrawalHeld, Actor: ByService,
+	return writeEvent(ctx, tx, now, w.ID, WithdrawalEvent{State: WithdrawalHeld, Actor: how.heldBy,
 		Reason: "held: " + how.why})
 }
 
-// mayWithdraw fails during an open restore, and for a player who is banned, denied by a list or at a limit.
-func (s *Withdrawals) mayWithdraw(ctx context.Context, tx *sqldb.Tx, now int64, user string, amount rain.Money) error {
+// mayWithdraw fails during an open restore, without a payee if one is needed, and for a player who is banned, denied
+// by a list or at a limit.
+func (s *Withdrawals) mayWithdraw(ctx context.Context, tx *sqldb.Tx, now int64, w Withdrawal) error {
+	if s.payees != "" && w.Payee == "" {
+		return ErrNoPayee
+	}
 	if restore, err := newestRestore(ctx, tx); err != nil {
 		return err
 	} else if restore.Open {
 		return ErrWithdrawalsHeld
 	}
-	if out, err := banned(ctx, tx, user); err != nil {
+	if out, err := banned(ctx, tx, w.User); err != nil {
 		return err
 	} else if out {
 		return ErrBanned
 	}
-	if out, err := standing.IsDenied(ctx, tx, user); err != nil {
+	if out, err := standing.IsDenied(ctx, tx, w.User); err != nil {
 		return err
 	} else if out {
 		return standing.ErrDenied
 	}
-	return s.checkLimits(ctx, tx, now, user, amount)
+	return s.checkLimits(ctx, tx, now, w)
 }
 
 // endedPapers hashes an ended withdrawal and its events as source documents. Neither changes any more.
@@ -164,8 +179,9 @@ func endedPapers(ctx context.Context, q sqldb.Querier, w Withdrawal) (chain.Hash
 		var at int64
 		var state, actor, reason, receiver string
 		err := scan(&at, &state, &actor, &reason, &receiver)
-		c.Add(w.ID, w.User, w.Amount, w.State, w.Receiver, w.Dead, w.Attempts, w.NextAt, w.LastError, w.Reference,
-			w.Action.URL, w.Action.Data, w.Action.Until, w.CreatedAt, w.SentAt, w.WaitsSince, w.FinishedAt)
+		c.Add(w.ID, w.User, w.Payee, w.Amount, w.State, w.Receiver, w.Dead, w.Attempts, w.NextAt, w.LastError,
+			w.Reference, w.Action.Kind, w.Action.URL, w.Action.Data, w.Action.Until, w.CreatedAt, w.SentAt,
+			w.WaitsSince, w.FinishedAt)
 		c.Add(at, state, actor, reason, receiver)
 		return err
 	}, "SELECT at, state, actor, reason, receiver FROM withdrawal_event WHERE withdrawal_id = ? ORDER BY id", w.ID)
@@ -173,9 +189,10 @@ func endedPapers(ctx context.Context, q sqldb.Querier, w Withdrawal) (chain.Hash
 }
 
 var withdrawalTable = sqldb.NewTable("withdrawal", func(w *Withdrawal) []any {
-	return []any{"id", &w.ID, "user_id", &w.User, "amount", &w.Amount, "state", &w.State, "receiver", &w.Receiver,
-		"dead", &w.Dead, "attempts", &w.Attempts, "tries", &w.Tries, "next_at", &w.NextAt,
-		"last_error", &w.LastError, "reference", &w.Reference, "action_url", &w.Action.URL,
+	return []any{"id", &w.ID, "user_id", &w.User, "payee", &w.Payee, "amount", &w.Amount, "state", &w.State,
+		"receiver", &w.Receiver, "dead", &w.Dead, "attempts", &w.Attempts, "tries", &w.Tries, "next_at", &w.NextAt,
+		"last_error", &w.LastError, "reference", &w.Reference, "action_kind", &w.Action.Kind,
+		"action_url", &w.Action.URL,
 		"action_data", &w.Action.Data, "action_until", &w.Action.Until, "created_at", &w.CreatedAt,
 		"sent_at", &w.SentAt, "waits_since", &w.WaitsSince, "finished_at", &w.FinishedAt, "request", &w.Request,
 		"txn_id", &w.txn}

@@ -214,8 +214,8 @@ func (s *Withdrawals) bookEnd(ctx context.Context, tx *sqldb.Tx, w Withdrawal, e
 		return err
 	}
 	_, err = booking.Book(ctx, tx, now, []booking.Txn{t}, func(b booking.Booked) error {
-		_, err := tx.Exec(ctx, "UPDATE withdrawal SET "+column+" = ?, action_url = '', action_data = '', "+
-			"action_until = 0 WHERE id = ?", b.IDs[t.Key], w.ID)
+		_, err := tx.Exec(ctx, "UPDATE withdrawal SET "+column+" = ?, action_kind = '', action_url = '', "+
+			"action_data = '', action_until = 0 WHERE id = ?", b.IDs[t.Key], w.ID)
 		if err != nil {
 			return err
 		}
@@ -259,9 +259,10 @@ func (s *Withdrawals) RecordWaiting(ctx context.Context, w Withdrawal, wait Wait
 		now := s.clock()
 		reference := sqldb.Storable(cmp.Or(wait.Reference, w.Reference), 200)
 		n, err := tx.Exec(ctx, "UPDATE withdrawal SET state = ?, attempts = 0, next_at = ?, last_error = ?, "+
-			"reference = ?, action_url = ?, action_data = ?, action_until = ?, waits_since = ? "+underLease,
+			"reference = ?, action_kind = ?, action_url = ?, action_data = ?, action_until = ?, waits_since = ? "+
+			underLease,
 			leased(w, string(wait.State), s.later(wait.After), sqldb.Storable(wait.Reason, posting.MaxReason),
-				reference, sqldb.Storable(wait.Action.URL, 2000), sqldb.Storable(wait.Action.Data, 4000),
+				reference, wait.Action.Kind, sqldb.Storable(wait.Action.URL, 2000), sqldb.Storable(wait.Action.Data, 4000),
 				wait.Action.Until, cmp.Or(w.WaitsSince, now))...)
 		switch {
 		case err != nil || n == 0:

@@ -41,11 +41,11 @@ var edited = []struct {
 		"'pay:c5.%')", ofRemoved},
 	{"deposit", "sponsor reference amount actor created_at txn_id", "reference = 'more'", []string{
 		"SELECT CONCAT('transaction ', txn_id) FROM deposit WHERE reference = 'more'"}},
-	{"withdrawal", "id user_id amount state receiver dead attempts next_at last_error reference " +
-		"action_url action_data action_until created_at sent_at waits_since finished_at txn_id paid_id return_id",
+	{"withdrawal", "id user_id payee amount state receiver dead attempts next_at last_error reference " +
+		"action_kind action_url action_data action_until created_at sent_at waits_since finished_at txn_id paid_id return_id",
 		"id = 'w-paid'",
 		[]string{"SELECT 'w-paid'"}},
-	{"withdrawal", "id user_id amount state receiver created_at txn_id paid_id return_id", "id = 'w-sent'",
+	{"withdrawal", "id user_id payee amount state receiver created_at txn_id paid_id return_id", "id = 'w-sent'",
 		[]string{"SELECT 'w-sent'"}},
 	{"withdrawal_event", "withdrawal_id at state actor reason receiver", "withdrawal_id = 'w-paid' AND state = 'sent'",
 		[]string{"SELECT 'w-paid'"}},

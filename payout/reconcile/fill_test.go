@@ -154,7 +154,9 @@ func fillWithdrawals(t testing.TB, b *paytest.Books) {
 	testenv.Must(t, b.RecordWaiting(ctx, send("w-action"), ledger.Waiting{State: ledger.WithdrawalAction,
 		Action:    ledger.Action{URL: "https://bank.example/1", Data: "package", Until: 9_000_000_000_000},
 		Reference: "ref 2", After: time.Hour}))
-	b.MustWithdraw(t, "w-sent", "u1", 3)
+	link := paytest.Node(t, b).Payees.Link
+	testenv.Must(t, link(ctx, "u1", map[string]string{"wechat": "wx1:o1", "alipay": "2088"}, 1))
+	testenv.Must(t, paytest.Err3(b.PaidTo(ledger.WeChatPayees("wx1")).Withdraw(ctx, "w-sent", "u1", 3)))
 	paced := b.Paced(ledger.ReceiverLimits{Rate: 1, InFlight: 1})
 	testenv.Got(paced.LeaseDue(ctx, paytest.Bank, 1, time.Hour)).Len(t, 1, "leased withdrawals")
 	b.MustWithdraw(t, "w-requested", "u1", 3)

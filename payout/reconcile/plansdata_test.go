@@ -29,8 +29,9 @@ var many = []manyRows{
 	{"txn", 40_000, "1000 + seq, 'pay', CONCAT('pay:b', seq), seq, REPEAT('p', 32), REPEAT('h', 32)"},
 	{"balance", 40_000, "CONCAT(ELT(1 + seq % 3, 'user:p', 'escrow:b', 'clearing:p'), seq), 5"},
 	{"winner", 20_000, "IF(seq % 2 = 0, 'c1', CONCAT('b', seq DIV 100)), CONCAT('p', seq), 3, 15"},
-	{"withdrawal", 8_000, "CONCAT('b', seq), IF(seq % 2 = 0, 'u1', CONCAT('p', seq % 20000)), 5, " +
-		"IF(seq % 4 = 0, 'refused', 'paid'), 'bank', 0, 1, 1, seq, 0, '', '', '', '', 0, seq, seq, 0, seq, " +
+	{"withdrawal", 8_000, "CONCAT('b', seq), IF(seq % 2 = 0, 'u1', CONCAT('p', seq % 20000)), " +
+		"CONCAT('alipay:', seq), 5, " +
+		"IF(seq % 4 = 0, 'refused', 'paid'), 'bank', 0, 1, 1, seq, 0, '', '', '', '', '', 0, seq, seq, 0, seq, " +
 		"1000 + seq, IF(seq % 4 = 0, 0, 1000 + seq), IF(seq % 4 = 0, 1000 + seq, 0), ''"},
 	{"withdrawal_event", 8_000, "1000 + seq, CONCAT('b', seq DIV 3), seq, 'paid', 'redrain', '', 'bank'"},
 	{"audit", 8_000, "1000 + seq, seq, 'ann', 'operator', 'campaign.update', CONCAT('b', seq DIV 10), '{}', " +
@@ -71,6 +72,7 @@ var many = []manyRows{
 	{"figure", 40_000, "CONCAT('b', seq DIV 100), seq, 1000, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1"},
 	{"lease", 8_000, "CONCAT('move b', seq), 'a node', seq, 1"},
 	{"provider_pace", 8_000, "CONCAT('bank', seq), seq"},
+	{"payee", 20_000, "1000 + seq, CONCAT('p', seq % 20000), 'alipay', CONCAT(seq), seq, seq"},
 }
 
 // fillMany fills a MariaDB database with many rows, and updates its statistics.

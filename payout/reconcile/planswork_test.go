@@ -111,9 +111,11 @@ func askOrders(t testing.TB, b *paytest.Books) {
 	ctx := t.Context()
 	b.Rich(t, "rich", 100)
 	ann, bob := ledger.Person{Name: "ann", Reason: "seen"}, ledger.Person{Name: "bob", Reason: "seen"}
-	limited := b.Within(ledger.PlayerLimits{Least: 1, PerDay: 1000, PerHour: 100})
+	limited := b.Within(ledger.PlayerLimits{Least: 1, PerDay: 1000, PerHour: 100}).PaidTo(ledger.AlipayPayees)
 	paced := b.Paced(ledger.ReceiverLimits{Rate: 1e6, InFlight: 10})
 	l := paytest.Node(t, b)
+	testenv.Must(t, l.Payees.Link(ctx, "rich", map[string]string{"alipay": "2088"}, 1))
+	testenv.Must(t, testenv.Err(l.Payees.Of(ctx, "rich")))
 	for _, id := range []string{"o-held", "o-back"} {
 		testenv.Must(t, paytest.Err3(limited.Withdraw(ctx, id, "rich", 5)))
 		testenv.Must(t, b.Hold(ctx, id, ann))
@@ -130,6 +132,7 @@ func askOrders(t testing.TB, b *paytest.Books) {
 		t.Fatal(taken, err)
 	}
 	testenv.Must(t, paced.RecordRetry(ctx, taken[0], 0, "no answer"))
+	testenv.Must(t, b.Recheck(ctx, taken[0].ID, paytest.Bank))
 	b.Clock.Add(time.Hour.Milliseconds())
 	if strays, err := b.BuryOrphans(ctx, "another bank", 1); err != nil || len(strays) == 0 { // askLetters retries them
 		t.Fatal(strays, err)

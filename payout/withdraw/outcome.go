@@ -23,6 +23,9 @@ var errNoAnswer = errors.New("the provider gave no clear answer about the paymen
 // classify returns the outcome for the provider's answer.
 func (p *Payer) classify(ctx context.Context, w ledger.Withdrawal, a Answer, err error) outcome {
 	if err == nil && a.Status == ActionRequired {
+		if a.Action == (ledger.Action{}) {
+			a.Action = w.Action
+		}
 		err = CheckAction(a.Action)
 	}
 	switch {
@@ -84,7 +87,7 @@ func (p *Payer) waiting(w ledger.Withdrawal, a Answer) outcome {
 		return p.dead(w, "the provider has reported the payment in flight for a week")
 	}
 	is := ledger.Waiting{State: ledger.WithdrawalSent, Reference: a.Reference, Reason: a.Reason,
-		After: max(waitFirst, min(waited/4, waitMost), min(a.After, payPatience))}
+		After: max(waitFirst, min(waited/4, waitMost), min(a.After, payPatience), p.pollEvery())}
 	name := outcomeWaiting
 	if a.Status == ActionRequired {
 		name, is.State, is.Action = outcomeAction, ledger.WithdrawalAction, a.Action
@@ -92,4 +95,13 @@ func (p *Payer) waiting(w ledger.Withdrawal, a Answer) outcome {
 	return outcome{name, a.Reason, a.Reference, func(ctx context.Context) error {
 		return p.ledger.RecordWaiting(ctx, w, is)
 	}}
+}
+
+// pollEvery returns the pause in which all open withdrawals can be asked about at PollRate. With many of them it is
+// longer than the provider's own delay, so that questions leave room for new payments.
+func (p *Payer) pollEvery() time.Duration {
+	if p.o.PollRate == 0 {
+		return 0
+	}
+	return min(time.Duration(float64(p.open.Load())/p.o.PollRate*float64(time.Second)), payPatience)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -22,6 +23,7 @@ type PayerOptions struct {
 	Attempts    int                                       // tries before a withdrawal becomes a dead letter; 0 = 10
 	Concurrency int                                       // concurrent payments; 0 = 8
 	Timeout     time.Duration                             // of one try; 0 = 10 s
+	PollRate    float64                                   // questions a second about waiting payments; 0 = no limit
 	OnAlarm     func(w ledger.Withdrawal, message string) // is called if an operator must act; nil = log only
 	// OnNews is called after a withdrawal's new state (paid, refused, action required) is in the ledger, possibly
 	// twice. It may be nil.
@@ -71,6 +73,7 @@ type Payer struct {
 	receiver string
 	o        PayerOptions
 
+	open    atomic.Int64 // withdrawals that have not ended, counted at intervals
 	wake    loop.Wake
 	slots   chan struct{} // one element for each payment in flight
 	outcome *prometheus.CounterVec
@@ -191,10 +194,12 @@ func (p *Payer) pay(ctx context.Context, w ledger.Withdrawal) (answer Answer, er
 	defer cancelTimeout()
 	began := time.Now()
 	defer func() { p.seconds.Observe(time.Since(began).Seconds()) }()
-	payment := Payment{Key: w.ID, User: w.User, Amount: w.Amount, CreatedAt: w.CreatedAt, Request: w.Request}
+	payment := Payment{Key: w.ID, User: w.User, Payee: w.Payee, Amount: w.Amount, CreatedAt: w.CreatedAt,
+		Request: w.Request}
 	err = p.o.Recoverer.Try(part, func() (err error) {
 		if asker, can := p.provider.(Asker); can && w.AskedBefore {
-			if answer, err = asker.Ask(ctx, payment); err != nil || answer.Status != Unknown {
+			answer, err = asker.Ask(ctx, payment)
+			if err != nil || answer.Status != Unknown && !answer.LacksAction(w.Action) {
 				return err
 			}
 		}
@@ -266,6 +271,7 @@ func (p *Payer) alarm(w ledger.Withdrawal, message string) {
 func (p *Payer) refreshGauge(ctx context.Context) error {
 	n, err := p.ledger.CountPending(ctx)
 	if err == nil {
+		p.open.Store(n)
 		p.pending.Set(float64(n))
 	}
 	return err

@@ -266,3 +266,64 @@ func TestPayerSaysWhatIsWrong(t *testing.T) {
 	p.record(t.Context(), ledger.Withdrawal{}, p.classify(t.Context(), ledger.Withdrawal{}, Answer{Status: Paid}, nil))
 	testenv.Equal(t, alarms, []string{ledger.ErrPaidTwice.Error()}, "alarms")
 }
+
+// TestManyWaitingPaymentsAreAskedSlowly: all open withdrawals together take at most PollRate. A few keep their
+// pace.
+func TestManyWaitingPaymentsAreAskedSlowly(t *testing.T) {
+	t.Parallel()
+	for open, want := range map[int64]time.Duration{0: waitFirst, 100: waitFirst, 10_000: 200 * time.Second,
+		100_000: 2000 * time.Second, 1_000_000: payPatience} {
+		b := &fakeLedger{}
+		p := NewPayer(b, Wallet{}, PayerOptions{PollRate: 50, Log: paytest.Quiet})
+		p.open.Store(open)
+		w := ledger.Withdrawal{}
+		p.record(t.Context(), w, p.classify(t.Context(), w, Answer{Status: Pending}, nil))
+		testenv.Equal(t, b.is.After, want, "%d open", open)
+	}
+}
+
+// TestEarlierActionsStay if an answer leaves the action out. Without an earlier one the answer is unclear.
+func TestEarlierActionsStay(t *testing.T) {
+	t.Parallel()
+	had := ledger.Action{Kind: ledger.ActionWeChat, Data: "{}"}
+	for name, c := range map[string]struct {
+		had  ledger.Action
+		want string
+	}{"had": {had, outcomeAction}, "none": {ledger.Action{}, outcomeAgain}} {
+		b := &fakeLedger{}
+		p := NewPayer(b, Wallet{}, PayerOptions{Log: paytest.Quiet})
+		w := ledger.Withdrawal{Action: c.had, Attempts: 1}
+		said := p.classify(t.Context(), w, Answer{Status: ActionRequired}, nil)
+		p.record(t.Context(), w, said)
+		testenv.Equal(t, said.name, c.want, "%s: outcome", name)
+		testenv.Equal(t, b.is.Action, c.had, "%s: action", name)
+	}
+}
+
+// forgetful is a provider whose Ask never repeats the action.
+type forgetful struct{ fakeProvider }
+
+func (*forgetful) Ask(context.Context, Payment) (Answer, error) {
+	return Answer{Status: ActionRequired}, nil
+}
+
+// TestLostActionsAreFoundAgain: if neither the ledger nor the question has the action, the same payment is requested
+// again. Otherwise it is not.
+func TestLostActionsAreFoundAgain(t *testing.T) {
+	t.Parallel()
+	action := ledger.Action{Data: "package"}
+	for name, c := range map[string]struct {
+		had  ledger.Action
+		paid int
+	}{"lost": {ledger.Action{}, 1}, "kept": {action, 0}} {
+		provider := &forgetful{fakeProvider{answer: func(context.Context, Payment, int) (Answer, error) {
+			return Answer{Status: ActionRequired, Action: action}, nil
+		}}}
+		b := &fakeLedger{}
+		p := NewPayer(b, provider, PayerOptions{Log: paytest.Quiet})
+		w := ledger.Withdrawal{ID: "w1", Attempts: 1, AskedBefore: true, Action: c.had}
+		p.try(t.Context(), w, time.Now().Add(time.Minute))
+		testenv.Equal(t, provider.tries("w1"), c.paid, "%s: requests", name)
+		testenv.Equal(t, b.is.Action, action, "%s: action", name)
+	}
+}

@@ -3,6 +3,7 @@ package withdraw
 import (
 	"context"
 	"errors"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 type Payment struct {
 	Key       string     // the withdrawal's id; the idempotency key: any number of calls makes one payment
 	User      string     // the player
+	Payee     string     // the player's account at the provider: see ledger.Payee; "" = none. It belongs in no log
 	Amount    rain.Money // above zero
 	CreatedAt int64      // when the player requested it, Unix ms
 	Request   string     // the id of the player's HTTP request; "": none
@@ -34,9 +36,20 @@ type Provider interface {
 }
 
 // Asker is a Provider that can ask for the state of a payment without making it. From the second try on, Ask is
-// called first, and Pay only if the answer is Unknown.
+// called first, and Pay only if the answer is Unknown. Ask may leave out the action of ActionRequired: the one before
+// stays, and without one Pay is called, which finds the payment under its key.
 type Asker interface {
 	Ask(ctx context.Context, p Payment) (Answer, error)
+}
+
+// Notified is a Provider that gets notifications from its receiver. A notification only makes its payment due: the
+// next try asks for its state.
+type Notified interface {
+	// ReadNotification verifies a notification, and returns the key of its payment; "" if it is about none.
+	ReadNotification(header http.Header, body []byte) (key string, err error)
+	// AnswerNotification answers a notification in the receiver's form. With another status than 200 the receiver sends
+	// it again.
+	AnswerNotification(w http.ResponseWriter, status int)
 }
 
 // Status is the state of a payment.
@@ -58,6 +71,11 @@ type Answer struct {
 	Reason    string        // of a refusal, for the player; or of the wait
 	Action    ledger.Action // with ActionRequired: an https address, or data for the receiver's app
 	After     time.Duration // with Pending and ActionRequired: delay of the next try; 0: the Payer decides
+}
+
+// LacksAction reports whether the player must act, and neither the answer nor the ledger has the action.
+func (a Answer) LacksAction(had ledger.Action) bool {
+	return a.Status == ActionRequired && a.Action == (ledger.Action{}) && had == (ledger.Action{})
 }
 
 // Receiver is the outside system that receives our payment orders and pays the player.
@@ -105,8 +123,8 @@ var errBadAction = errors.New("the provider requires an action of the player, an
 
 // CheckAction reports whether an action is valid. An address is https, because the page makes a link of it.
 func CheckAction(a ledger.Action) error {
-	if a.URL == "" && a.Data == "" || a.Until < 0 || ledger.Storable(a.URL, maxActionURL) != a.URL ||
-		ledger.Storable(a.Data, maxActionData) != a.Data {
+	if a.URL == "" && a.Data == "" || a.Until < 0 || a.Kind != "" && a.Kind != ledger.ActionWeChat ||
+		ledger.Storable(a.URL, maxActionURL) != a.URL || ledger.Storable(a.Data, maxActionData) != a.Data {
 		return errBadAction
 	}
 	if a.URL == "" {

@@ -14,6 +14,7 @@ type caller struct {
 	name     string        // for the audit log: an operator's name, or the player's id
 	role     string        // an operator's roles, or "player"
 	user     string        // the player's id, "" for the others
+	grant    auth.Grant    // of a player
 	operator auth.Operator // none for the others
 	rights   []right
 }
@@ -51,7 +52,7 @@ func (a *API) admit(q *request, need right) error {
 
 func (a *API) admitPlayer(q *request) error {
 	token := auth.Bearer(q.Request)
-	user, err := a.o.Players.Verify(q.Context(), token)
+	grant, err := a.o.Players.Grant(q.Context(), token)
 	switch {
 	case errors.Is(err, auth.ErrKeysUnavailable):
 		return err
@@ -62,7 +63,7 @@ func (a *API) admitPlayer(q *request) error {
 		}
 		return refuse(http.StatusUnauthorized, "unauthorized", err.Error())
 	}
-	q.caller = caller{name: user, role: "player", user: user}
+	q.caller = caller{name: grant.User, role: "player", user: grant.User, grant: grant}
 	return nil
 }
 

@@ -87,6 +87,8 @@ func (a *API) routes() []route {
 		{"GET", "/me/withdrawals", player, a.myWithdrawals, 0},
 		{"GET", "/me/withdrawals/{id}", player, a.myWithdrawal, 0},
 		{"POST", "/me/token", player, a.renewGuest, 0},
+		{"POST", "/providers/wechat/notifications", anyone, a.notification("wechat"), 0},
+		{"POST", "/providers/alipay/notifications", anyone, a.notification("alipay"), 0},
 		{"POST", "/guests", anyone, a.guest, 0},
 		{"POST", "/login-codes", entering, a.makeLoginCode, 0},
 		{"POST", "/login", anyone, a.login, 0},

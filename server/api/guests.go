@@ -117,7 +117,11 @@ func profileOf(name, face string) (p wire.Profile, err error) {
 
 // mint creates a guest's token.
 func (a *API) mint(user string, p wire.Profile) (openapi.Guest, error) {
-	token, expires, err := a.o.Players.Mint(auth.Persona{User: user, Name: p.Name, Face: p.Face}, guestFor)
+	who := auth.Persona{User: user, Name: p.Name, Face: p.Face}
+	if a.o.GuestPayee != nil {
+		who.Payee = a.o.GuestPayee(user)
+	}
+	token, expires, err := a.o.Players.Mint(who, guestFor)
 	return openapi.Guest{User: user, Name: p.Name, Face: p.Face, Token: token, ExpiresAt: expires.UnixMilli()}, err
 }
 

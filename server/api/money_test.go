@@ -31,23 +31,42 @@ type desk struct {
 
 	answered map[string]*ledger.Answer // nil: being worked on
 	told     []posting.Settlement
+	linked   []string // payees, in their order
 	woken    int
 	orders   []string // of operators
 	ended    []string // withdrawals with a notice to their player
 }
 
-func (d *desk) Verify(_ context.Context, token string) (string, error) {
+// Grant takes a token's text for its player. A player with a payee says so behind a blank.
+func (d *desk) Grant(_ context.Context, token string) (auth.Grant, error) {
 	if token == "" {
-		return "", errors.New("no token")
+		return auth.Grant{}, errors.New("no token")
 	}
-	return token, nil
+	user, payee, _ := strings.Cut(token, " at ")
+	g := auth.Grant{User: user, Issued: 5}
+	if payee != "" {
+		g.Payee = map[string]string{"wechat": payee}
+	}
+	return g, nil
+}
+
+func (d *desk) Recheck(_ context.Context, id, receiver string) error {
+	switch id {
+	case "stranger":
+		return ledger.ErrUnknownWithdrawal
+	case "away":
+		return errors.New("the database is away")
+	}
+	d.orders = append(d.orders, "recheck "+id+" of "+receiver)
+	return nil
 }
 
 func (d *desk) Mint(auth.Persona, time.Duration) (string, time.Time, error) { panic("not asked") }
 
-func (d *desk) Grant(context.Context, string) (auth.Grant, error) { panic("not asked") }
-
 func (d *desk) Withdraw(_ context.Context, id, user string, amount rain.Money) (ledger.Withdrawal, rain.Money, error) {
+	if user == "noah" {
+		return ledger.Withdrawal{}, 0, ledger.ErrNoPayee
+	}
 	if amount > 500 {
 		return ledger.Withdrawal{}, 0, ledger.ErrIdempotencyUnequal
 	}
@@ -157,6 +176,11 @@ func (d *desk) Forget(_ context.Context, key string) error {
 	return nil
 }
 
+// balances reads a balance only.
+type balances struct{ claimList }
+
+func (balances) UserBalance(context.Context, string) (rain.Money, error) { return 500, nil }
+
 // serving is a desk with the API before it.
 func serving() (*desk, func(method, path, token, key, body string) *httptest.ResponseRecorder) {
 	d := &desk{
@@ -169,7 +193,8 @@ func serving() (*desk, func(method, path, token, key, body string) *httptest.Res
 		answered: map[string]*ledger.Answer{},
 	}
 	a := newAPI(Options{
-		Withdrawals: d, DeadLetters: d, Approvals: d, Notifier: d, Audit: d, Answers: d, Players: d,
+		Withdrawals: d, Payees: d, PayeeKind: "wechat:wx1", Claims: balances{}, DeadLetters: d, Approvals: d,
+		Notifier: d, Audit: d, Answers: d, Players: d,
 		Operators: staff{
 			"operator": testStaff["shared"], "viewer": testStaff["shared-viewer"],
 			"ann the cashier": person("ann", auth.RoleCashier), "bob the cashier": person("bob", auth.RoleCashier),
@@ -194,6 +219,14 @@ func TestMoneyRoutes(t *testing.T) {
 	}{
 		"a withdrawal": {method: "POST", path: "/me/withdrawals", token: "ann", body: `{"amount":200}`, status: 201,
 			says: `"balance":300`, hides: "10.0.0.1"},
+		"without a payee": {method: "POST", path: "/me/withdrawals", token: "noah", body: `{"amount":200}`, status: 409,
+			says: "no_payee"},
+		"with a malformed payee": {method: "POST", path: "/me/withdrawals", token: "ann at bad", body: `{"amount":200}`,
+			status: 422, says: `"payee"`},
+		"one's payee": {method: "GET", path: "/me", token: "ann", status: 200, says: `"payee":{"wechat":"oUp***AJO"}`,
+			hides: "F8uMu"},
+		"one's payee, with a malformed one": {method: "GET", path: "/me", token: "ann at bad", status: 200,
+			says: `"balance":500`},
 		"of nothing": {method: "POST", path: "/me/withdrawals", token: "ann", body: `{}`, status: 422, says: "amount"},
 		"by nobody":  {method: "POST", path: "/me/withdrawals", body: `{"amount":1}`, status: 401},
 		"of another amount": {method: "POST", path: "/me/withdrawals", token: "ann", body: `{"amount":501}`,
@@ -202,7 +235,7 @@ func TestMoneyRoutes(t *testing.T) {
 			hides: "bank"},
 		"one that waits for its player": {method: "GET", path: "/me/withdrawals/w2", token: "ann", status: 200,
 			says: `"state":"pending","stage":"action_required","created_at":0,` +
-				`"action":{"url":"https://pay.example/c","expires_at":99}`, hides: "secret"},
+				`"action":{"kind":"url","url":"https://pay.example/c","expires_at":99}`, hides: "secret"},
 		"one with its history": {method: "GET", path: "/withdrawals/w1", token: "viewer", status: 200,
 			says: `"history":[{"at":7,"stage":"sent","actor":"redrain","reason":"sent to bank"}]`},
 		"a history, to a player": {method: "GET", path: "/withdrawals/w1", token: "ann", status: 401},

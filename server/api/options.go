@@ -50,7 +50,6 @@ type Outbox interface {
 
 // Players signs and verifies players' tokens. [auth.Players] implements it.
 type Players interface {
-	Verify(ctx context.Context, token string) (user string, err error)
 	Grant(ctx context.Context, token string) (auth.Grant, error)
 	Mint(who auth.Persona, ttl time.Duration) (token string, expires time.Time, err error)
 }
@@ -82,9 +81,16 @@ type withdrawalList interface {
 	Withdrawal(ctx context.Context, id string) (ledger.Withdrawal, error) // ledger.ErrUnknownWithdrawal
 	Hold(ctx context.Context, id string, by ledger.Person) error
 	Release(ctx context.Context, id string, by ledger.Person) error
+	Recheck(ctx context.Context, id, receiver string) error
 	PendingOrders(ctx context.Context, of ...ledger.Withdrawal) (map[string]ledger.Approval, error)
 	WithdrawalHistory(ctx context.Context, id string) ([]ledger.WithdrawalEvent, error)
 	ListWithdrawals(ctx context.Context, q ledger.WithdrawalQuery) (list []ledger.Withdrawal, next string, err error)
+}
+
+// payeeLinks reads and links players' accounts at payment providers. [ledger.Payees] implements it.
+type payeeLinks interface {
+	Link(ctx context.Context, user string, claim map[string]string, issuedAt int64) error // rain.Invalid
+	Of(ctx context.Context, user string) ([]ledger.Payee, error)
 }
 
 // deadLetterList reads, retries and dismisses dead letters.
@@ -174,6 +180,7 @@ type Options struct {
 	History     *ledger.Campaigns
 	Sponsors    *ledger.Sponsors
 	Withdrawals withdrawalList
+	Payees      payeeLinks
 	Seals       Seals
 	Exports     exports
 	Sanctions   *ledger.Sanctions
@@ -202,6 +209,8 @@ type Options struct {
 	SignIn   *SignIn // nil: operators have no identity provider
 	// Demo returns the id of the demo campaign, or "". Nil: there is no demo.
 	Demo func() string
+	// Notified is the provider of Payout, if it sends notifications. Nil: it sends none.
+	Notified NotifiedProvider
 	// WakePayer is called when a withdrawal waits to be paid.
 	WakePayer func()
 	// TellSanction applies a sanction here and notifies the other nodes. When it returns, the sanction holds for all
@@ -225,10 +234,13 @@ type Options struct {
 	InProcess bool   // without external back ends: a trial without durable data
 	Guests    bool   // guests are admitted
 	ShowNames bool   // players are shown by their names
+	// GuestPayee returns the payee of a guest's token: play money only. Nil: guests have none.
+	GuestPayee func(user string) map[string]string
 	// Challenge is the CAPTCHA before a guest is created. May be nil.
 	Challenge Challenge
 	// AllowedOrigins are the web origins whose pages may read the routes for players and for all clients; "*": all.
 	AllowedOrigins []string
+	PayeeKind      string                    // kind of the payees that withdrawals go to; "": they need none
 	Payout         openapi.Payout            // the destination of withdrawals as players see it
 	GuestRate      float64                   // new guests per second and address; 0: no limit
 	GuestsPerDay   int                       // per day and address; 0: no limit

@@ -68,6 +68,7 @@ var problemOf = []struct {
 	{ledger.ErrUnknownClaim, http.StatusNotFound, "unknown_claim"},
 	{ledger.ErrUnknownWithdrawal, http.StatusNotFound, "unknown_withdrawal"},
 	{ledger.ErrAlreadySent, http.StatusConflict, "withdrawal_sent"},
+	{ledger.ErrNoPayee, http.StatusConflict, "no_payee"},
 	{ledger.ErrBanned, http.StatusForbidden, "banned"},
 	{standing.ErrNotInvited, http.StatusForbidden, "not_on_the_list"},
 	{standing.ErrDenied, http.StatusForbidden, "denied"},

@@ -119,7 +119,11 @@ func (a *API) sanction(act standing.SanctionAct) handler {
 
 func (a *API) me(q *request) (any, error) {
 	balance, err := a.o.Claims.UserBalance(q.Context(), q.user)
-	return openapi.Balance{User: q.user, Balance: balance, Payout: &a.o.Payout}, err
+	if err != nil {
+		return nil, err
+	}
+	payees, err := a.payees(q)
+	return openapi.Balance{User: q.user, Balance: balance, Payout: &a.o.Payout, Payee: payees}, err
 }
 
 // claimsOf lists the claims of the caller, or of the player whom an operator names, newest first. The first page begins

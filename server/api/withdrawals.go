@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -63,6 +64,9 @@ func (a *API) withdraw(q *request) (any, error) {
 	if err := a.o.MayPlay(q.Context(), nil, q.user, clientip.RequestKey(q.Request)); err != nil {
 		return nil, err
 	}
+	if err := a.linkPayee(q); err != nil {
+		return nil, err
+	}
 	id := campaigns.NewID("w", q.key)
 	hold, err := a.vetWithdrawal(q, id, in.Amount)
 	if err != nil {
@@ -80,6 +84,30 @@ func (a *API) withdraw(q *request) (any, error) {
 	}
 	a.o.WakePayer()
 	return created(openapi.Withdrawn{Withdrawal: cluster.WithdrawalView(w), Balance: balance}), nil
+}
+
+// linkPayee links the payee of the caller's token to the caller.
+func (a *API) linkPayee(q *request) error {
+	if len(q.grant.Payee) == 0 {
+		return nil
+	}
+	return a.o.Payees.Link(q.Context(), q.user, q.grant.Payee, q.grant.Issued)
+}
+
+// payees returns the caller's masked payees by provider. That of another app of the provider in use is left out.
+func (a *API) payees(q *request) (map[string]string, error) {
+	err := a.linkPayee(q)
+	if _, malformed := errors.AsType[rain.Invalid](err); err != nil && !malformed { // the withdrawal reports it
+		return nil, err
+	}
+	list, err := a.o.Payees.Of(q.Context(), q.user)
+	masked, used := map[string]string{}, ledger.Payee{Kind: a.o.PayeeKind}
+	for _, p := range list {
+		if p.Kind == used.Kind || p.Provider() != used.Provider() {
+			masked[p.Provider()] = p.Masked()
+		}
+	}
+	return masked, err
 }
 
 func (a *API) myWithdrawals(q *request) (any, error) {
@@ -173,7 +201,9 @@ func overLimit(w http.ResponseWriter, l *ledger.LimitError) {
 	switch l.Limit {
 	case ledger.LimitLeast:
 		p.Status, p.Code = http.StatusUnprocessableEntity, "withdrawal_too_small"
-	case ledger.LimitDay:
+	case ledger.LimitMost:
+		p.Status, p.Code = http.StatusUnprocessableEntity, "withdrawal_too_large"
+	case ledger.LimitDay, ledger.LimitPayee:
 		p.Status, p.Code = http.StatusConflict, "daily_limit"
 	case ledger.LimitHour:
 		p.Status, p.Code = http.StatusTooManyRequests, "hourly_limit"

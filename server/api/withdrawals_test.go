@@ -112,6 +112,8 @@ func TestWhatPlayersMayNot(t *testing.T) {
 		after  string
 	}{
 		{ledger.LimitError{Limit: ledger.LimitLeast, Money: 1000}, 422, "withdrawal_too_small", "10.00", ""},
+		{ledger.LimitError{Limit: ledger.LimitMost, Money: 1000}, 422, "withdrawal_too_large", "10.00", ""},
+		{ledger.LimitError{Limit: ledger.LimitPayee, Money: 1000}, 409, "daily_limit", "one account", ""},
 		{ledger.LimitError{Limit: ledger.LimitDay, Money: 20_000}, 409, "daily_limit", "200.00", ""},
 		{ledger.LimitError{Limit: ledger.LimitHour, Count: 3, After: 90*time.Second + 1}, 429, "hourly_limit", "most 3",
 			"91"},

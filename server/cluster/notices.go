@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"encoding/json"
+
 	"redrain/internal/wire"
 	"redrain/payout/ledger"
 	"redrain/rain"
@@ -72,6 +74,19 @@ type alarmNotice struct {
 	Node string `json:"node"` // the sender
 }
 
+// actionView is an action as its player sees it. The data of the kind wechat is an object of its own.
+func actionView(a ledger.Action) *wire.Action {
+	v := &wire.Action{Kind: "data", URL: a.URL, Data: a.Data, ExpiresAt: a.Until}
+	switch {
+	case a.Kind == ledger.ActionWeChat:
+		v.Data, v.Kind = "", a.Kind
+		_ = json.Unmarshal([]byte(a.Data), v) // the provider wrote it; the player cannot act on anything else
+	case a.URL != "":
+		v.Kind = "url"
+	}
+	return v
+}
+
 // WithdrawalView is a withdrawal as its player sees it.
 func WithdrawalView(w ledger.Withdrawal) wire.Withdrawal {
 	v := wire.Withdrawal{
@@ -82,7 +97,7 @@ func WithdrawalView(w ledger.Withdrawal) wire.Withdrawal {
 		v.Reason = w.LastError // that of a pending one may disclose internals
 	}
 	if w.State == ledger.WithdrawalAction {
-		v.Action = &wire.Action{URL: w.Action.URL, Data: w.Action.Data, ExpiresAt: w.Action.Until}
+		v.Action = actionView(w.Action)
 	}
 	return v
 }

@@ -25,6 +25,8 @@ var AllRoles = []string{RoleGateway, RoleRelay, RoleSettle, RoleOperator}
 const (
 	ProviderWallet = "wallet" // the ledger's entry is the payment
 	ProviderHTTP   = "http"   // another system, asked by signed requests
+	ProviderWeChat = "wechat" // WeChat Pay's merchant transfers
+	ProviderAlipay = "alipay" // Alipay's transfers to accounts
 )
 
 // The modes of --risk.
@@ -100,17 +102,24 @@ type Config struct {
 	RiskTimeout time.Duration `group:"risk" default:"500ms" range:"10ms..3s" help:"Longest wait for an answer of your risk system."`
 	RiskDefault string        `group:"risk" default:"allow" oneof:"allow,hold,deny" placeholder:"VERDICT" help:"Verdict without a valid answer in time. deny asks players to come back later. Before wins are held the verdict of the rules applies."`
 
-	Provider        string        `group:"money" main:"" default:"wallet" oneof:"wallet,http" help:"Payer of withdrawals: wallet (the ledger's entry is the payment) or http (signed requests to --provider-url)."`
+	Provider        string        `group:"money" main:"" default:"wallet" oneof:"wallet,http,wechat,alipay" help:"Payer of withdrawals: wallet (the ledger's entry is the payment), http (signed requests to --provider-url), wechat (WeChat Pay's merchant transfers) or alipay (transfers to Alipay accounts)."`
 	ProviderURL     string        `group:"money" name:"provider-url" placeholder:"URL" help:"Address that --provider http asks for payments; https, except on this machine."`
 	ProviderSecret  string        `group:"money" secret:"" placeholder:"SECRET" help:"Secret that signs these requests: whsec_ and 24 to 64 random bytes in base64."`
 	ProviderAccount string        `group:"money" placeholder:"NAME" help:"Name of the account that the secret belongs to. With the same name a new secret is the same receiver, and --provider-secret-file is read again when it changes. A withdrawal is never sent to two receivers. Defaults to a digest of the secret."`
 	ProviderTimeout time.Duration `group:"money" default:"10s" range:"1s..1m" help:"Longest duration of one attempt."`
-	ProviderRate    float64       `group:"money" default:"0" range:"0.01..100000" zero:"no limit" help:"Attempts per second, of all nodes together. Stripe accepts 15."`
+	ProviderRate    float64       `group:"money" default:"0" range:"0.01..100000" zero:"no limit; 90 with --provider wechat and alipay" help:"Attempts per second, of all nodes together. Stripe accepts 15."`
 	ProviderFlight  int           `group:"money" name:"provider-inflight" default:"0" range:"0.." zero:"no limit" help:"Attempts in flight, of all nodes together. One node makes 8 at most."`
 	PayoutName      string        `group:"money" placeholder:"NAME" help:"Destination of a withdrawal as players read it before they confirm: \"your WeChat balance\"."`
 	WithdrawMin     int64         `group:"money" default:"0" range:"0.." zero:"no limit" help:"Smallest withdrawal, in minor units."`
-	WithdrawPerDay  int64         `group:"money" default:"0" range:"0.." zero:"no limit" help:"Most that a player withdraws in 24 hours, in minor units."`
+	WithdrawPerDay  int64         `group:"money" default:"0" range:"0.." zero:"no limit" help:"Most that a player withdraws in 24 hours, in minor units. With --provider wechat and alipay it is also the most of one payee, over all players who share it."`
 	WithdrawPerHour int           `group:"money" default:"0" range:"0.." zero:"no limit" help:"Withdrawals of a player in an hour."`
+
+	ReviewAbove *int64 `group:"money" range:"0.." placeholder:"N" help:"Amount in minor units above which a withdrawal is held until a person releases it. Defaults to none."`
+
+	DemoPayments bool `group:"money" help:"Pay withdrawals with play money, through a simulated WeChat Pay in this process. Needs the in-process back ends without --data-dir."`
+
+	WeChatPay WeChatPay `embed:"" prefix:"wechat-" group:"money"`
+	Alipay    Alipay    `embed:"" prefix:"alipay-" group:"money"`
 
 	Listen        string        `group:"process" main:"" default:":8080" help:"Address of HTTP and WebSocket."`
 	AdminListen   string        `group:"process" placeholder:"ADDR" help:"Address of metrics, health and profiles, which are then not on --listen."`
@@ -151,6 +160,32 @@ type RiskLimits struct {
 	Winners  int `name:"winners" default:"20" range:"1.." help:"Winning players of one address that count as many."`
 	Chorus   int `name:"chorus" default:"5" range:"1.." help:"Players with the same steady rhythm that count as one program."`
 	Sessions int `name:"sessions" default:"10" range:"1.." help:"Players with the same sid in their tokens that count as a farm."`
+}
+
+// WeChatPay are the settings of --provider wechat.
+type WeChatPay struct {
+	Endpoint       string   `name:"endpoint" default:"https://api.mch.weixin.qq.com" placeholder:"URL" help:"Address of WeChat Pay; another one for tests."`
+	MchID          string   `name:"mch-id" placeholder:"ID" help:"Merchant that pays withdrawals."`
+	AppID          string   `name:"app-id" placeholder:"ID" help:"App that the players' openids belong to. It is linked to the merchant."`
+	KeyFile        string   `name:"key-file" placeholder:"FILE" help:"The merchant's private key: apiclient_key.pem."`
+	KeySerial      string   `name:"key-serial" placeholder:"SERIAL" help:"Serial number of the merchant's certificate."`
+	APIv3Key       string   `name:"apiv3-key" secret:"live" placeholder:"SECRET" help:"APIv3 key of the merchant, 32 characters. It decrypts notifications."`
+	PublicKeyFiles []string `name:"public-key-file" placeholder:"FILE" help:"WeChat Pay's public key, or its platform certificate, PEM. Given twice in a rotation, in the order of --wechat-public-key-id."`
+	PublicKeyIDs   []string `name:"public-key-id" placeholder:"ID" help:"Id of that public key, PUB_KEY_ID_…, or the serial number of the certificate."`
+	SceneID        string   `name:"scene-id" placeholder:"ID" help:"Scene of the transfers, as the merchant platform names it, such as 1000."`
+	SceneReport    []string `name:"scene-report" sep:"none" placeholder:"NAME=VALUE" help:"Report that the scene requires, such as 活动名称=红包雨. Repeated for each."`
+	Remark         string   `name:"remark" default:"红包提现" help:"Remark that the player reads in WeChat, at most 32 characters."`
+	NotifyURL      string   `name:"notify-url" placeholder:"URL" help:"Address for notifications. Defaults to --public-url and /api/v1/providers/wechat/notifications; without both redrain only asks."`
+}
+
+// Alipay are the settings of --provider alipay.
+type Alipay struct {
+	Endpoint      string `name:"endpoint" default:"https://openapi.alipay.com/gateway.do" placeholder:"URL" help:"Gateway of Alipay; another one for tests."`
+	AppID         string `name:"app-id" placeholder:"ID" help:"Application that pays withdrawals."`
+	KeyFile       string `name:"key-file" placeholder:"FILE" help:"The application's private key."`
+	PublicKeyFile string `name:"public-key-file" placeholder:"FILE" help:"Alipay's public key, which the console shows for the application."`
+	Title         string `name:"title" default:"红包提现" help:"Title of the transfer, as the player reads it in Alipay."`
+	NotifyURL     string `name:"notify-url" placeholder:"URL" help:"Address for notifications. Defaults to --public-url and /api/v1/providers/alipay/notifications. Alipay sends them to the application's gateway address."`
 }
 
 // Default returns the configuration with every setting at its default.

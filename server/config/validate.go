@@ -242,7 +242,15 @@ func validateSigned(fault faultFunc, flag, address, secret string) {
 }
 
 func (c *Config) validateProvider(fault faultFunc) {
-	if c.Provider == ProviderWallet { // withdrawals count as paid, and no provider is asked to pay them
+	fault(c.DemoPayments && (!c.InProcess() || c.DataDir != "" || c.Provider != ProviderWallet), "--demo-payments: it "+
+		"pays play money, so leave out --provider, --redis, --nats, --mysql and --data-dir")
+	switch c.Provider {
+	case ProviderWeChat:
+		c.WeChatPay.validate(fault)
+	case ProviderAlipay:
+		c.Alipay.validate(fault)
+	}
+	if c.Provider != ProviderHTTP {
 		fault(c.ProviderURL+c.ProviderSecret+c.ProviderAccount != "", "--provider-url, --provider-secret and "+
 			"--provider-account: they belong to --provider http; give that too, or leave them out")
 	}

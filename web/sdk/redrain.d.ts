@@ -210,7 +210,15 @@ export interface Withdrawal {
   /** Why it has failed. */
   reason?: string;
   /** The player's action before the payment: open the address, or pass the data to the provider's own app. */
-  action?: { url?: string; data?: string; expires_at?: number };
+  action?: {
+    kind: "url" | "data" | "wechat";
+    url?: string;
+    data?: string;
+    mch_id?: string;
+    app_id?: string;
+    package?: string;
+    expires_at?: number;
+  };
 }
 
 /** The client has changed its state. */

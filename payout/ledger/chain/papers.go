@@ -36,7 +36,7 @@ var papers = map[string]paper{
 		"r.reclaimed_at", "cut.asked", "cut.given", "cut.numbers", "cut.reason", "cut.created_at"},
 		"reclaim r LEFT JOIN reclaim_cut cut ON cut.campaign_id = r.campaign_id AND cut.shard = r.shard " +
 			"AND cut.closed_at = r.closed_at AND cut.entry_seq = r.entry_seq", "r.txn_id", "r.closed_at"},
-	"withdraw": {[]string{"id", "user_id", "amount", "created_at"}, "withdrawal", "txn_id", "id"},
+	"withdraw": {[]string{"id", "user_id", "payee", "amount", "created_at"}, "withdrawal", "txn_id", "id"},
 	"paid":     {endedWithdrawal, withdrawalEvents, "w.paid_id", "e.id"},
 	"return":   {endedWithdrawal, withdrawalEvents, "w.return_id", "e.id"},
 	"hold":     {heldWin, "held", "hold_id", "claim"},
@@ -55,9 +55,10 @@ var (
 
 // endedWithdrawal are the columns of a withdrawal that has ended and of its events. The transaction that ends it covers
 // all of them, because nothing changes them any more.
-var endedWithdrawal = []string{"w.id", "w.user_id", "w.amount", "w.state", "w.receiver", "w.dead", "w.attempts",
-	"w.next_at", "w.last_error", "w.reference", "w.action_url", "w.action_data", "w.action_until", "w.created_at",
-	"w.sent_at", "w.waits_since", "w.finished_at", "e.at", "e.state", "e.actor", "e.reason", "e.receiver"}
+var endedWithdrawal = []string{"w.id", "w.user_id", "w.payee", "w.amount", "w.state", "w.receiver", "w.dead",
+	"w.attempts", "w.next_at", "w.last_error", "w.reference", "w.action_kind", "w.action_url", "w.action_data",
+	"w.action_until", "w.created_at", "w.sent_at", "w.waits_since", "w.finished_at", "e.at", "e.state", "e.actor",
+	"e.reason", "e.receiver"}
 
 const withdrawalEvents = "withdrawal w JOIN withdrawal_event e ON e.withdrawal_id = w.id"
 

@@ -37,7 +37,7 @@ func (s Sandbox) discreet(err error) error {
 
 // paysOnce: one payment, requested again after a restart.
 func paysOnce(ctx context.Context, s Sandbox) error {
-	pay := payment("k1", "ann")
+	pay := s.payment("k1", "ann")
 	if err := s.mustPay(ctx, s.New(), pay, false); err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func paysOnce(ctx context.Context, s Sandbox) error {
 
 // paysOnceAtOnce: several nodes request the same payment at once.
 func paysOnceAtOnce(ctx context.Context, s Sandbox) error {
-	pay := payment("k1", "ann")
+	pay := s.payment("k1", "ann")
 	errs := make([]error, 6)
 	var wg sync.WaitGroup
 	for i := range errs {
@@ -72,7 +72,7 @@ func paysOnceAtOnce(ctx context.Context, s Sandbox) error {
 func paysTwoKeys(ctx context.Context, s Sandbox) error {
 	p := s.New()
 	for _, key := range []string{"k1", "k2"} {
-		if a, err := s.end(ctx, p, payment(key, "ann"), false); err != nil || a.Status != withdraw.Paid {
+		if a, err := s.end(ctx, p, s.payment(key, "ann"), false); err != nil || a.Status != withdraw.Paid {
 			return fmt.Errorf("%s: %+v, %v", key, a, err)
 		}
 	}
@@ -84,7 +84,7 @@ func refuses(ctx context.Context, s Sandbox) error {
 	if s.Refused == "" {
 		return nil
 	}
-	return s.mustRefuse(ctx, payment("k1", s.Refused))
+	return s.mustRefuse(ctx, s.payment("k1", s.Refused))
 }
 
 func (s Sandbox) mustRefuse(ctx context.Context, pay withdraw.Payment) error {
@@ -105,7 +105,7 @@ func expires(ctx context.Context, s Sandbox) error {
 	if s.Expire == nil {
 		return nil
 	}
-	pay, p := payment("k1", "ann"), s.New()
+	pay, p := s.payment("k1", "ann"), s.New()
 	for i := range rounds {
 		a, err := s.try(ctx, p, pay, i > 0, patience)
 		if err != nil {
@@ -126,7 +126,7 @@ func asks(ctx context.Context, s Sandbox) error {
 	if !can {
 		return nil
 	}
-	a, err := asker.Ask(ctx, payment("k1", "ann"))
+	a, err := asker.Ask(ctx, s.payment("k1", "ann"))
 	if err != nil || a.Status != withdraw.Unknown {
 		return fmt.Errorf("ask for an unknown payment: %+v, %v; want Unknown", a, err)
 	}
@@ -138,7 +138,7 @@ func survives(ctx context.Context, s Sandbox, f Fault) error {
 	if s.Breaker == nil {
 		return nil
 	}
-	pay, p := payment("k1", "ann"), s.New()
+	pay, p := s.payment("k1", "ann"), s.New()
 	limit := patience
 	if f == Hangs {
 		limit = shortly
@@ -185,6 +185,13 @@ type Sandbox struct {
 	Expire func(key string)
 	// Refused is a player whom the receiver refuses for good.
 	Refused string
+	// Payee returns a player's account at the receiver. Nil: payments have none.
+	Payee func(user string) string
+	// PayeeKind is the kind of these payees, and Claim a token's claim that names a player's.
+	PayeeKind string
+	Claim     func(user string) map[string]string
+	// Notifications returns the receiver's new notifications.
+	Notifications func() []Notification
 	// Breaker is in front of the receiver and breaks requests.
 	Breaker *Breaker
 	// Secrets must not be in the receiver's name nor in errors.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"redrain/payout/ledger"
 	"redrain/payout/withdraw"
 	"redrain/rain"
 )
@@ -53,8 +54,15 @@ const (
 	rounds   = 50 // of asking, until a payment has ended
 )
 
-func payment(key, user string) withdraw.Payment {
-	return withdraw.Payment{Key: key, User: user, Amount: 250, CreatedAt: 1_763_712_000_000}
+// PaymentsAt is the time at which players request the payments of all checks, Unix ms.
+const PaymentsAt = 1_763_712_000_000
+
+func (s Sandbox) payment(key, user string) withdraw.Payment {
+	p := withdraw.Payment{Key: key, User: user, Amount: 250, CreatedAt: PaymentsAt}
+	if s.Payee != nil {
+		p.Payee = s.Payee(user)
+	}
+	return p
 }
 
 // try asks once, as the Payer does: if the receiver may have the payment, Ask comes before Pay.
@@ -63,7 +71,8 @@ func (s Sandbox) try(ctx context.Context, p withdraw.Provider, pay withdraw.Paym
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	if asker, can := p.(withdraw.Asker); can && again {
-		if answer, err := asker.Ask(ctx, pay); err != nil || answer.Status != withdraw.Unknown {
+		answer, err := asker.Ask(ctx, pay)
+		if err != nil || answer.Status != withdraw.Unknown && !answer.LacksAction(ledger.Action{}) {
 			return answer, s.truthful(pay, answer, err)
 		}
 	}

@@ -1521,7 +1521,7 @@ export interface paths {
         put?: never;
         /**
          * Take money out
-         * @description The amount leaves the account at once, and the payment provider pays it. The withdrawal is `pending` until the provider has answered. Then it is `paid`, or `failed` and the money is back in the account. With an `Idempotency-Key`, which every client should send, a repeated request finds the first withdrawal, also after 24 hours. A key belongs to its player. 409 `insufficient_funds`: the account holds less. With the organizer's limits: `withdrawal_too_small` (422), `daily_limit` (409), `hourly_limit` (429, with `Retry-After`), `guests_cannot_withdraw` (403). The `detail` has the limit.
+         * @description The amount leaves the account at once, and the payment provider pays it. The withdrawal is `pending` until the provider has answered. Then it is `paid`, or `failed` and the money is back in the account. With an `Idempotency-Key`, which every client should send, a repeated request finds the first withdrawal, also after 24 hours. A key belongs to its player. 409 `insufficient_funds`: the account holds less. 409 `no_payee`: the provider pays to an account that the player has not linked; a token with `payee` links it. With the organizer's limits: `withdrawal_too_small` and `withdrawal_too_large` (422), `daily_limit` (409), `hourly_limit` (429, with `Retry-After`), `guests_cannot_withdraw` (403). The `detail` has the limit.
          */
         post: operations["withdraw"];
         delete?: never;
@@ -1544,6 +1544,46 @@ export interface paths {
         get: operations["getMyWithdrawal"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/providers/wechat/notifications": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A notification of WeChat Pay
+         * @description With `--provider wechat`. The signature is verified and the content decrypted. The transfer is then asked for, so a late, repeated or replayed notification decides nothing. It is answered in WeChat Pay's form, with 401 for a refused signature and 503 if it is to be sent again; without that provider 404.
+         */
+        post: operations["notifyWeChat"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/providers/alipay/notifications": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A notification of Alipay
+         * @description With `--provider alipay`, as for WeChat Pay. The answer is the text `success`, or `fail` with 401 or 503.
+         */
+        post: operations["notifyAlipay"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2131,12 +2171,23 @@ export interface components {
         /** @description The player's task before the withdrawal is paid. Only in the stage `action_required`. */
         WithdrawalAction: {
             /**
+             * @description `url`: open it; `data`: pass it to the provider's app; `wechat`: call `requestMerchantTransfer` in WeChat.
+             * @enum {string}
+             */
+            kind: "url" | "data" | "wechat";
+            /**
              * Format: uri
              * @description An https address to open.
              */
             url?: string;
             /** @description Data for the provider's own app, in the provider's form. */
             data?: string;
+            /** @description Of `wechat`: the merchant. */
+            mch_id?: string;
+            /** @description Of `wechat`: the app that the player's openid belongs to. */
+            app_id?: string;
+            /** @description Of `wechat`: the package of the transfer. */
+            package?: string;
             /**
              * Format: int64
              * @description Until when.
@@ -2690,14 +2741,23 @@ export interface components {
             user: string;
             balance: components["schemas"]["Money"];
             payout?: components["schemas"]["Payout"];
+            /**
+             * @description The linked accounts that withdrawals go to, masked, by provider (`wechat`, `alipay`).
+             * @example {
+             *       "wechat": "oUp***7sQ"
+             *     }
+             */
+            payee?: {
+                [key: string]: string;
+            };
         };
         /** @description The destination of withdrawals. A page shows it before it asks for a confirmation. */
         Payout: {
             /**
-             * @description `wallet`: the ledger's entry is the payment, and the organizer pays by means of their own; `http`: another system pays.
+             * @description `wallet`: the ledger's entry is the payment, and the organizer pays by means of their own; `http`: another system pays; `wechat` and `alipay`: to the linked account.
              * @enum {string}
              */
-            provider: "wallet" | "http";
+            provider: "wallet" | "http" | "wechat" | "alipay";
             /** @description In the organizer's words (`--payout-name`). */
             name?: string;
         };
@@ -5946,6 +6006,56 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             503: components["responses"]["Unavailable"];
+        };
+    };
+    notifyWeChat: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    [key: string]: unknown;
+                };
+            };
+        };
+        responses: {
+            /** @description Accepted. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            404: components["responses"]["NotFound"];
+        };
+    };
+    notifyAlipay: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/x-www-form-urlencoded": {
+                    [key: string]: unknown;
+                };
+            };
+        };
+        responses: {
+            /** @description `success`. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            404: components["responses"]["NotFound"];
         };
     };
     health: {

@@ -5,6 +5,7 @@
 CREATE TABLE IF NOT EXISTS withdrawal (
     id          VARBINARY(64)  NOT NULL PRIMARY KEY,   -- also the key under which the provider pays it once
     user_id     VARBINARY(128) NOT NULL,
+    payee       VARBINARY(300) NOT NULL DEFAULT '',    -- the account at the provider, as in the table payee; '': the provider needs none
     amount      BIGINT         NOT NULL,
     state       VARCHAR(16)    NOT NULL,               -- requested, held, sent, action_required, paid, refused, returned
     receiver    VARBINARY(400) NOT NULL DEFAULT '',    -- whom it was first sent to; nobody else is ever asked. '': not sent
@@ -15,6 +16,7 @@ CREATE TABLE IF NOT EXISTS withdrawal (
     try_ends    BIGINT         NOT NULL DEFAULT 0,     -- if tries at once are limited: the end of the lease on the one in flight; else 0
     last_error  VARCHAR(500)   NOT NULL DEFAULT '',    -- why the last try failed, or why it was refused
     reference   VARCHAR(200)   NOT NULL DEFAULT '',    -- the provider's, once it has told one
+    action_kind VARCHAR(16)    NOT NULL DEFAULT '',    -- what the player has to do, in the state action_required
     action_url  VARCHAR(2000)  NOT NULL DEFAULT '',    -- where the player confirms, in the state action_required
     action_data VARCHAR(4000)  NOT NULL DEFAULT '',    -- or what the provider's app needs for it
     action_until BIGINT        NOT NULL DEFAULT 0,     -- and until when; 0: not said
@@ -34,6 +36,7 @@ CREATE TABLE IF NOT EXISTS withdrawal (
     KEY withdrawal_paid (paid_id),
     KEY withdrawal_return (return_id),
     KEY withdrawal_user (user_id, created_at, id),
+    KEY withdrawal_payee (payee, created_at),
     CONSTRAINT withdrawal_positive CHECK (amount > 0)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 
@@ -53,5 +56,17 @@ CREATE TABLE IF NOT EXISTS withdrawal_event (
 CREATE TABLE IF NOT EXISTS provider_pace (
     receiver  VARBINARY(400) NOT NULL PRIMARY KEY,
     next_turn BIGINT         NOT NULL                  -- Unix microseconds
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+-- Append-only: the accounts at providers that players have linked. The newest row of a player and a kind counts.
+CREATE TABLE IF NOT EXISTS payee (
+    id        BIGINT         NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    user_id   VARBINARY(128) NOT NULL,
+    kind      VARBINARY(80)  NOT NULL,                 -- alipay, or wechat: and the app that the openid belongs to
+    account   VARBINARY(200) NOT NULL,
+    issued_at BIGINT         NOT NULL,                 -- of the token that named it; 0: the token does not say
+    linked_at BIGINT         NOT NULL,
+    KEY payee_user (user_id, kind, id),
+    KEY payee_account (kind, account)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 -- +goose StatementEnd

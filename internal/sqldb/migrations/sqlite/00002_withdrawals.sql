@@ -5,6 +5,7 @@
 CREATE TABLE withdrawal (
     id               TEXT    NOT NULL PRIMARY KEY,
     user_id          TEXT    NOT NULL,
+    payee            TEXT    NOT NULL DEFAULT '',
     amount           INTEGER NOT NULL,
     state            TEXT    NOT NULL,
     receiver         TEXT    NOT NULL DEFAULT '',
@@ -15,6 +16,7 @@ CREATE TABLE withdrawal (
     try_ends         INTEGER NOT NULL DEFAULT 0,
     last_error       TEXT    NOT NULL DEFAULT '',
     reference        TEXT    NOT NULL DEFAULT '',
+    action_kind      TEXT    NOT NULL DEFAULT '',
     action_url       TEXT    NOT NULL DEFAULT '',
     action_data      TEXT    NOT NULL DEFAULT '',
     action_until     INTEGER NOT NULL DEFAULT 0,
@@ -33,6 +35,7 @@ CREATE INDEX withdrawal_try ON withdrawal (try_ends);
 CREATE INDEX withdrawal_created ON withdrawal (created_at, id);
 CREATE INDEX withdrawal_state ON withdrawal (state, created_at, id);
 CREATE INDEX withdrawal_user ON withdrawal (user_id, created_at, id);
+CREATE INDEX withdrawal_payee ON withdrawal (payee, created_at);
 CREATE INDEX withdrawal_txn ON withdrawal (txn_id);
 CREATE INDEX withdrawal_paid ON withdrawal (paid_id);
 CREATE INDEX withdrawal_return ON withdrawal (return_id);
@@ -52,4 +55,15 @@ CREATE TABLE provider_pace (
     receiver  TEXT    NOT NULL PRIMARY KEY,
     next_turn INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE payee (
+    id        INTEGER PRIMARY KEY AUTOINCREMENT,
+    user_id   TEXT    NOT NULL,
+    kind      TEXT    NOT NULL,
+    account   TEXT    NOT NULL,
+    issued_at INTEGER NOT NULL,
+    linked_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX payee_user ON payee (user_id, kind, id);
+CREATE INDEX payee_account ON payee (kind, account);
 -- +goose StatementEnd

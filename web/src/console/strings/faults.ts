@@ -37,6 +37,7 @@ export const faults = {
   method_not_allowed: { zh: "服务器不支持这个操作，页面可能已过时，请刷新。", en: "The server does not support this. The page may be out of date: reload it." },
   name_needed: { zh: "此操作需要两人完成，不能使用共用令牌。请用您自己的令牌登录。", en: "This takes two people, and a shared token identifies neither. Sign in with your own token." },
   no_guest: { zh: "这不是游客账号。", en: "This is not a guest." },
+  no_payee: { zh: "该玩家尚未绑定收款账号。", en: "This player has linked no account to pay to." },
   no_secret: { zh: "这台服务器无法签发玩家令牌。", en: "This server cannot sign player tokens." },
   not_dismissed: { zh: "未能作废：{what}", en: "Not dismissed: {what}" },
   not_found: { zh: "服务器没有这个地址，页面可能已过时，请刷新。", en: "The server has no such path. The page may be out of date: reload it." },
@@ -70,6 +71,7 @@ export const faults = {
   withdrawal_not_held: { zh: "该提现未被暂扣，可能已放行。", en: "Not held; it may have been released already." },
   withdrawal_not_waiting: { zh: "该提现已无需人工处理：可能已有结果，或正在重试。", en: "It no longer waits for an operator: it has ended or is being retried." },
   withdrawal_sent: { zh: "已发给支付方，无法再暂扣。", en: "Already sent to the provider; it can no longer be held." },
+  withdrawal_too_large: { zh: "超过单次最高提现金额。", en: "Above the maximum withdrawal." },
   withdrawal_too_small: { zh: "低于单次最低提现金额。", en: "Below the minimum withdrawal." },
   withdrawals_held: { zh: "账本由备份恢复，提现已暂停。", en: "The ledger was restored from a backup; withdrawals are paused." },
 } satisfies Table;
