@@ -207,8 +207,11 @@ export interface Withdrawal {
   reference?: string;
   /** Why it has failed. */
   reason?: string;
-  /** The player's action before the payment: open the address, or pass the data to the provider's own app. */
-  action?: { url?: string; data?: string; expires_at?: number };
+  /**
+   * The player's action before the payment, by its kind: "url": open the address; "data": pass the data to the
+   * provider's own app; "wechat": call requestMerchantTransfer in WeChat. Servers of before have no kind.
+   */
+  action?: { kind?: string; url?: string; data?: string; mch_id?: string; app_id?: string; package?: string; expires_at?: number };
 }
 
 /** The client has changed its state. */
