@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -380,6 +381,11 @@ func TestALoginByWeChat(t *testing.T) {
 			t.Errorf("a snapshot: %d %s", status, code)
 		}
 
+		resp, err := v.http.Get(v.home + "/") //nolint:noctx // the client ends with the test
+		testenv.Must(t, err)
+		html, err := io.ReadAll(resp.Body)
+		testenv.Must(t, errors.Join(err, resp.Body.Close()))
+		testenv.Contains(t, string(html), `data-sign="/api/v1/wechat/sign"`, "the player's page")
 		page := url.QueryEscape(cfg.PublicURL + "/?campaign=c1")
 		testenv.Eventually(t, testenv.Patiently(10*time.Second), "the page is signed", func() bool {
 			status, _, _ := v.get("/api/v1/wechat/sign?url="+page, "*/*")

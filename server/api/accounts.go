@@ -90,7 +90,7 @@ func (a *API) beginLogin(name string) handler {
 		}
 		back, err := a.o.Accounts.Returns.Parse(cmp.Or(q.query("return"), a.o.Accounts.Home))
 		if err != nil {
-			return nil, refuse(http.StatusBadRequest, "foreign_return", err.Error())
+			return a.toPage(q, a.o.Accounts.Home, refuse(http.StatusBadRequest, "foreign_return", err.Error()))
 		}
 		if err := a.limitLogins(q); err != nil {
 			return a.toPage(q, back.String(), err)
@@ -136,10 +136,7 @@ func (a *API) finishLogin(name string) handler {
 		if provider == nil {
 			return nil, errLoginOff
 		}
-		attempt, err := a.o.Accounts.Attempts.Take(q.Context(), q.query("state"))
-		if err == nil && !attempt.IsOf(name, cookieOf(q)) {
-			err = login.ErrNoCode
-		}
+		attempt, err := a.o.Accounts.Attempts.Take(q.Context(), name, cookieOf(q), q.query("state"))
 		if err != nil {
 			return a.toPage(q, a.o.Accounts.Home, a.refuseLogin(name, err))
 		}
@@ -191,7 +188,7 @@ var loginErrors = []struct {
 	status int
 	code   string
 }{
-	{login.ErrNoCode, http.StatusBadRequest, "login_expired"},
+	{login.ErrNoAttempt, http.StatusBadRequest, "login_expired"},
 	{login.ErrDenied, http.StatusForbidden, "login_denied"},
 	{login.ErrCodeRefused, http.StatusBadRequest, "login_refused"},
 	{login.ErrSnapshot, http.StatusForbidden, "login_snapshot"},

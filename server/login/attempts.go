@@ -17,6 +17,9 @@ const AttemptLife = 10 * time.Minute
 
 // Errors of a login at a provider. Any other error is a fault of the settings or of the provider, for the log.
 var (
+	// ErrNoAttempt means that no attempt of the browser has this state.
+	ErrNoAttempt = errors.New("the login was not begun in this browser, was finished before, or took too long: begin " +
+		"again")
 	// ErrDenied means that the player or the provider does not want the login.
 	ErrDenied = errors.New("the login was cancelled, or the provider does not allow it")
 	// ErrCodeRefused means that the provider's code was used, has expired, or was never issued to this app.
@@ -45,9 +48,9 @@ func NewAttempt(provider, back, browser string) Attempt {
 		Verifier: rand.Text() + rand.Text()}
 }
 
-// IsOf reports whether a browser has made the attempt. Without this check a stranger could make a player's browser
+// isOf reports whether a browser has made the attempt. Without this check a stranger could make a player's browser
 // finish the stranger's login, and the player would withdraw to the stranger.
-func (a Attempt) IsOf(provider, browser string) bool {
+func (a Attempt) isOf(provider, browser string) bool {
 	sum := hashOfBrowser(browser)
 	return a.Provider == provider && browser != "" && subtle.ConstantTimeCompare([]byte(a.Browser), []byte(sum)) == 1
 }
@@ -71,9 +74,13 @@ func (a *Attempts) Begin(ctx context.Context, one Attempt) (state string, err er
 	return keep(ctx, a.store, ofAttempt, one, AttemptLife)
 }
 
-// Take returns the attempt of a state, or ErrNoCode. A state works once, so a replayed answer is refused.
-func (a *Attempts) Take(ctx context.Context, state string) (one Attempt, err error) {
+// Take returns a provider's attempt of a state and a browser, or ErrNoAttempt. A state works once, so a replayed answer
+// is refused.
+func (a *Attempts) Take(ctx context.Context, provider, browser, state string) (one Attempt, err error) {
 	err = take(ctx, a.store, ofAttempt, state, &one)
+	if errors.Is(err, ErrNoCode) || err == nil && !one.isOf(provider, browser) {
+		return Attempt{}, ErrNoAttempt
+	}
 	return one, err
 }
 

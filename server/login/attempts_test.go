@@ -19,21 +19,17 @@ func TestAnAttemptWorksOnce(t *testing.T) {
 			begun := login.NewAttempt("oidc", "https://rain.example/", "a browser")
 			state := testenv.Got(one.Begin(t.Context(), begun)).Must(t)
 			testenv.WantErr(t, testenv.Err(login.NewCodes(logins).Take(t.Context(), state)), login.ErrNoCode, "as a code")
-			testenv.Got(other.Take(t.Context(), state)).Want(t, begun, "the attempt")
-			testenv.WantErr(t, testenv.Err(one.Take(t.Context(), state)), login.ErrNoCode, "replayed")
-			for _, forged := range []string{"", "x", strings.Repeat("A", 26)} {
-				testenv.WantErr(t, testenv.Err(one.Take(t.Context(), forged)), login.ErrNoCode, forged)
-			}
+			testenv.Got(other.Take(t.Context(), "oidc", "a browser", state)).Want(t, begun, "the attempt")
 			code := testenv.Got(login.NewCodes(logins).Make(t.Context(), pass, login.Life)).Must(t)
-			testenv.WantErr(t, testenv.Err(one.Take(t.Context(), code)), login.ErrNoCode, "a code as a state")
+			for _, forged := range []string{state, code, "", "x", strings.Repeat("A", 26)} {
+				testenv.WantErr(t, testenv.Err(one.Take(t.Context(), "oidc", "a browser", forged)), login.ErrNoAttempt,
+					forged)
+			}
+			for _, c := range [][3]string{{"a browser", "oidc", "another"}, {"a browser", "oidc", ""},
+				{"a browser", "wechat", "a browser"}, {"", "oidc", ""}} {
+				state := testenv.Got(one.Begin(t.Context(), login.NewAttempt("oidc", "", c[0]))).Must(t)
+				testenv.WantErr(t, testenv.Err(one.Take(t.Context(), c[1], c[2], state)), login.ErrNoAttempt, c[:]...)
+			}
 		})
 	}
-	begun := login.NewAttempt("oidc", "", "a browser")
-	for _, c := range []struct {
-		provider, browser string
-		want              bool
-	}{{"oidc", "a browser", true}, {"oidc", "another", false}, {"oidc", "", false}, {"wechat", "a browser", false}} {
-		testenv.Equal(t, begun.IsOf(c.provider, c.browser), c.want, "%s, %q", c.provider, c.browser)
-	}
-	testenv.Equal(t, login.NewAttempt("oidc", "", "").IsOf("oidc", ""), false, "without a cookie")
 }

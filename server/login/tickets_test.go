@@ -14,9 +14,17 @@ import (
 )
 
 // lease is held by one node at a time. Another one goes on without it.
-type lease struct{ sync.Mutex }
+type lease struct {
+	sync.Mutex
+
+	before func() // happens before a node gets the lease, once; nil: nothing
+}
 
 func (l *lease) Under(ctx context.Context, do func(context.Context) error) error {
+	if before := l.before; before != nil {
+		l.before = nil
+		before()
+	}
 	if !l.TryLock() {
 		return nil
 	}
@@ -39,6 +47,9 @@ func TestTwoNodesFetchOneTicket(t *testing.T) {
 					Log: slog.New(slog.DiscardHandler)}))
 			}
 			testenv.WantErr(t, testenv.Err(nodes[0].Sign("https://rain.example/")), login.ErrNoTicket, "at first")
+			turn.before = func() { testenv.Must(t, nodes[1].Refresh(t.Context())) }
+			testenv.Must(t, nodes[0].Refresh(t.Context())) // it saw none, and the other node was faster
+			testenv.Equal(t, w.Tickets(), 1, "fetched tickets at first")
 			for round, want := range []string{"ticket-1", "ticket-1", "ticket-2"} {
 				if want == "ticket-2" {
 					testenv.Must(t, shared.Put(t.Context(), app, "ticket-1", 9*time.Minute))

@@ -50,7 +50,7 @@ export const confirming = {
   transfer_code: { zh: "二维码：在微信里打开本页", en: "QR code that opens this page in WeChat" },
   transfer_failed: { zh: "二维码暂时无法显示，请稍后再试", en: "Can’t show the code right now. Try again in a moment" },
   transfer_old: { zh: "没有打开收款页面", en: "WeChat didn’t open the confirmation" },
-  transfer_old_text: { zh: "请更新微信到最新版本，再点一次", en: "Update WeChat to the latest version, then tap again" },
+  transfer_old_text: { zh: "请用手机微信打开，并更新到最新版本，再点一次", en: "Use WeChat on a phone, update it to the latest version, then tap again" },
 } satisfies Table;
 
 export const naming = {
