@@ -395,6 +395,11 @@ func TestALoginByWeChat(t *testing.T) {
 			"*/*"); status != 400 || code != "foreign_return" {
 			t.Errorf("a foreign page: %d %s", status, code)
 		}
+		to = v.begin("/api/v1/login/wechat")
+		w.Close()
+		if status, _, code := v.get(back(to, "code"), "*/*"); status != 503 || code != "login_busy" {
+			t.Errorf("WeChat is away: %d %s", status, code)
+		}
 	})
 	for _, secret := range []string{"oAnn-4242", "oSnap", "app-secret", "小雨", "thirdwx", "ticket-1"} {
 		if strings.Contains(log.String(), secret) {

@@ -133,7 +133,9 @@ func (k keys) bucket(name, key string) string {
 }
 
 // ticket returns the key of the ticket of a WeChat app.
-func (k keys) ticket(app string) string { return k.namespace + ":{wechat." + plainOrHash(app) + "}:ticket" }
+func (k keys) ticket(app string) string {
+	return k.namespace + ":{wechat." + plainOrHash(app) + "}:ticket"
+}
 
 // login returns the key of the value for a login code.
 func (k keys) login(name string) string {

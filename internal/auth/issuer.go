@@ -37,8 +37,8 @@ type IssuerOptions struct {
 	Log        *slog.Logger
 }
 
-// Issuer verifies tokens of an OpenID Connect provider, whose keys it fetches: access tokens of operators, and ID tokens
-// of players. It is safe for concurrent use.
+// Issuer verifies tokens of an OpenID Connect provider, whose keys it fetches: those of operators, and ID tokens of
+// players. It is safe for concurrent use.
 type Issuer struct {
 	o      IssuerOptions
 	keys   *keySource

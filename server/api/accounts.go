@@ -197,9 +197,6 @@ var loginErrors = []struct {
 
 // refuseLogin returns the answer to a failed login. A fault of the settings or of the provider is logged.
 func (a *API) refuseLogin(provider string, err error) error {
-	if unavailable(err) {
-		return err
-	}
 	refusal := problem{Status: http.StatusBadGateway, Code: "login_failed",
 		Detail: "the provider has refused this server; the operator finds the reason in the server's log"}
 	if p, ok := errors.AsType[*problemError](err); ok {
@@ -210,10 +207,12 @@ func (a *API) refuseLogin(provider string, err error) error {
 			refusal = problem{Status: one.status, Code: one.code, Detail: one.err.Error()}
 		}
 	}
-	switch refusal.Code {
-	case "login_busy":
+	switch {
+	case refusal.Code == "login_busy":
 		a.o.Log.Warn("a login failed for now", "by", provider, "err", err)
-	case "login_failed":
+	case refusal.Code == "login_failed" && unavailable(err):
+		return err // a back end is away
+	case refusal.Code == "login_failed":
 		a.o.Log.Error("a login has failed; docs/use/login.md explains the errors", "by", provider, "err", err)
 	}
 	a.accounts.WithLabelValues(refusal.Code).Inc()
