@@ -44,6 +44,8 @@ var operations = []string{
 	"POST /api/v1/me/withdrawals", "GET /api/v1/me/withdrawals", "GET /api/v1/me/withdrawals/{withdrawal}",
 	"POST /api/v1/login-codes", "POST /api/v1/login",
 	"POST /api/v1/providers/wechat/notifications", "POST /api/v1/providers/alipay/notifications",
+	"GET /api/v1/login/oidc", "GET /api/v1/login/oidc/callback", "GET /api/v1/login/wechat",
+	"GET /api/v1/login/wechat/callback", "POST /api/v1/login/wechat-mini", "GET /api/v1/wechat/sign",
 	"POST /api/v1/guests", "POST /api/v1/me/token", "GET /api/v1/admission", "GET /api/v1/lobby", "GET /api/v1/whoami",
 	"GET /api/v1/auth/config",
 	"GET /api/v1/events", "GET /api/v1/audit",

@@ -32,6 +32,8 @@
 //	sanctions       cluster.Mirror: reads new bans from the database; so do lists and verdicts
 //	keys            auth.Players: follows the public keys of the identity provider (--jwks-url only)
 //	issuer          auth.Issuer: follows the keys of the operators' identity provider (--oidc-issuer only)
+//	player issuer   auth.Issuer: the same for players (--player-oidc-issuer only)
+//	wechat ticket   login.Tickets: keeps WeChat's ticket for the JS-SDK fresh (--wechat-login-app-id only)
 //	rooms           room.Lobby: pings and deadlines of the sockets
 //	figures         live.Figures: reports this node's counts, and sends the rooms those of all nodes
 //	events          api.Events: the operators' feed

@@ -32,8 +32,8 @@ func (s *Server) buildOperators() (err error) {
 			return err
 		}
 		s.issuer, err = auth.NewIssuer(auth.IssuerOptions{
-			Issuer: s.cfg.OIDCIssuer, Audience: s.cfg.OIDCAudience, RolesClaim: s.cfg.OIDCRolesClaim,
-			NameClaim: s.cfg.OIDCNameClaim, Roles: roles,
+			Of: "operators", Flag: "--oidc-issuer", Issuer: s.cfg.OIDCIssuer, Audience: s.cfg.OIDCAudience,
+			RolesClaim: s.cfg.OIDCRolesClaim, NameClaim: s.cfg.OIDCNameClaim, Roles: roles,
 			Recoverer: s.recoverer, Log: s.log,
 			Clock: func() time.Time { return time.UnixMilli(s.clock.Now()) },
 		})

@@ -34,6 +34,7 @@ import (
 	"redrain/server/health"
 	"redrain/server/history"
 	"redrain/server/live"
+	"redrain/server/login"
 	"redrain/server/names"
 	"redrain/server/presence"
 	"redrain/server/risk"
@@ -120,6 +121,10 @@ type Server struct {
 	operators   *auth.Operators
 	named       *auth.OperatorsFile // nil without one
 	issuer      *auth.Issuer        // nil without one
+	accounts    api.Accounts        // where players log in
+
+	playerIssuer *auth.Issuer   // nil without --player-oidc-issuer
+	tickets      *login.Tickets // nil without --wechat-login-app-id
 
 	connections *presence.Connections
 }

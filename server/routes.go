@@ -49,7 +49,7 @@ func (s *Server) buildHTTP() {
 		Limits:    store.NewLimits(s.redis),
 		Campaigns: s.registry, Stats: s.figures, Figures: history.NewTable(s.back.sql), Events: s.events,
 		Notifier: s.notifier, Players: s.players,
-		Logins: login.NewCodes(store.NewLogins(s.redis)), Banned: s.bans.Banned,
+		Logins: login.NewCodes(store.NewLogins(s.redis)), Accounts: s.accounts, Banned: s.bans.Banned,
 		Operators: s.operators, SignIn: s.signIn(), WakePayer: s.payer.Wake,
 		TellWithdrawn: s.newsOfWithdrawal,
 		JoinURL:       s.joinURL, Version: ReadBuild().Version, InProcess: s.cfg.InProcess(),
@@ -97,7 +97,7 @@ func (s *Server) handler(a *api.API) http.Handler {
 	mux.Handle("/", web.Handler(web.Options{
 		SignIn: s.tokenEndpoint, Widget: s.widget(), PublicURL: s.cfg.PublicRoot(), Files: s.verifyFiles,
 		Images: names.Hosts(s.cfg.AvatarHosts).Sources(), Ancestors: s.cfg.FrameAncestors,
-		WeChat: web.WeChat{Sign: s.cfg.WeChatSign, SDK: s.cfg.WeChatSDK},
+		WeChat: web.WeChat{Sign: s.signer(), SDK: s.cfg.WeChatSDK},
 	}))
 	return secure(mux)
 }

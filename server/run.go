@@ -96,6 +96,8 @@ func (s *Server) actors() actors {
 	}{
 		{s.names != nil, &all.upkeep, []actor{{"names", s.names.Run}}},
 		{s.issuer != nil, &all.upkeep, []actor{{"issuer", s.issuer.Run}}},
+		{s.playerIssuer != nil, &all.upkeep, []actor{{"player issuer", s.playerIssuer.Run}}},
+		{s.tickets != nil, &all.upkeep, []actor{{"wechat ticket", s.tickets.Run}}},
 		{s.back.own != nil, &all.base, []actor{{"nats server", s.runNATS}}},
 		{s.admin != nil, &all.last, []actor{{"admin", s.admin.run}}},
 		{s.cfg.Has(config.RoleSettle), &all.base, []actor{

@@ -169,6 +169,9 @@ func (s *Server) build(ctx context.Context) (err error) {
 	if err := s.buildOperators(); err != nil {
 		return err
 	}
+	if err := s.buildLogins(); err != nil {
+		return err
+	}
 	if err := s.buildRisk(); err != nil {
 		return err
 	}

@@ -244,7 +244,7 @@ func TestInWeChat(t *testing.T) {
 	p.Until("both shares are set", `!!(globalThis.told?.shares.chat && told.shares.moments)`)
 	for what, want := range map[string]string{
 		"config": `{"appId":"wx1","timestamp":1414587457,"nonceStr":"n","signature":"s",` +
-			`"jsApiList":["updateAppMessageShareData","updateTimelineShareData"]}`,
+			`"jsApiList":["updateAppMessageShareData","updateTimelineShareData","requestMerchantTransfer"]}`,
 		"shares.chat.title":     `"红包雨 · Red packet rain"`,
 		"shares.chat.desc":      `"红包从天而降，手快有手慢无。Red packets fall from the sky. Be quick and they’re yours."`,
 		"shares.chat.link":      fmt.Sprintf("%q", p.fake.URL+"/?campaign=c1"),

@@ -572,6 +572,9 @@ type Lobby struct {
 	// Names Whether winners are shown by their names (`--show-names`).
 	Names bool `json:"names"`
 
+	// Logins The logins that a browser can be sent to: `GET /api/v1/login/wechat` (inside WeChat), `GET /api/v1/login/oidc`.
+	Logins []string `json:"logins,omitempty"`
+
 	// StartsInMS Time until the next rain; missing if there is none, or if it falls already. Clients that all enter at this moment do so at random moments within a part of it.
 	StartsInMS int64 `json:"starts_in_ms,omitempty"`
 
@@ -1105,6 +1108,18 @@ type UncheckedCampaign struct {
 	Reason   string `json:"reason"`
 }
 
+// WeChatSignature defines model for WeChatSignature.
+type WeChatSignature struct {
+	AppID string `json:"appId"`
+
+	// Timestamp Unix seconds.
+	Timestamp int64  `json:"timestamp"`
+	NonceStr  string `json:"nonceStr"`
+
+	// Signature 40 hex digits.
+	Signature string `json:"signature"`
+}
+
 // WhoAmI defines model for WhoAmI.
 type WhoAmI struct {
 	// Name Whose token it is, as the audit log names them; `operator` or `viewer` of a shared one.
@@ -1211,14 +1226,23 @@ type IdempotencyKey = string
 // ListName defines model for ListName.
 type ListName = string
 
+// LoginState defines model for LoginState.
+type LoginState = string
+
 // PageCursor defines model for PageCursor.
 type PageCursor = string
 
 // PageLimit defines model for PageLimit.
 type PageLimit = int
 
+// ProviderCode defines model for ProviderCode.
+type ProviderCode = string
+
 // RainID defines model for RainID.
 type RainID = string
+
+// ReturnTo defines model for ReturnTo.
+type ReturnTo = string
 
 // SponsorID defines model for SponsorID.
 type SponsorID = string
@@ -1249,6 +1273,12 @@ type Gone = Problem
 
 // Invalid defines model for Invalid.
 type Invalid = Problem
+
+// LoginFailed defines model for LoginFailed.
+type LoginFailed = Problem
+
+// LoginRefused defines model for LoginRefused.
+type LoginRefused = Problem
 
 // Malformed defines model for Malformed.
 type Malformed = Problem
@@ -1523,6 +1553,44 @@ type LoginJSONBody struct {
 	Code string `json:"code"`
 }
 
+// BeginOIDCLoginParams defines parameters for BeginOIDCLogin.
+type BeginOIDCLoginParams struct {
+	// Return Where the login ends. Defaults to the player's page.
+	Return ReturnTo `form:"return,omitempty" json:"return,omitempty"`
+}
+
+// FinishOIDCLoginParams defines parameters for FinishOIDCLogin.
+type FinishOIDCLoginParams struct {
+	// State As the provider got it. It works once, within ten minutes, in the browser that began the login.
+	State LoginState `form:"state,omitempty" json:"state,omitempty"`
+
+	// Code The provider's code. Without it the login was cancelled.
+	Code ProviderCode `form:"code,omitempty" json:"code,omitempty"`
+}
+
+// BeginWeChatLoginParams defines parameters for BeginWeChatLogin.
+type BeginWeChatLoginParams struct {
+	// Return Where the login ends. Defaults to the player's page.
+	Return ReturnTo `form:"return,omitempty" json:"return,omitempty"`
+
+	// Profile Ask for nickname and picture.
+	Profile bool `form:"profile,omitempty" json:"profile,omitempty"`
+}
+
+// LoginWeChatMiniJSONBody defines parameters for LoginWeChatMini.
+type LoginWeChatMiniJSONBody struct {
+	Code string `json:"code"`
+}
+
+// FinishWeChatLoginParams defines parameters for FinishWeChatLogin.
+type FinishWeChatLoginParams struct {
+	// State As the provider got it. It works once, within ten minutes, in the browser that began the login.
+	State LoginState `form:"state,omitempty" json:"state,omitempty"`
+
+	// Code The provider's code. Without it the login was cancelled.
+	Code ProviderCode `form:"code,omitempty" json:"code,omitempty"`
+}
+
 // ListMyClaimsParams defines parameters for ListMyClaims.
 type ListMyClaimsParams struct {
 	// Limit How many items a page holds at most.
@@ -1723,6 +1791,12 @@ type ListUserWithdrawalsParams struct {
 	Cursor PageCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
+// SignWeChatPageParams defines parameters for SignWeChatPage.
+type SignWeChatPageParams struct {
+	// URL The page's address; the part after # does not count.
+	URL string `form:"url" json:"url"`
+}
+
 // ListWithdrawalsParams defines parameters for ListWithdrawals.
 type ListWithdrawalsParams struct {
 	// State Only those in this state or stage; `dead` are pending ones that are dead letters, which are listed under `/api/v1/payouts` too.
@@ -1812,6 +1886,9 @@ type LoginJSONRequestBody LoginJSONBody
 
 // CreateLoginCodeJSONRequestBody defines body for CreateLoginCode for application/json ContentType.
 type CreateLoginCodeJSONRequestBody = LoginCodeRequest
+
+// LoginWeChatMiniJSONRequestBody defines body for LoginWeChatMini for application/json ContentType.
+type LoginWeChatMiniJSONRequestBody LoginWeChatMiniJSONBody
 
 // RenewGuestJSONRequestBody defines body for RenewGuest for application/json ContentType.
 type RenewGuestJSONRequestBody RenewGuestJSONBody

@@ -19,7 +19,8 @@
 //	Connections  the connections of each player
 //	Common       players with a common trait, for the risk rules
 //	Names        display profiles
-//	Logins       values of login codes
+//	Logins       values of login codes, and of logins in progress
+//	Tickets      tickets of WeChat apps
 //
 // The states of one shard of a campaign (field "status" of its hash):
 //

@@ -22,7 +22,8 @@ import (
 //	rr:{<campaign>.0}:nodes            hash: counts of each node; "n:<node>" → JSON, "r:<node>" → its revision
 //	rr:{<campaign>.0}:teller           string, expires: the node that adds up the figures for all
 //	rr:{allow.<name>.<key>}:bucket     hash, expires: a token bucket that all nodes share
-//	rr:{login.<name>}:pass             string, expires: the value that a login code is exchanged for, sealed
+//	rr:{login.<name>}:pass             string, expires: the value of a login code or of a login in progress, sealed
+//	rr:{wechat.<app>}:ticket           string, expires: WeChat's ticket that signs pages for its JS-SDK
 //	rr:{player.<id>}:connections       hash, expires: "<node>.<number>" → since when, Unix ms
 //	rr:{player.<id>}:name              string, expires: the player's display profile, JSON; see players.go
 //	rr:{player.<id>}:hands             hash, expires: node → the player's tap profile there; see common.go
@@ -129,6 +130,11 @@ const nodePrefix, nodeRevisionPrefix = "n:", "r:"
 // characters, braces above all, is replaced by its hash.
 func (k keys) bucket(name, key string) string {
 	return k.namespace + ":{allow." + name + "." + plainOrHash(key) + "}:bucket"
+}
+
+// ticket returns the key of the ticket of a WeChat app.
+func (k keys) ticket(app string) string {
+	return k.namespace + ":{wechat." + plainOrHash(app) + "}:ticket"
 }
 
 // login returns the key of the value for a login code.

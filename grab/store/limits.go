@@ -65,3 +65,29 @@ func (l *Logins) Take(ctx context.Context, name string) ([]byte, error) {
 	}
 	return value, wrap(l.Checked(err), "take a login")
 }
+
+// Tickets shares the tickets of WeChat apps between the nodes. They expire within hours, and are good only for pages of
+// the domains that the app's owner has named, so they are not sealed.
+type Tickets struct{ *client }
+
+// NewTickets returns a Tickets.
+func NewTickets(s *Store) *Tickets { return &Tickets{s.client} }
+
+// Put stores an app's ticket for its life.
+func (t *Tickets) Put(ctx context.Context, app, ticket string, life time.Duration) error {
+	return wrap(t.Checked(t.rdb.Set(ctx, t.keys.ticket(app), ticket, life).Err()), "store a ticket")
+}
+
+// Ticket returns an app's ticket and the rest of its life; "" if there is none.
+func (t *Tickets) Ticket(ctx context.Context, app string) (ticket string, left time.Duration, err error) {
+	var life *redis.DurationCmd
+	var text *redis.StringCmd
+	_, err = t.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+		life, text = p.PTTL(ctx, t.keys.ticket(app)), p.Get(ctx, t.keys.ticket(app))
+		return nil
+	})
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return "", 0, wrap(t.Checked(err), "read a ticket")
+	}
+	return text.Val(), max(0, life.Val()), nil
+}

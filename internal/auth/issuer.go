@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,8 +23,10 @@ import (
 var ErrIssuerUnavailable = errors.New("the identity provider does not answer, so its tokens cannot be checked for " +
 	"now; tokens of the operators' file can")
 
-// IssuerOptions configure the verification of operators' tokens of an identity provider.
+// IssuerOptions configure the verification of tokens of an identity provider.
 type IssuerOptions struct {
+	Of         string            // whose tokens, for the log
+	Flag       string            // the setting of Issuer, for errors
 	Issuer     string            // its address, as its tokens name it
 	Audience   string            // required audience of tokens: the client id
 	RolesClaim string            // has the roles; dots lead into objects
@@ -34,8 +37,8 @@ type IssuerOptions struct {
 	Log        *slog.Logger
 }
 
-// Issuer verifies operators' tokens of an OpenID Connect provider, whose keys it fetches. It is safe for concurrent
-// use.
+// Issuer verifies tokens of an OpenID Connect provider, whose keys it fetches: those of operators, and ID tokens of
+// players. It is safe for concurrent use.
 type Issuer struct {
 	o      IssuerOptions
 	keys   *keySource
@@ -49,6 +52,8 @@ type Discovery struct {
 	KeySet                string `json:"jwks_uri"`
 	AuthorizationEndpoint string `json:"authorization_endpoint"`
 	TokenEndpoint         string `json:"token_endpoint"`
+	// TokenAuthMethods are the ways in which a client sends its secret; empty: as client_secret_basic.
+	TokenAuthMethods []string `json:"token_endpoint_auth_methods_supported"`
 }
 
 // NewIssuer returns the verifier. Run keeps the provider's keys fresh.
@@ -61,7 +66,7 @@ func NewIssuer(o IssuerOptions) (*Issuer, error) {
 		return nil, errors.New("the issuer is not a URL")
 	}
 	i := &Issuer{o: o}
-	i.keys = newKeySource("operators", i.locate, nil, o.Log.With("issuer", u.Redacted()))
+	i.keys = newKeySource(o.Of, i.locate, nil, o.Log.With("issuer", u.Redacted()))
 	i.parser = jwt.NewParser(
 		jwt.WithValidMethods(asymmetric), jwt.WithExpirationRequired(), jwt.WithLeeway(leeway),
 		jwt.WithTimeFunc(o.Clock), jwt.WithStrictDecoding(), jwt.WithIssuer(o.Issuer), jwt.WithAudience(o.Audience),
@@ -81,18 +86,9 @@ func (i *Issuer) Discovered() *Discovery { return i.found.Load() }
 // Operator returns the owner of a token. A token that does not name the provider is ErrNoOperator without any I/O,
 // also while the provider is away.
 func (i *Issuer) Operator(ctx context.Context, bearer string) (Operator, error) {
-	if len(bearer) > maxTokenLen {
-		return Operator{}, ErrNoOperator
-	}
-	claims := jwt.MapClaims{}
-	_, err := i.parser.ParseWithClaims(bearer, claims, func(t *jwt.Token) (any, error) {
-		if textOf(claims, "iss") != i.o.Issuer {
-			return nil, ErrNoOperator
-		}
-		return i.keys.find(ctx, t)
-	})
-	if errors.Is(err, ErrKeysUnavailable) || errors.Is(err, errUnknownKey) && i.keys.away() {
-		return Operator{}, ErrIssuerUnavailable
+	claims, err := i.verify(ctx, bearer)
+	if errors.Is(err, ErrIssuerUnavailable) {
+		return Operator{}, err
 	}
 	var who Operator
 	if err == nil {
@@ -100,6 +96,56 @@ func (i *Issuer) Operator(ctx context.Context, bearer string) (Operator, error) 
 	}
 	if err != nil {
 		return Operator{}, fmt.Errorf("%w: %w", ErrNoOperator, err)
+	}
+	return who, nil
+}
+
+// verify returns the claims of a token, after all checks that the two kinds have in common.
+func (i *Issuer) verify(ctx context.Context, token string) (jwt.MapClaims, error) {
+	if len(token) > maxTokenLen {
+		return nil, fmt.Errorf("it is longer than %d bytes", maxTokenLen)
+	}
+	claims := jwt.MapClaims{}
+	_, err := i.parser.ParseWithClaims(token, claims, func(t *jwt.Token) (any, error) {
+		if textOf(claims, "iss") != i.o.Issuer {
+			return nil, errors.New("it is of another issuer")
+		}
+		return i.keys.find(ctx, t)
+	})
+	if errors.Is(err, ErrKeysUnavailable) || errors.Is(err, errUnknownKey) && i.keys.away() {
+		return nil, ErrIssuerUnavailable
+	}
+	return claims, err
+}
+
+// Identity is the person of an ID token.
+type Identity struct {
+	Subject string // unique at the provider, and never given to another person
+	// As the provider has them; "" if it has none.
+	Nickname string // the nickname, else the name
+	Picture  string // address of a picture
+}
+
+// Identify returns the person of an ID token that answers a login with a nonce. It makes the checks of OpenID Connect
+// Core 1.0, section 3.1.3.7 (https://openid.net/specs/openid-connect-core-1_0.html#IDTokenValidation). The errors are
+// ErrIssuerUnavailable, or wrap ErrBadToken.
+func (i *Issuer) Identify(ctx context.Context, idToken, nonce string) (Identity, error) {
+	claims, err := i.verify(ctx, idToken)
+	who := Identity{Subject: textOf(claims, "sub"), Picture: textOf(claims, "picture"),
+		Nickname: cmp.Or(textOf(claims, "nickname"), textOf(claims, "name"))}
+	switch azp := textOf(claims, "azp"); {
+	case errors.Is(err, ErrIssuerUnavailable):
+		return Identity{}, err
+	case err != nil:
+	case nonce == "" || textOf(claims, "nonce") != nonce:
+		err = errors.New("its nonce is of another login")
+	case azp != "" && azp != i.o.Audience:
+		err = errors.New("it is for another client")
+	case who.Subject == "" || len(who.Subject) > maxSubject:
+		err = fmt.Errorf("its sub is missing or longer than %d bytes", maxSubject)
+	}
+	if err != nil {
+		return Identity{}, fmt.Errorf("%w: %w", ErrBadToken, err)
 	}
 	return who, nil
 }
@@ -172,7 +218,7 @@ func (i *Issuer) locate(ctx context.Context, client *http.Client) (string, error
 		return "", fmt.Errorf("read the provider's discovery document: %w", err)
 	}
 	if d.Issuer != i.o.Issuer {
-		return "", fmt.Errorf("the provider's issuer is %q; set --oidc-issuer to exactly this", d.Issuer)
+		return "", fmt.Errorf("the provider's issuer is %q; set %s to exactly this", d.Issuer, i.o.Flag)
 	}
 	if u, err := url.Parse(d.KeySet); err != nil || u.Host == "" {
 		return "", errors.New("the provider's discovery document has no jwks_uri")

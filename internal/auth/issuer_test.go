@@ -53,8 +53,8 @@ func newSandbox(t *testing.T) *sandbox {
 // verifier is a server's view of the sandbox, at noon.
 func (s *sandbox) verifier(t *testing.T, change func(*auth.IssuerOptions)) *auth.Issuer {
 	t.Helper()
-	o := auth.IssuerOptions{Issuer: s.url, Audience: "console", RolesClaim: "roles", NameClaim: "email", Clock: atNoon,
-		Log: slog.New(slog.DiscardHandler)}
+	o := auth.IssuerOptions{Of: "operators", Flag: "--oidc-issuer", Issuer: s.url, Audience: "console",
+		RolesClaim: "roles", NameClaim: "email", Clock: atNoon, Log: slog.New(slog.DiscardHandler)}
 	if change != nil {
 		change(&o)
 	}

@@ -274,6 +274,8 @@ type Persona struct {
 	Face    string // id of one of redrain's own pictures; "": none
 	// Payee has the player's accounts at payment providers, by provider: {"wechat": "APPID:OPENID"}. Nil: none.
 	Payee map[string]string
+	// Nickname is the display name of an account elsewhere; "": none.
+	Nickname string
 }
 
 // Mint signs a token for a player, valid for ttl from now, or for as long as a token may be. It needs the secret, else
@@ -293,7 +295,8 @@ func (p *Players) Mint(who Persona, ttl time.Duration) (token string, expires ti
 	expires = now.Add(ttl).Truncate(time.Second) // the precision of a token
 	claims := jwt.MapClaims{"sub": who.User, "iat": now.Unix(), "exp": expires.Unix()}
 	for name, text := range map[string]string{
-		"iss": p.o.Issuer, "aud": p.o.Audience, "name": who.Name, "picture": who.Picture, "face": who.Face,
+		"iss": p.o.Issuer, "aud": p.o.Audience, "name": who.Name, "nickname": who.Nickname, "picture": who.Picture,
+		"face": who.Face,
 	} {
 		if text != "" {
 			claims[name] = text

@@ -19,7 +19,8 @@ import (
 // answer is still 200: a waiting page asks again and again, and a browser logs each error.
 func (a *API) lobby(q *request) (any, error) {
 	id := q.query("campaign")
-	view := openapi.Lobby{Guests: a.o.Guests, Names: a.o.ShowNames, Join: a.joinURL(q.Request)}
+	view := openapi.Lobby{Guests: a.o.Guests, Names: a.o.ShowNames, Join: a.joinURL(q.Request),
+		Logins: a.o.Accounts.names()}
 	if c := a.wanted(id); c != nil {
 		view.Campaign, view.Name, view.WinsPerUser = c.ID, c.Name, c.WinsPerUser
 		view.StartsInMS = startsIn(c, a.o.Clock())

@@ -150,7 +150,7 @@ type API struct {
 	previews *semaphore.Weighted
 	spare    *rate.Limiter // in place of Limits while Redis does not answer
 
-	refusals, guests, logins *prometheus.CounterVec
+	refusals, guests, logins, accounts *prometheus.CounterVec
 
 	importing sync.Mutex // allows one import at a time, which is held in memory
 }
@@ -202,6 +202,8 @@ type Options struct {
 	Operators Operators
 	// Logins are the codes that sign players in.
 	Logins *login.Codes
+	// Accounts are the providers where players have accounts.
+	Accounts Accounts
 	// Banned reports whether this node has a ban of a player.
 	Banned func(user string) bool
 	// Profiles returns the known display profiles of players. After an error some are missing. Nil: there are none.
@@ -262,5 +264,6 @@ func New(o Options) *API {
 	}
 	return &API{o: o, previews: semaphore.NewWeighted(1), refusals: newRefusals(o.Registerer),
 		spare:  rate.NewLimiter(wrongTokensAMinute/60.0, wrongTokensAMinute),
-		guests: newGuestCounts(o.Registerer), logins: newLoginCounts(o.Registerer)}
+		guests: newGuestCounts(o.Registerer), logins: newLoginCounts(o.Registerer),
+		accounts: newAccountCounts(o.Registerer)}
 }

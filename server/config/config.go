@@ -81,9 +81,19 @@ type Config struct {
 	AllowedOrigins    []string      `group:"access" placeholder:"ORIGIN" help:"Web origins that may open a socket besides the server's own; * for all."`
 	FrameAncestors    []string      `group:"access" placeholder:"ORIGIN" help:"Web origins whose pages may show the player's page in a frame; * for all."`
 
+	WeChatLoginAppID       string   `group:"logins" name:"wechat-login-app-id" placeholder:"APPID" help:"App id of the WeChat official account by which players log in inside WeChat. It also signs the player's page for WeChat's JS-SDK. Needs --public-url."`
+	WeChatLoginSecret      string   `group:"logins" secret:"live" name:"wechat-login-secret" placeholder:"SECRET" help:"App secret of that account."`
+	WeChatMiniAppID        string   `group:"logins" name:"wechat-mini-app-id" placeholder:"APPID" help:"App id of the WeChat mini-program by which players log in."`
+	WeChatMiniSecret       string   `group:"logins" secret:"live" name:"wechat-mini-secret" placeholder:"SECRET" help:"App secret of that mini-program."`
+	WeChatLoginEndpoint    string   `group:"logins" name:"wechat-login-endpoint" default:"https://api.weixin.qq.com" placeholder:"URL" help:"Address of WeChat's interface."`
+	PlayerOIDCIssuer       string   `group:"logins" name:"player-oidc-issuer" placeholder:"URL" help:"OpenID Connect provider by which players log in. Needs --public-url."`
+	PlayerOIDCClientID     string   `group:"logins" name:"player-oidc-client-id" placeholder:"ID" help:"Client id of redrain at that provider."`
+	PlayerOIDCClientSecret string   `group:"logins" secret:"live" name:"player-oidc-client-secret" placeholder:"SECRET" help:"Client secret of redrain at that provider. Leave it out for a public client."`
+	LoginReturn            []string `group:"logins" placeholder:"URL" help:"Addresses that a login may return to, each with everything below its path. Defaults to --public-url."`
+
 	TapRate           int      `group:"limits" main:"" default:"20" range:"0.." zero:"no limit" help:"Taps per second and player, over all nodes."`
 	HelloRate         float64  `group:"limits" default:"50" range:"0.." zero:"no limit" help:"Refused hellos per second and address, over all nodes. Above it hellos are refused without a lookup of their campaign."`
-	GuestRate         float64  `group:"limits" default:"200" range:"0.." zero:"no limit" help:"New guests per second and address, over all nodes."`
+	GuestRate         float64  `group:"limits" default:"200" range:"0.." zero:"no limit" help:"New guests, and as many logins by WeChat or OpenID Connect, per second and address, over all nodes."`
 	AddressGuests     int      `group:"limits" default:"1000" range:"0.." zero:"no limit" help:"New guests per day and address, over all nodes. An IPv6 /64 is one address, here and below."`
 	AddressSeats      int      `group:"limits" default:"300" range:"0.." zero:"no limit" help:"Guests of one address in a campaign's room, over all nodes."`
 	AddressWins       float64  `group:"limits" default:"0.1" range:"0..1" zero:"no limit" help:"Part of a campaign's packets that the guests of one address can win together, but never fewer than 16 packets. Players with tokens of another issuer do not count."`
@@ -127,8 +137,8 @@ type Config struct {
 	TLSKey        string        `group:"process" name:"tls-key" placeholder:"FILE" help:"Private key of --tls-cert, PEM. The file is read again when it changes."`
 	PublicURL     string        `group:"process" main:"" name:"public-url" placeholder:"URL" help:"Address of the server from outside, such as https://rain.example.com. Link previews in chats show it, and the QR code of a screen that was opened on this machine."`
 	VerifyFiles   []string      `group:"process" placeholder:"FILE" help:"Text files served below / that prove the domain's owner, such as WeChat's MP_verify_….txt."`
-	WeChatSign    string        `group:"process" name:"wechat-sign-url" placeholder:"URL" help:"Your server that signs the player's page for WeChat's JS-SDK. The page sends its address in ?url= and expects {appId, timestamp, nonceStr, signature}. Links shared in WeChat then have title, sentence and picture."`
-	WeChatSDK     string        `group:"process" name:"wechat-sdk-url" default:"https://res.wx.qq.com/open/js/jweixin-1.6.0.js" help:"WeChat's JS-SDK. The page loads it in WeChat's browser with --wechat-sign-url."`
+	WeChatSign    string        `group:"process" name:"wechat-sign-url" placeholder:"URL" help:"Your server that signs the player's page for WeChat's JS-SDK. The page sends its address in ?url= and expects {appId, timestamp, nonceStr, signature}. Links shared in WeChat then have title, sentence and picture. Not needed with --wechat-login-app-id: then redrain signs."`
+	WeChatSDK     string        `group:"process" name:"wechat-sdk-url" default:"https://res.wx.qq.com/open/js/jweixin-1.6.0.js" help:"WeChat's JS-SDK. The page loads it in WeChat's browser with --wechat-sign-url or --wechat-login-app-id."`
 	Proxies       []string      `group:"process" main:"" name:"trusted-proxies" placeholder:"CIDR" help:"Networks and addresses of trusted proxies. The client is the right-most address in X-Forwarded-For that is not one of them."`
 	ProxyProtocol bool          `group:"process" help:"Connections from --trusted-proxies may begin with a PROXY header, version 1 or 2."`
 	Roles         []string      `group:"process" main:"" default:"gateway,relay,settle,operator" oneof:"gateway,relay,settle,operator" help:"Roles of this process: gateway (players' sockets), relay (outbox to JetStream), settle (JetStream to ledger and provider), operator (the campaigns' upkeep)."`

@@ -68,12 +68,24 @@ func TestValidateNamesEachFault(t *testing.T) {
 		"--avatar-hosts": func(c *Config) {
 			c.ShowNames, c.AvatarHosts = new(true), []string{"https://a.example"}
 		},
-		"--avatar-hosts: needs": func(c *Config) { c.AvatarHosts = []string{"a.example"} },
-		"--verify-files":        func(c *Config) { c.VerifyFiles = []string{"index.html"} },
-		"--wechat-sign-url":     func(c *Config) { c.WeChatSign = "http://sign.example/" },
-		"--wechat-sdk-url":      func(c *Config) { c.WeChatSign, c.WeChatSDK = "https://s.example/", "//wx.qq.com" },
-		"--proxy-protocol":      func(c *Config) { c.ProxyProtocol = true },
-		"--jwt-max-life":        func(c *Config) { c.JWTMaxLife = -1 },
+		"--avatar-hosts: needs":     func(c *Config) { c.AvatarHosts = []string{"a.example"} },
+		"--verify-files":            func(c *Config) { c.VerifyFiles = []string{"index.html"} },
+		"--wechat-sign-url":         func(c *Config) { c.WeChatSign = "http://sign.example/" },
+		"--wechat-sdk-url":          func(c *Config) { c.WeChatSign, c.WeChatSDK = "https://s.example/", "//wx.qq.com" },
+		"--wechat-login-app-id and": func(c *Config) { c.WeChatLoginSecret = "s" },
+		"--wechat-mini-app-id and":  func(c *Config) { c.WeChatMiniAppID = "wx1" },
+		"--wechat-mini-app-id: give": func(c *Config) {
+			c.WeChatMiniAppID, c.WeChatMiniSecret = "wx1:o", "s"
+		},
+		"--wechat-login-endpoint":          func(c *Config) { c.WeChatLoginEndpoint = "http://api.weixin.qq.com" },
+		"--login-return":                   func(c *Config) { c.LoginReturn = []string{"https://a.example/?x=1"} },
+		"--player-oidc-issuer: required":   func(c *Config) { c.PlayerOIDCClientID = "game" },
+		"--player-oidc-issuer: give":       func(c *Config) { playerOIDC(c).PlayerOIDCIssuer = "http://id.example" },
+		"--player-oidc-client-id":          func(c *Config) { playerOIDC(c).PlayerOIDCClientID = "" },
+		"--public-url: required":           func(c *Config) { playerOIDC(c).PublicURL = "" },
+		"--jwt-secret: required with play": func(c *Config) { playerOIDC(c).JWTSecret, c.JWKSURL = "", "https://a.example" },
+		"--proxy-protocol":                 func(c *Config) { c.ProxyProtocol = true },
+		"--jwt-max-life":                   func(c *Config) { c.JWTMaxLife = -1 },
 		"--provider-url: give": func(c *Config) {
 			c.Provider, c.ProviderURL, c.ProviderSecret = "http", "http://pay.example", testProviderSecret
 		},
@@ -216,4 +228,10 @@ func TestReferenceIsFresh(t *testing.T) {
 			t.Errorf("%s is not fresh (%v): go generate ./server/config", name, err)
 		}
 	}
+}
+
+// playerOIDC gives a configuration an identity provider of players.
+func playerOIDC(c *Config) *Config {
+	c.PlayerOIDCIssuer, c.PlayerOIDCClientID, c.PublicURL = "https://id.example", "game", "https://rain.example"
+	return c
 }

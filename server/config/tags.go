@@ -15,6 +15,7 @@ import (
 var Groups = []kong.Group{
 	{Key: "backends", Title: "Back ends", Description: "Without an address redrain uses an in-process back end."},
 	{Key: "access", Title: "Access"},
+	{Key: "logins", Title: "Players' logins", Description: "By WeChat and OpenID Connect. The same on every node."},
 	{Key: "limits", Title: "Limits"},
 	{Key: "risk", Title: "Bots and farms", Description: "Rules that judge players, and their consequences."},
 	{Key: "money", Title: "Payments outside", Description: "The same on every node with the role settle."},

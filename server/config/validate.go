@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -45,6 +46,7 @@ func (c *Config) Validate() []error {
 	c.validateBackends(fault)
 	c.validateAccess(fault)
 	c.validateOIDC(fault)
+	c.validateLogins(fault)
 	c.validateProvider(fault)
 	c.validateRisk(fault)
 	c.validateAlarms(fault)
@@ -163,9 +165,9 @@ func (c *Config) validateFront(fault faultFunc) {
 			u.RawQuery != "" || u.Fragment != "", "--public-url %q: give scheme://host[:port]", c.PublicURL)
 	}
 	c.validateVerifyFiles(fault)
-	if c.WeChatSign != "" {
+	if sign := c.WeChatSign; sign+c.WeChatLoginAppID != "" {
 		// They are https only: a script over plain http can be replaced in flight.
-		for flag, address := range map[string]string{"--wechat-sign-url": c.WeChatSign,
+		for flag, address := range map[string]string{"--wechat-sign-url": cmp.Or(sign, c.WeChatSDK),
 			"--wechat-sdk-url": c.WeChatSDK} {
 			u, _ := url.Parse(address)
 			fault(!isURL(address, "https") || u.User != nil || u.Fragment != "" || web.Origin(address) == "",

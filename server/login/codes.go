@@ -45,53 +45,66 @@ type Codes struct{ store Store }
 // NewCodes returns Codes on a store.
 func NewCodes(store Store) *Codes { return &Codes{store} }
 
+// ofCode separates login codes from other values of the store.
+const ofCode = "redrain: name and key of a login code"
+
 // Make issues a code for a pass, with a life.
 func (c *Codes) Make(ctx context.Context, pass Pass, life time.Duration) (code string, err error) {
+	return keep(ctx, c.store, ofCode, pass, life)
+}
+
+// Take exchanges a code for its pass, or returns ErrNoCode. A code works once, even if the answer is lost in flight.
+func (c *Codes) Take(ctx context.Context, code string) (pass Pass, err error) {
+	err = take(ctx, c.store, ofCode, code, &pass)
+	return pass, err
+}
+
+// keep stores a value of a kind, sealed, and returns the code that take exchanges for it.
+func keep(ctx context.Context, store Store, kind string, value any, life time.Duration) (code string, err error) {
 	code = rand.Text() // 130 bits
-	name, box, err := unfold(code)
+	name, box, err := unfold(kind, code)
 	if err != nil {
 		return "", err
 	}
-	text, err := json.Marshal(pass)
+	text, err := json.Marshal(value)
 	if err != nil {
-		return "", fmt.Errorf("write a pass: %w", err)
+		return "", fmt.Errorf("write a login: %w", err)
 	}
 	sealed := box.Seal(nil, nil, text, []byte(name)) //nolint:gosec // this cipher generates its nonces
-	if err := c.store.Keep(ctx, name, sealed, life); err != nil {
-		return "", fmt.Errorf("keep a login code: %w", err)
+	if err := store.Keep(ctx, name, sealed, life); err != nil {
+		return "", fmt.Errorf("keep a login: %w", err)
 	}
 	return code, nil
 }
 
-// Take exchanges a code for its pass, or returns ErrNoCode. A code works once, even if the answer is lost in flight.
-func (c *Codes) Take(ctx context.Context, code string) (Pass, error) {
+// take reads the value of a code, once, or returns ErrNoCode.
+func take(ctx context.Context, store Store, kind, code string, value any) error {
 	if len(code) != codeLen {
-		return Pass{}, ErrNoCode
+		return ErrNoCode
 	}
-	name, box, err := unfold(code)
+	name, box, err := unfold(kind, code)
 	if err != nil {
-		return Pass{}, err
+		return err
 	}
-	sealed, err := c.store.Take(ctx, name)
+	sealed, err := store.Take(ctx, name)
 	if err != nil {
-		return Pass{}, fmt.Errorf("take a login code: %w", err)
+		return fmt.Errorf("take a login: %w", err)
 	}
 	if sealed == nil {
-		return Pass{}, ErrNoCode
+		return ErrNoCode
 	}
 	text, err := box.Open(nil, nil, sealed, []byte(name))
-	var pass Pass
-	if err != nil || json.Unmarshal(text, &pass) != nil {
-		return Pass{}, ErrNoCode // written by a party without the code
+	if err != nil || json.Unmarshal(text, value) != nil {
+		return ErrNoCode // written by a party without the code
 	}
-	return pass, nil
+	return nil
 }
 
-// unfold derives from a code the name of its pass in the store, and the cipher of the pass. Neither discloses the
+// unfold derives from a code the name of its value in the store, and the cipher of the value. Neither discloses the
 // other, or the code.
-func unfold(code string) (name string, box cipher.AEAD, err error) {
+func unfold(kind, code string) (name string, box cipher.AEAD, err error) {
 	const nameLen, keyLen = 16, 32
-	both, err := hkdf.Key(sha256.New, []byte(code), nil, "redrain: name and key of a login code", nameLen+keyLen)
+	both, err := hkdf.Key(sha256.New, []byte(code), nil, kind, nameLen+keyLen)
 	if err != nil {
 		return "", nil, fmt.Errorf("derive a key: %w", err)
 	}

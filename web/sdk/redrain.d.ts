@@ -209,7 +209,10 @@ export interface Withdrawal {
   reference?: string;
   /** Why it has failed. */
   reason?: string;
-  /** The player's action before the payment: open the address, or pass the data to the provider's own app. */
+  /**
+   * The player's action before the payment, by its kind: "url": open the address; "data": pass the data to the
+   * provider's own app; "wechat": call requestMerchantTransfer in WeChat.
+   */
   action?: {
     kind: "url" | "data" | "wechat";
     url?: string;

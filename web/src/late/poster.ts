@@ -1,14 +1,12 @@
 // The poster that a player keeps or shares: the wins, and the QR code of the page. It has no names.
 
-import { encode } from "uqr";
-
 import { rounded } from "../rain/rounded.ts";
 import { gradient, opened, TINTS_OF } from "../rain/paint.ts";
 import { fortune, golden, type Prize } from "../rain/prize.ts";
 import { context } from "../rain/sprites.ts";
+import { code } from "./code.ts";
 
 const [W, H] = [750, 1100]; // px: sharp in a phone's album
-const QUIET = 4; // modules of white around the code, as the standard requires
 const CODE = 270; // px
 const FONT = 'system-ui, -apple-system, "PingFang SC", "Noto Sans CJK SC", sans-serif';
 
@@ -37,7 +35,7 @@ export function poster(words: Words, prize: Prize, address: string): HTMLCanvasE
   drawing(c, prize);
   line(c, words.amount, 622, 900, 104, "#ffd56b");
   line(c, words.rank, 706, 600, 34, "#fff6e0");
-  code(c, address);
+  code(c, address, (W - CODE) / 2, 754, CODE);
   line(c, words.scan, 1046, 600, 26, "#ffe9a6");
   return image;
 }
@@ -83,14 +81,4 @@ function drawing(c: CanvasRenderingContext2D, prize: Prize): void {
     opened(c, w * (6 / 7), h * (6 / 7), tint);
   }
   c.restore();
-}
-
-function code(c: CanvasRenderingContext2D, address: string): void {
-  const { data, size } = encode(address, { ecc: "M", boostEcc: true, border: QUIET });
-  const unit = Math.floor(CODE / size);
-  const [x, y] = [Math.round((W - unit * size) / 2), 754];
-  c.fillStyle = "#ffffff";
-  c.fillRect(x, y, unit * size, unit * size);
-  c.fillStyle = "#1d0509";
-  data.forEach((row, j) => row.forEach((dark, i) => dark && c.fillRect(x + i * unit, y + j * unit, unit, unit)));
 }

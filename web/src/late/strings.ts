@@ -39,8 +39,18 @@ export const withdrawing = {
   w_err_day: { zh: "超过每日提现上限，请减少金额或明天再试", en: "That’s over the daily limit. Withdraw less, or try again tomorrow" },
   w_err_hour: { zh: "提现太频繁，请一小时后再试", en: "Too many withdrawals. Try again in an hour" },
   w_err_guest: { zh: "游客不能提现，请用主办方的账号登录", en: "Guests cannot withdraw. Sign in with the host’s account" },
+  w_err_payee: { zh: "请先登录收款账户，再提现", en: "Log in with the account that gets the money first" },
   w_err_again: { zh: "没有收到结果，请再点一次，不会重复提现", en: "No answer yet. Press again: you won’t withdraw twice" },
   w_err_other: { zh: "提现失败：{detail}", en: "The withdrawal failed: {detail}" },
+} satisfies Table;
+
+export const confirming = {
+  transfer_scan: { zh: "确认收款 ¥{amount}", en: "Confirm ¥{amount}" },
+  transfer_scan_text: { zh: "请用微信扫一扫，在微信里点「去确认收款」", en: "Scan with WeChat. Then tap “Confirm receipt” there" },
+  transfer_code: { zh: "二维码：在微信里打开本页", en: "QR code that opens this page in WeChat" },
+  transfer_failed: { zh: "二维码暂时无法显示，请稍后再试", en: "Can’t show the code right now. Try again in a moment" },
+  transfer_old: { zh: "没有打开收款页面", en: "WeChat didn’t open the confirmation" },
+  transfer_old_text: { zh: "请用手机微信打开，并更新到最新版本，再点一次", en: "Use WeChat on a phone, update it to the latest version, then tap again" },
 } satisfies Table;
 
 export const naming = {

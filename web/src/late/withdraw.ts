@@ -186,9 +186,10 @@ export class Withdraw {
   }
 }
 
-/** texts of the limits of withdrawals, by the code of the answer */
+/** texts of refused withdrawals, by the code of the answer */
 const LIMITS: Record<string, Key> = {
   withdrawal_too_small: "w_err_small", daily_limit: "w_err_day", hourly_limit: "w_err_hour", guests_cannot_withdraw: "w_err_guest",
+  no_payee: "w_err_payee",
 };
 
 /** messageOf returns the player's text for a refused or lost request. */

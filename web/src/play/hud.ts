@@ -167,10 +167,10 @@ export class Hud {
     byId("player").hidden = !id;
   }
 
-  /** player returns the displayed form of a player's id. For a guest it is the end of the generated name. */
+  /** player returns the displayed form of a player's id. For a generated id it is a word and the end of the id. */
   player(id: string): string {
-    const guest = /^guest-\w*?(\w{4})$/.exec(id);
-    return guest?.[1] ? this.#i18n.t("guest", { name: guest[1] }) : id;
+    const [, kind, end = ""] = /^(guest|wx|oidc)-\w*?(\w{4})$/.exec(id) ?? [];
+    return kind ? this.#i18n.t(kind === "guest" ? "guest" : "player_id", { name: end }) : id;
   }
 
   sound(on: boolean): void {

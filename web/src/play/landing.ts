@@ -1,6 +1,7 @@
 // The landing, shown until a player signs in: the event, one button to play, and a form for a token.
 
 import { byId } from "./dom.ts";
+import { addressOf, type Way, wayOf } from "./login.ts";
 import type { Key } from "./strings.ts";
 
 /** Landing owns the buttons and the form of the stage. It calls back when the person chooses. */
@@ -9,7 +10,10 @@ export class Landing {
   readonly #have = byId("have-token", HTMLButtonElement);
   readonly #form = byId("signin", HTMLFormElement);
   readonly #token = byId("signin-token", HTMLInputElement);
+  readonly #login = byId("login", HTMLAnchorElement);
   readonly #text: (key: Key) => string;
+  #way: Way | null = null;
+  #on = false;
 
   /** text gives the words of a key. */
   constructor(guest: () => void, signin: (text: string) => void, text: (key: Key) => string) {
@@ -33,7 +37,20 @@ export class Landing {
     byId("retry").hidden = !again;
     this.#offer(on && guests, "play");
     this.#have.hidden = !on;
+    this.#on = on;
+    this.#login.hidden = !on || !this.#way;
+    this.#login.className = guests ? "plain" : "gold wide";
     if (!on) this.form(false);
+  }
+
+  /** know takes the server's logins. With profile a press asks for the nickname, because it is a press. */
+  know(logins: readonly Way[] = [], profile = false): void {
+    this.#way = wayOf(logins);
+    if (!this.#way) return;
+    this.#login.href = addressOf(this.#way, profile);
+    this.#login.dataset.t = this.#way === "wechat" ? "login_wechat" : "login";
+    this.#login.textContent = this.#text(this.#login.dataset.t as Key);
+    this.#login.hidden = !this.#on;
   }
 
   /** asGuest offers to continue as a guest after an expired sign-in. */

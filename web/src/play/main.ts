@@ -16,6 +16,8 @@ import { yuan } from "../shared/money.ts";
 import type { Claim } from "../shared/schemas.ts";
 import type { Player } from "../shared/player.ts";
 import { Session } from "../shared/session.ts";
+import { inWeChat } from "../shared/wechat.ts";
+import { takeBrought } from "../shared/address.ts";
 import { Announcer } from "./announce.ts";
 import { Card } from "./card.ts";
 import { meet } from "./challenge.ts";
@@ -33,6 +35,7 @@ import type { LuckCheck } from "../late/luck.ts";
 import type { Me } from "../late/me.ts";
 import type { Practice } from "../late/practice.ts";
 import * as lobby from "./lobby.ts";
+import * as login from "./login.ts";
 import { newModel } from "./model.ts";
 import { type Ended, problemOf } from "./problem.ts";
 import { Room } from "./room.ts";
@@ -133,6 +136,7 @@ function render(): void {
   const offered = model.landing && !model.problem && !!model.about?.guests && !!model.about.names;
   byId("me-open").hidden = !offered;
   if (offered) me?.offer();
+  byId("login-profile").hidden = !inWeChat || !session.user.startsWith("wx-") || !!session.called || !model.about?.names;
   byId("me-edit").hidden = !me || !session.guest || !model.profile.name; // without a name, others see none
   banner();
   byId("other").hidden = lobby.named() === null || !(model.problem?.other || model.campaign?.state === "closed");
@@ -411,7 +415,8 @@ async function introduce(): Promise<void> {
   for (let offered: boolean | null | undefined; model.landing; ) {
     try {
       const l = await lobby.lobby(lobby.named());
-      if (!model.landing) return;
+      if (!model.landing || login.begin(l?.logins)) return;
+      landing.know(l?.logins, l?.names);
       const guests = l && (l.guests ?? true);
       // Without an event there is no button to play. This node may not have a new event yet, so it is requested once
       // more.
@@ -470,6 +475,10 @@ atLeisure((there) => {
   keepsake = new there.Keepsake(i18n, closable("poster"));
   me = new there.Me({ i18n, session, dialog: closable("me"), play: opened, renamed });
   luck = new there.LuckCheck({ i18n, session, user: () => model.user, full });
+  if (inWeChat && !session.guest) {
+    byId("login-profile", HTMLAnchorElement).href = login.addressOf("wechat", true);
+    if (!model.about) void lobby.lobby(lobby.named()).then((about) => (model.about ??= about), () => {});
+  }
   practice = new there.Practice({ scene, now, changed: render });
   card.posters();
   render();
@@ -477,6 +486,8 @@ atLeisure((there) => {
 write(byId("user"), "");
 translate();
 window.addEventListener("hashchange", () => entry.look());
+const fault = takeBrought("login");
 if (entry.look()) render();
+else if (fault !== null && model.landing) outside(login.failed(fault), fault === "banned");
 else if (model.landing) void introduce();
 else enter();

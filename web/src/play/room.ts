@@ -10,6 +10,7 @@ import type { Announcer } from "./announce.ts";
 import type { Hud } from "./hud.ts";
 import type { Landing } from "./landing.ts";
 import { lobby, named } from "./lobby.ts";
+import { begin } from "./login.ts";
 import type { Model } from "./model.ts";
 import { problemOf } from "./problem.ts";
 import type { strings } from "./strings.ts";
@@ -131,12 +132,17 @@ export class Room {
     changed();
   }
 
-  /** again offers players with an expired sign-in to go on as guests, if guests are allowed. */
+  /**
+   * again offers players with an expired sign-in to log in, or to go on as guests if guests are allowed. In WeChat it
+   * logs them in.
+   */
   async again(): Promise<void> {
     const { model, landing } = this.#around;
     const problem = model.problem;
     const about = await lobby(this.client?.campaign ?? named()).catch(() => null);
-    if (about?.guests && model.problem === problem) landing.asGuest();
+    if (!about || model.problem !== problem || begin(about.logins)) return;
+    landing.know(about.logins, about.names);
+    if (about.guests) landing.asGuest();
   }
 
   #ended(code: number): void {

@@ -7,9 +7,13 @@ import { within } from "../shared/patience.ts";
 import type { Withdrawal } from "../../sdk/index.ts";
 import type { Balance, Claim } from "../shared/schemas.ts";
 import { closable } from "./dialog.ts";
+import { inWeChat } from "../shared/wechat.ts";
 import { byId, span, write } from "./dom.ts";
+import { lobby, named } from "./lobby.ts";
+import { addressOf, wayOf } from "./login.ts";
 import type { Key } from "./strings.ts";
 import type { Entry, Wallet } from "./wallet.ts";
+import type { Transfer } from "../late/transfer.ts";
 import type { Withdraw, Parts as WithdrawParts } from "../late/withdraw.ts";
 import { late } from "./late.ts";
 
@@ -27,7 +31,8 @@ export interface Parts extends WithdrawParts {
 export class Sheet {
   readonly #parts: Parts;
   readonly #dialog = closable("sheet");
-  #withdraw: Withdraw | null = null; // it is loaded later
+  #withdraw: Withdraw | null = null; // these two are loaded later
+  #transfer: Transfer | null = null;
   #timer = 0;
 
   constructor(parts: Parts) {
@@ -54,15 +59,30 @@ export class Sheet {
     this.#dialog.showModal();
     this.render();
     void this.#follow();
+    void this.#login();
     void late().then((there) => {
       if (!there || this.#withdraw) return;
-      this.#withdraw = new there.Withdraw(this.#parts, () => void this.#follow());
+      const done = (): void => void this.#follow();
+      this.#withdraw = new there.Withdraw(this.#parts, done);
+      this.#transfer = new there.Transfer({ ...this.#parts, dialog: closable("transfer"), done });
       this.render();
     });
   }
 
   close(): void {
+    this.#transfer?.close();
     this.#dialog.close();
+  }
+
+  // login offers guests to log in, because their withdrawals may need an account to pay to.
+  async #login(): Promise<void> {
+    const link = byId("sheet-login", HTMLAnchorElement);
+    link.hidden = true;
+    if (!this.#parts.session.guest) return;
+    const about = await lobby(named()).catch(() => null);
+    const way = wayOf(about?.logins);
+    if (way) link.href = addressOf(way, about?.names);
+    link.hidden = !way;
   }
 
   /** next shows that a rain is about to begin; "" hides it. */
@@ -125,6 +145,7 @@ export class Sheet {
     byId("withdrawals-title").hidden = out.length === 0;
     byId("withdrawals").replaceChildren(...out.map((w) => this.#out(w)));
     this.#withdraw?.render();
+    this.#transfer?.follow(out);
   }
 
   #claim(c: Entry): HTMLLIElement {
@@ -151,7 +172,11 @@ export class Sheet {
   #action(w: Withdrawal): HTMLElement {
     const { i18n } = this.#parts;
     const box = span("todo", "");
-    if (w.action?.url?.startsWith("https://")) {
+    if (w.action?.kind === "wechat") {
+      const button = Object.assign(document.createElement("button"), { type: "button", textContent: i18n.t(inWeChat ? "w_confirm" : "w_confirm_scan") });
+      button.addEventListener("click", () => this.#transfer?.confirm(w));
+      box.append(button);
+    } else if (w.action?.url?.startsWith("https://")) {
       const link = document.createElement("a");
       link.href = w.action.url;
       link.target = "_blank";

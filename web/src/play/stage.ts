@@ -29,7 +29,7 @@ export interface Scenery {
   /** stock is the player's part: others can win other packets */
   lanes?: boolean;
   /** the public data of the event */
-  about?: { guests?: boolean } | null;
+  about?: { guests?: boolean; logins?: readonly string[] } | null;
   /** no player is signed in yet */
   landing?: boolean;
   /** when this page joined the room, Unix ms of the server: late players see "Go!" as well */
@@ -62,7 +62,7 @@ export interface Stage {
 export function stage(s: Scenery, t: number, soon = 0): Stage {
   const { problem, campaign, rain, stock, lanes } = s;
   if (problem) return { mode: "problem", title: problem.title, hint: problem.hint, values: problem.values };
-  if (s.landing) return { mode: "landing", title: "title", when: soon, hint: s.about?.guests === false ? "signin_hint" : "landing_hint", about: true };
+  if (s.landing) return { mode: "landing", title: "title", when: soon, hint: s.about?.guests === false && !s.about.logins?.length ? "signin_hint" : "landing_hint", about: true };
   if (s.queue) return queued(s.queue, t);
   if (!campaign) return { mode: "entering", title: "entering" };
   if (campaign.state === "closed") return { mode: "over", title: "closed_title", hint: "closed_hint" };

@@ -1,7 +1,7 @@
 // The part of a link after #, which browsers do not send.
 
-/** Brought holds the values of the address: a player's code, an operator's token. */
-export type Brought = "code" | "token";
+/** Brought holds the values of the address: a player's code, an operator's token, the error of a login. */
+export type Brought = "code" | "token" | "login";
 
 /**
  * takeBrought takes #code= or #token= out of the address, so that they are not shared with it. In a query it removes
@@ -12,7 +12,7 @@ export function takeBrought(what: Brought, url = new URL(location.href)): string
   const hash = new URLSearchParams(url.hash.slice(1));
   const found = hash.get(what) || null;
   let there = false;
-  for (const name of what === "code" ? ["code", "token"] : ["token"]) {
+  for (const name of what === "code" ? ["code", "token"] : [what]) {
     if (url.searchParams.has(name)) url.searchParams.delete(name), (there = true);
     if (hash.has(name)) { // any other hash belongs to the page and stays
       hash.delete(name);

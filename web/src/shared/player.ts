@@ -38,7 +38,7 @@ export function claimsOf(token: string): Claims | null {
     const bytes = Uint8Array.from(atob(payload.replace(/-/g, "+").replace(/_/g, "/")), (c) => c.charCodeAt(0));
     const claims = JSON.parse(new TextDecoder().decode(bytes)) as Record<string, unknown> | null;
     const text = (v: unknown): string => (typeof v === "string" ? v : "");
-    return { sub: text(claims?.sub), name: text(claims?.name), face: text(claims?.face), exp: typeof claims?.exp === "number" ? claims.exp : 0 };
+    return { sub: text(claims?.sub), name: text(claims?.nickname) || text(claims?.name), face: text(claims?.face), exp: typeof claims?.exp === "number" ? claims.exp : 0 };
   } catch {
     return null;
   }

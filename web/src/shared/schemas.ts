@@ -1452,6 +1452,123 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/login/oidc": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Log in by OpenID Connect
+         * @description For browsers. Redirects to the provider of `--player-oidc-issuer`, which returns the player to the callback. The login ends at the address `return` with `#code=`, which `POST /api/v1/login` exchanges for a token. The address must be one of `--login-return`, else it is 400 `foreign_return`. A failed login ends there with `#login=` and the error's code, if the client accepts HTML.
+         */
+        get: operations["beginOIDCLogin"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/login/oidc/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Finish a login by OpenID Connect
+         * @description The provider returns browsers here. Register this address there as the redirect URI.
+         */
+        get: operations["finishOIDCLogin"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/login/wechat": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Log in by WeChat
+         * @description For WeChat's browser. As `GET /api/v1/login/oidc`, by the official account of `--wechat-login-app-id`. WeChat asks the player nothing. With `profile=true` it asks for nickname and picture; use that only after a press, or WeChat shows a snapshot of the page (403 `login_snapshot`).
+         */
+        get: operations["beginWeChatLogin"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/login/wechat/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Finish a login by WeChat */
+        get: operations["finishWeChatLogin"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/login/wechat-mini": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Log in from a WeChat mini-program
+         * @description Exchanges the code of `wx.login` for a player's token. A code works once, within five minutes.
+         */
+        post: operations["loginWeChatMini"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/wechat/sign": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Sign a page for WeChat's JS-SDK
+         * @description What a page passes to `wx.config`. The address must be one of `--login-return`, else it is 400 `foreign_return`. 503 `unavailable`: there is no ticket of WeChat's yet.
+         */
+        get: operations["signWeChatPage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/me": {
         parameters: {
             query?: never;
@@ -2854,6 +2971,17 @@ export interface components {
              */
             wait_ms?: number;
         };
+        WeChatSignature: {
+            appId: string;
+            /**
+             * Format: int64
+             * @description Unix seconds.
+             */
+            timestamp: number;
+            nonceStr: string;
+            /** @description 40 hex digits. */
+            signature: string;
+        };
         Lobby: {
             /** @description Empty while none is on. */
             campaign: string;
@@ -2864,6 +2992,8 @@ export interface components {
             guests: boolean;
             /** @description Whether winners are shown by their names (`--show-names`). */
             names: boolean;
+            /** @description The logins that a browser can be sent to: `GET /api/v1/login/wechat` (inside WeChat), `GET /api/v1/login/oidc`. */
+            logins?: ("wechat" | "oidc")[];
             /**
              * Format: int64
              * @description Time until the next rain; missing if there is none, or if it falls already. Clients that all enter at this moment do so at random moments within a part of it.
@@ -3103,6 +3233,42 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description `foreign_return`: the address is not one of `--login-return`. `login_expired`: the login was not begun in this browser, or is over. `login_refused`: the provider refuses the code. */
+        LoginRefused: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "type": "about:blank",
+                 *       "title": "Bad Request",
+                 *       "status": 400,
+                 *       "code": "foreign_return",
+                 *       "detail": "a login may only return to an address that --login-return names"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The provider refuses this server (`login_failed`); the server's log has the reason. */
+        LoginFailed: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "type": "about:blank",
+                 *       "title": "Bad Gateway",
+                 *       "status": 502,
+                 *       "code": "login_failed",
+                 *       "detail": "the provider has refused this server; the operator finds the reason in the server's log"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description It is not there any more; `code` says why. */
         Gone: {
             headers: {
@@ -3190,6 +3356,15 @@ export interface components {
          * @example vip
          */
         ListName: string;
+        /**
+         * @description Where the login ends. Defaults to the player's page.
+         * @example https://rain.example.com/?campaign=c1
+         */
+        ReturnTo: string;
+        /** @description As the provider got it. It works once, within ten minutes, in the browser that began the login. */
+        LoginState: string;
+        /** @description The provider's code. Without it the login was cancelled. */
+        ProviderCode: string;
         /** @description How many items a page holds at most. */
         PageLimit: number;
         /** @description The `next_cursor` of the page before. */
@@ -3353,6 +3528,7 @@ export type SignInConfig = components['schemas']['SignInConfig'];
 export type IdentityProvider = components['schemas']['IdentityProvider'];
 export type WhoAmI = components['schemas']['WhoAmI'];
 export type Admission = components['schemas']['Admission'];
+export type WeChatSignature = components['schemas']['WeChatSignature'];
 export type Lobby = components['schemas']['Lobby'];
 export type ResponseOneList = components['responses']['OneList'];
 export type ResponsePageOfHeldWins = components['responses']['PageOfHeldWins'];
@@ -3368,6 +3544,8 @@ export type ResponseUnauthorized = components['responses']['Unauthorized'];
 export type ResponseForbidden = components['responses']['Forbidden'];
 export type ResponseNotFound = components['responses']['NotFound'];
 export type ResponseConflict = components['responses']['Conflict'];
+export type ResponseLoginRefused = components['responses']['LoginRefused'];
+export type ResponseLoginFailed = components['responses']['LoginFailed'];
 export type ResponseGone = components['responses']['Gone'];
 export type ResponseTooLarge = components['responses']['TooLarge'];
 export type ResponseInvalid = components['responses']['Invalid'];
@@ -3379,6 +3557,9 @@ export type ParameterCampaignId = components['parameters']['CampaignID'];
 export type ParameterRainId = components['parameters']['RainID'];
 export type ParameterUserId = components['parameters']['UserID'];
 export type ParameterListName = components['parameters']['ListName'];
+export type ParameterReturnTo = components['parameters']['ReturnTo'];
+export type ParameterLoginState = components['parameters']['LoginState'];
+export type ParameterProviderCode = components['parameters']['ProviderCode'];
 export type ParameterPageLimit = components['parameters']['PageLimit'];
 export type ParameterPageCursor = components['parameters']['PageCursor'];
 export type ParameterWithdrawalId = components['parameters']['WithdrawalID'];
@@ -5814,6 +5995,196 @@ export interface operations {
             410: components["responses"]["Gone"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["TooMany"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    beginOIDCLogin: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Where the login ends. Defaults to the player's page.
+                 * @example https://rain.example.com/?campaign=c1
+                 */
+                return?: components["parameters"]["ReturnTo"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description To the provider. */
+            302: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["LoginRefused"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooMany"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    finishOIDCLogin: {
+        parameters: {
+            query?: {
+                /** @description As the provider got it. It works once, within ten minutes, in the browser that began the login. */
+                state?: components["parameters"]["LoginState"];
+                /** @description The provider's code. Without it the login was cancelled. */
+                code?: components["parameters"]["ProviderCode"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description To the address of the attempt, with `#code=`. */
+            302: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["LoginRefused"];
+            403: components["responses"]["Forbidden"];
+            502: components["responses"]["LoginFailed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    beginWeChatLogin: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Where the login ends. Defaults to the player's page.
+                 * @example https://rain.example.com/?campaign=c1
+                 */
+                return?: components["parameters"]["ReturnTo"];
+                /** @description Ask for nickname and picture. */
+                profile?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description To WeChat. */
+            302: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["LoginRefused"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooMany"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    finishWeChatLogin: {
+        parameters: {
+            query?: {
+                /** @description As the provider got it. It works once, within ten minutes, in the browser that began the login. */
+                state?: components["parameters"]["LoginState"];
+                /** @description The provider's code. Without it the login was cancelled. */
+                code?: components["parameters"]["ProviderCode"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description To the address of the attempt, with `#code=`. */
+            302: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["LoginRefused"];
+            403: components["responses"]["Forbidden"];
+            502: components["responses"]["LoginFailed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    loginWeChatMini: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "code": "0b3Xk2000Y1dBQ1"
+                 *     }
+                 */
+                "application/json": {
+                    code: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The player and the token to play with. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "user": "wx-4k2v7q5n3m6c8r2t9w4x7z2b5d8f3h6j",
+                     *       "token": "eyJhbGciOiJIUzI1NiJ9.e30.c2lnbmF0dXJl",
+                     *       "expires_at": 1763798400000
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Guest"];
+                };
+            };
+            400: components["responses"]["LoginRefused"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            502: components["responses"]["LoginFailed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    signWeChatPage: {
+        parameters: {
+            query: {
+                /** @description The page's address; the part after # does not count. */
+                url: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The signature. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "appId": "wx8888888888888888",
+                     *       "timestamp": 1763712000,
+                     *       "nonceStr": "Wm3WZYTPz0wzccnW",
+                     *       "signature": "0f9de62fce790f9a083d5c99e95740ceb90c27ed"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WeChatSignature"];
+                };
+            };
+            400: components["responses"]["LoginRefused"];
+            403: components["responses"]["Forbidden"];
             503: components["responses"]["Unavailable"];
         };
     };

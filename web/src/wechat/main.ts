@@ -8,6 +8,7 @@ const PATIENCE = 10_000; // ms for the signer
 
 const SIGNED = ["appId", "timestamp", "nonceStr", "signature"] as const;
 const CALLS = ["updateAppMessageShareData", "updateTimelineShareData"] as const;
+const CONFIRM = "requestMerchantTransfer"; // see late/transfer.ts
 
 type Signed = Record<(typeof SIGNED)[number], string | number>;
 
@@ -27,7 +28,7 @@ interface Sdk extends Partial<Record<(typeof CALLS)[number], (share: Share) => v
 
 /** sign gets a signature of the page's address. For WeChat the address ends before the #. */
 async function sign(signer: string): Promise<Signed> {
-  const at = new URL(signer);
+  const at = new URL(signer, location.href);
   at.searchParams.set("url", location.href.replace(/#.*/s, ""));
   const answer = await fetch(at, { signal: within(PATIENCE), credentials: "omit" });
   if (!answer.ok) throw new Error(`${at.origin} answers ${answer.status}`);
@@ -55,7 +56,7 @@ async function introduce({ sdk = "", sign: signer = "" }: DOMStringMap): Promise
   const [signed] = await Promise.all([sign(signer), load(sdk)]);
   const wx = (globalThis as unknown as { wx?: Sdk }).wx;
   if (!wx) throw new Error(`${sdk} has brought no wx`);
-  wx.config({ ...signed, jsApiList: CALLS });
+  wx.config({ ...signed, jsApiList: [...CALLS, CONFIRM] });
   wx.ready(() => {
     for (const call of CALLS) wx[call]?.(shared());
   });
