@@ -177,7 +177,7 @@ func TestAlarmsAreTranslated(t *testing.T) {
 	meant := codesIn(t, "src/console/strings/status.ts", `(?m)^  say_([a-z_]+): \{ zh: ".+", en: "" \},$`)
 	raised := map[string]bool{}
 	eachSource(t, func(path string) {
-		maps.Copy(raised, codesIn(t, path, `(?i)(?:\balarm\(|\bcode[a-z]+ += )"([a-z_]+)"`))
+		maps.Copy(raised, codesIn(t, path, `(?i)(?:\b(?:alarm|condition)\(|\bcode[a-z]+ += )"([a-z_]+)"`))
 	}, "../server", "../payout")
 	wantSame(t, "alarm", said, raised)
 	wantSame(t, "meaning of the alarm", meant, said)
