@@ -71,8 +71,8 @@ func (s *Withdrawals) revive(ctx context.Context, tx *sqldb.Tx, id string) error
 	return resolveLetters(ctx, tx, id, now)
 }
 
-// Recheck makes a withdrawal due at once, a dead letter too, because its receiver reports news about it. One that has
-// ended stays as it is. The error is ErrUnknownWithdrawal, or ErrNotAsked if it was not sent to this receiver.
+// Recheck makes a withdrawal due at once, a dead letter too, because its receiver reports news about it. An ended
+// withdrawal stays as it is. The error is ErrUnknownWithdrawal, or ErrNotAsked if it was not sent to this receiver.
 func (s *Withdrawals) Recheck(ctx context.Context, id, receiver string) error {
 	err := s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		w, err := withdrawalTable.Get(ctx, tx, ErrUnknownWithdrawal, "WHERE id = ?"+tx.ForUpdate(), id)

@@ -70,7 +70,7 @@ const (
 	day  = 24 * hour
 )
 
-// review holds a new withdrawal above the limit of Review. One that another system holds stays as it is.
+// review holds a new withdrawal above the limit of Review. A withdrawal that another system holds stays as it is.
 func (s *Withdrawals) review(how entering, amount rain.Money) entering {
 	if r := s.limits.Review; r != nil && amount > *r && how.heldBy == "" && !how.late {
 		how.heldBy, how.why = byRedrain, fmt.Sprintf("it is above %s, so a person has to release it", *r)

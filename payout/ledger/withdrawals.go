@@ -148,8 +148,8 @@ func (s *Withdrawals) enter(ctx context.Context, tx *sqldb.Tx, now int64, w With
 		Reason: "held: " + how.why})
 }
 
-// mayWithdraw fails during an open restore, without a payee if one is needed, and for a player who is banned, denied
-// by a list or at a limit.
+// mayWithdraw fails during an open restore, and without a payee if one is needed. It fails for a player who is banned,
+// denied by a list or at a limit.
 func (s *Withdrawals) mayWithdraw(ctx context.Context, tx *sqldb.Tx, now int64, w Withdrawal) error {
 	if s.payees != "" && w.Payee == "" {
 		return ErrNoPayee

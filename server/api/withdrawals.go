@@ -94,7 +94,7 @@ func (a *API) linkPayee(q *request) error {
 	return a.o.Payees.Link(q.Context(), q.user, q.grant.Payee, q.grant.Issued)
 }
 
-// payees returns the caller's masked payees by provider. That of another app of the provider in use is left out.
+// payees returns the caller's masked payees by provider. An account of another app of the provider in use is left out.
 func (a *API) payees(q *request) (map[string]string, error) {
 	err := a.linkPayee(q)
 	if _, malformed := errors.AsType[rain.Invalid](err); err != nil && !malformed { // the withdrawal reports it

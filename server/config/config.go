@@ -112,7 +112,7 @@ type Config struct {
 	RiskTimeout time.Duration `group:"risk" default:"500ms" range:"10ms..3s" help:"Longest wait for an answer of your risk system."`
 	RiskDefault string        `group:"risk" default:"allow" oneof:"allow,hold,deny" placeholder:"VERDICT" help:"Verdict without a valid answer in time. deny asks players to come back later. Before wins are held the verdict of the rules applies."`
 
-	Provider        string        `group:"money" main:"" default:"wallet" oneof:"wallet,http,wechat,alipay" help:"Payer of withdrawals: wallet (the ledger's entry is the payment), http (signed requests to --provider-url), wechat (WeChat Pay's merchant transfers) or alipay (transfers to Alipay accounts)."`
+	Provider        string        `group:"money" main:"" default:"wallet" oneof:"wallet,http,wechat,alipay" help:"Payer of withdrawals. With wallet the ledger's entry is the payment. http sends signed requests to --provider-url. wechat makes WeChat Pay's merchant transfers, and alipay transfers to Alipay accounts."`
 	ProviderURL     string        `group:"money" name:"provider-url" placeholder:"URL" help:"Address that --provider http asks for payments; https, except on this machine."`
 	ProviderSecret  string        `group:"money" secret:"" placeholder:"SECRET" help:"Secret that signs these requests: whsec_ and 24 to 64 random bytes in base64."`
 	ProviderAccount string        `group:"money" placeholder:"NAME" help:"Name of the account that the secret belongs to. With the same name a new secret is the same receiver, and --provider-secret-file is read again when it changes. A withdrawal is never sent to two receivers. Defaults to a digest of the secret."`

@@ -144,8 +144,8 @@ type Official struct {
 
 const authorize = "https://open.weixin.qq.com/connect/oauth2/authorize"
 
-// The scopes of a login. WeChat shows no question for the first, and one for the second: it may be used only after a
-// press, or WeChat shows a snapshot of the page.
+// The scopes of a login. WeChat shows no question for the first, and one for the second. The second may be used only
+// after a press, or WeChat shows a snapshot of the page.
 const (
 	scopeBase    = "snsapi_base"
 	scopeProfile = "snsapi_userinfo"
@@ -176,7 +176,7 @@ func (o Official) Person(ctx context.Context, _ Attempt, code string) (auth.Pers
 	if err != nil {
 		return auth.Persona{}, err
 	}
-	if grant.Snapshot != 0 { // the openid is of nobody: money paid to it would be lost
+	if grant.Snapshot != 0 { // the openid has no owner: money paid to it would be lost
 		return auth.Persona{}, ErrSnapshot
 	}
 	who, err := o.persona(grant.OpenID)

@@ -258,7 +258,7 @@ func (p *Provider) verified(name string, body []byte) ([]byte, error) {
 // codePattern matches codes. Other texts of an answer may name people, so they are not repeated.
 var codePattern = regexp.MustCompile(`^[\w.-]{0,64}$`)
 
-// hints say to operators what a sub code means, by the documents. None of them ends a withdrawal.
+// hints give operators the meaning of a sub code, by the documents. None of them ends a withdrawal.
 var hints = map[string]string{
 	"SYSTEM_ERROR":               "an error at Alipay; the transfer is asked for, and the same request is sent again",
 	"PAYER_BALANCE_NOT_ENOUGH":   "the merchant's account has too little money: charge it",

@@ -63,7 +63,7 @@ type Options struct {
 	// be signed by the first one.
 	PublicKeys []PublicKey
 	SceneID    string
-	Scene      []Info // what the scene requires; may be empty
+	Scene      []Info // required by the scene; may be empty
 	Remark     string // shown to the player, at most 32 characters
 	NotifyURL  string // where notifications come in; "" = none
 	Clock      rain.Clock
@@ -286,7 +286,7 @@ func codeOf(said signed.Answer) string {
 	return e.Code
 }
 
-// hints say to operators what an error code means, by the documents. None of them ends a withdrawal.
+// hints give operators the meaning of an error code, by the documents. None of them ends a withdrawal.
 var hints = map[string]string{
 	"NOT_ENOUGH":      "the merchant's operating account has too little money: charge it",
 	"NO_AUTH":         "the merchant may not use transfers, the scene or this app: see the merchant platform",
