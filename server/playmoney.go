@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"redrain/internal/sandbox/wechat"
@@ -72,11 +73,11 @@ func (s *Server) buildPlayMoney() (o wechatpay.Options, err error) {
 
 // run serves the simulated WeChat Pay until ctx ends.
 func (p *playMoney) run(ctx context.Context) error {
-	served := make(chan error, 1)
-	go func() { served <- p.http.Serve(p.listener) }()
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = p.http.Serve(p.listener) }) // it ends with Close
+	defer serving.Wait()
 	err := p.Run(ctx, playEvery)
 	_ = p.http.Close() // its requests come from this process only
-	<-served
 	return err
 }
 

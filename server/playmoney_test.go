@@ -28,17 +28,21 @@ func TestPlayMoney(t *testing.T) {
 	cfg := ownConfig("")
 	cfg.Demo, cfg.DemoPayments = false, true
 	serveOn(t, cfg, func(s *Server) {
-		address := "http://" + s.Addr().String()
+		address, client := "http://"+s.Addr().String(), &http.Client{Timeout: time.Minute}
 		call := func(method, path, token, body string) (status int, answer string) {
 			t.Helper()
-			r := testenv.Got(http.NewRequestWithContext(t.Context(), method, address+path, strings.NewReader(body))).Must(t)
+			r, err := http.NewRequestWithContext(t.Context(), method, address+path, strings.NewReader(body))
+			testenv.Must(t, err)
 			r.Header.Set("Authorization", "Bearer "+token)
-			resp := testenv.Got(http.DefaultClient.Do(r)).Must(t)
+			resp := testenv.Got(client.Do(r)).Must(t)
 			defer func() { _ = resp.Body.Close() }()
 			return resp.StatusCode, string(testenv.Got(io.ReadAll(resp.Body)).Must(t))
 		}
 		_, said := call("POST", "/api/v1/guests", "", "")
-		var guest struct{ User, Token string }
+		var guest struct {
+			User  string `json:"user"`
+			Token string `json:"token"`
+		}
 		testenv.Must(t, json.Unmarshal([]byte(said), &guest))
 		give(t, s, guest.User, 250)
 		other, _, err := s.players.Mint(auth.Persona{User: "u1"}, time.Minute)
@@ -64,7 +68,7 @@ func TestPlayMoney(t *testing.T) {
 		if found == nil || !strings.Contains(page, "Play money") {
 			t.Fatalf("the page: %s", page)
 		}
-		resp := testenv.Got(http.PostForm(address+wechat.PagePath, url.Values{"package": {found[1]}})).Must(t)
+		resp := testenv.Got(client.PostForm(address+wechat.PagePath, url.Values{"package": {found[1]}})).Must(t)
 		testenv.Must(t, resp.Body.Close())
 		testenv.Eventually(t, 20*time.Second, "the payment", func() bool {
 			_, said = call("GET", "/api/v1/me/withdrawals", guest.Token, "")

@@ -30,8 +30,8 @@ func Private(text []byte) (*rsa.PrivateKey, error) {
 	key, err := x509.ParsePKCS1PrivateKey(der)
 	if err != nil {
 		other, otherErr := x509.ParsePKCS8PrivateKey(der)
-		is := false
-		if key, is = other.(*rsa.PrivateKey); otherErr != nil || !is {
+		var isRSA bool
+		if key, isRSA = other.(*rsa.PrivateKey); otherErr != nil || !isRSA {
 			return nil, errors.New("not an RSA private key in PKCS #8")
 		}
 	}

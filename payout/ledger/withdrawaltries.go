@@ -262,7 +262,8 @@ func (s *Withdrawals) RecordWaiting(ctx context.Context, w Withdrawal, wait Wait
 			"reference = ?, action_kind = ?, action_url = ?, action_data = ?, action_until = ?, waits_since = ? "+
 			underLease,
 			leased(w, string(wait.State), s.later(wait.After), sqldb.Storable(wait.Reason, posting.MaxReason),
-				reference, wait.Action.Kind, sqldb.Storable(wait.Action.URL, 2000), sqldb.Storable(wait.Action.Data, 4000),
+				reference, wait.Action.Kind, sqldb.Storable(wait.Action.URL, 2000),
+				sqldb.Storable(wait.Action.Data, 4000),
 				wait.Action.Until, cmp.Or(w.WaitsSince, now))...)
 		switch {
 		case err != nil || n == 0:

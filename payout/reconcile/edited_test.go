@@ -42,7 +42,8 @@ var edited = []struct {
 	{"deposit", "sponsor reference amount actor created_at txn_id", "reference = 'more'", []string{
 		"SELECT CONCAT('transaction ', txn_id) FROM deposit WHERE reference = 'more'"}},
 	{"withdrawal", "id user_id payee amount state receiver dead attempts next_at last_error reference " +
-		"action_kind action_url action_data action_until created_at sent_at waits_since finished_at txn_id paid_id return_id",
+		"action_kind action_url action_data action_until created_at sent_at waits_since finished_at txn_id " +
+		"paid_id return_id",
 		"id = 'w-paid'",
 		[]string{"SELECT 'w-paid'"}},
 	{"withdrawal", "id user_id payee amount state receiver created_at txn_id paid_id return_id", "id = 'w-sent'",

@@ -101,7 +101,8 @@ func NewPoster(o Options) (*Poster, error) {
 			TTL: leaseLasts, Recoverer: o.Recoverer, Alarm: o.Alarm, Log: o.Log}),
 		posts: promauto.With(o.Registerer).NewCounterVec(prometheus.CounterOpts{
 			Name: "redrain_alarm_posts_total",
-			Help: "Posts of alarms to --alarm-url: sent, failed (and repeated), dropped (the receiver was away too long).",
+			Help: "Posts of alarms to --alarm-url: sent, failed (and repeated), dropped (the receiver was away for " +
+				"too long).",
 		}, []string{"result"}),
 		posting: loop.FailureLog{Work: "post an alarm to --alarm-url", Log: o.Log},
 		term:    loop.FailureLog{Work: "take the lease of the alarms; each node posts them meanwhile", Log: o.Log},

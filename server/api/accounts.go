@@ -105,6 +105,7 @@ func (a *API) beginLogin(name string) handler {
 		if err != nil {
 			return a.toPage(q, back.String(), a.refuseLogin(name, err))
 		}
+		//nolint:gosec // Secure where the address is; a page of http: has no other way
 		http.SetCookie(q.w, &http.Cookie{Name: browserCookie, Value: browser, Path: Root + "/login",
 			MaxAge: int(login.AttemptLife.Seconds()), HttpOnly: true, SameSite: http.SameSiteLaxMode,
 			Secure: strings.HasPrefix(a.o.Accounts.Home, "https:")})

@@ -71,7 +71,7 @@ func TestValidateNamesEachFault(t *testing.T) {
 		"--avatar-hosts: needs":     func(c *Config) { c.AvatarHosts = []string{"a.example"} },
 		"--verify-files":            func(c *Config) { c.VerifyFiles = []string{"index.html"} },
 		"--wechat-sign-url":         func(c *Config) { c.WeChatSign = "http://sign.example/" },
-		"--wechat-sdk-url":          func(c *Config) { c.WeChatSign, c.WeChatSDK = "https://s.example/", "//wx.qq.com" },
+		"--wechat-sdk-url":          func(c *Config) { c.WeChatSign, c.WeChatSDK = "https://s.example/", "//x.com" },
 		"--wechat-login-app-id and": func(c *Config) { c.WeChatLoginSecret = "s" },
 		"--wechat-mini-app-id and":  func(c *Config) { c.WeChatMiniAppID = "wx1" },
 		"--wechat-mini-app-id: give": func(c *Config) {
@@ -83,7 +83,7 @@ func TestValidateNamesEachFault(t *testing.T) {
 		"--player-oidc-issuer: give":       func(c *Config) { playerOIDC(c).PlayerOIDCIssuer = "http://id.example" },
 		"--player-oidc-client-id":          func(c *Config) { playerOIDC(c).PlayerOIDCClientID = "" },
 		"--public-url: required":           func(c *Config) { playerOIDC(c).PublicURL = "" },
-		"--jwt-secret: required with play": func(c *Config) { playerOIDC(c).JWTSecret, c.JWKSURL = "", "https://a.example" },
+		"--jwt-secret: required with play": func(c *Config) { playerOIDC(c).JWTSecret, c.JWKSURL = "", "https://a.cn" },
 		"--proxy-protocol":                 func(c *Config) { c.ProxyProtocol = true },
 		"--jwt-max-life":                   func(c *Config) { c.JWTMaxLife = -1 },
 		"--provider-url: give": func(c *Config) {

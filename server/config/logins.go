@@ -27,7 +27,8 @@ func (c *Config) validateLogins(fault faultFunc) {
 	} {
 		fault((app.id == "") != (app.secret == ""), "--wechat-%s-app-id and --wechat-%s-secret: give both, or none",
 			app.kind, app.kind)
-		fault(strings.ContainsAny(app.id, ": "), "--wechat-%s-app-id: give the id, such as wx8888888888888888", app.kind)
+		fault(strings.ContainsAny(app.id, ": "), "--wechat-%s-app-id: give the id, such as wx8888888888888888",
+			app.kind)
 	}
 	err := signed.CheckURL(c.WeChatLoginEndpoint)
 	fault(err != nil, "--wechat-login-endpoint: %w", err)

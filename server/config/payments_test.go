@@ -50,18 +50,22 @@ func TestPaymentProvidersNameEachFault(t *testing.T) {
 		"--review-above":               func(c *Config) { c.ReviewAbove = new(int64(-1)) },
 		"--alipay-app-id":              func(c *Config) { c.Provider, c.Alipay.AppID = ProviderAlipay, "" },
 		"--alipay-key-file":            func(c *Config) { c.Provider, c.Alipay.KeyFile = ProviderAlipay, "" },
-		"--alipay-public-key-file":     func(c *Config) { c.Provider, c.Alipay.PublicKeyFile = ProviderAlipay, private },
+		"--alipay-public-key-file": func(c *Config) {
+			c.Provider, c.Alipay.PublicKeyFile = ProviderAlipay, private
+		},
 	} {
 		c := Default()
 		c.Provider = ProviderWeChat
 		w, a := &c.WeChatPay, &c.Alipay
-		w.MchID, w.AppID, w.KeySerial, w.SceneID, w.KeyFile = "1900000109", "wxd678efh567hg6787", "5157F0", "1000", private
-		w.APIv3Key, w.PublicKeyFiles, w.PublicKeyIDs = strings.Repeat("k", 32), []string{public}, []string{"PUB_KEY_ID_1"}
+		w.MchID, w.AppID, w.KeySerial, w.SceneID = "1900000109", "wxd678efh567hg6787", "5157F0", "1000"
+		w.KeyFile, w.APIv3Key = private, strings.Repeat("k", 32)
+		w.PublicKeyFiles, w.PublicKeyIDs = []string{public}, []string{"PUB_KEY_ID_1"}
 		w.SceneReport = []string{"活动名称=红包雨, 十月"}
 		a.AppID, a.KeyFile, a.PublicKeyFile = "2021000000000000", private, public
 		spoil(&c)
 		faults := c.Validate()
-		if flag == "" && len(faults) > 0 || flag != "" && (len(faults) != 1 || !strings.Contains(faults[0].Error(), flag)) {
+		if (len(faults) > 0) != (flag != "") || len(faults) > 1 ||
+			flag != "" && !strings.Contains(faults[0].Error(), flag) {
 			t.Errorf("%s: %v", flag, faults)
 		}
 	}

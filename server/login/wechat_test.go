@@ -64,7 +64,8 @@ func TestWeChatErrors(t *testing.T) {
 			testenv.Err(official.Person(t.Context(), login.Attempt{}, "code")),
 			testenv.Err(client.MiniPerson(t.Context(), "code")),
 		} {
-			known := errors.Is(err, login.ErrBusy) || errors.Is(err, login.ErrCodeRefused) || errors.Is(err, login.ErrDenied)
+			known := errors.Is(err, login.ErrBusy) || errors.Is(err, login.ErrCodeRefused) ||
+				errors.Is(err, login.ErrDenied)
 			if err == nil || known != (want != nil) || want != nil && !errors.Is(err, want) {
 				t.Errorf("%d: %v, want %v", errcode, err, want)
 			}

@@ -16,6 +16,9 @@ import (
 	"time"
 )
 
+// notifier posts notifications.
+var notifier = &http.Client{Timeout: 10 * time.Second}
+
 // move changes the state of a transfer that is in another one. An ended one is notified.
 func (s *Server) move(t *Transfer, from, to string) {
 	if t.State != from {
@@ -184,7 +187,7 @@ func (s *Server) Run(ctx context.Context, every time.Duration) error {
 		}
 		s.Proceed()
 		for _, r := range s.Notifications() {
-			if resp, err := http.DefaultClient.Do(r.WithContext(ctx)); err == nil {
+			if resp, err := notifier.Do(r.WithContext(ctx)); err == nil {
 				_ = resp.Body.Close()
 			}
 		}

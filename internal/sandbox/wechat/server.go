@@ -150,7 +150,7 @@ var authorizationPattern = regexp.MustCompile(`^WECHATPAY2-SHA256-RSA2048 mchid=
 // authentic verifies a request of the merchant.
 func (s *Server) authentic(r *http.Request, body []byte) bool {
 	m := authorizationPattern.FindStringSubmatch(r.Header.Get("Authorization"))
-	if m == nil || m[1] != s.o.MchID || s.o.Merchant[m[2]] == nil {
+	if len(m) == 0 || m[1] != s.o.MchID || s.o.Merchant[m[2]] == nil {
 		return false
 	}
 	seconds, err := strconv.ParseInt(m[3], 10, 64)

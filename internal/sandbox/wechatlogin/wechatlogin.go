@@ -148,7 +148,8 @@ func (s *Server) userInfo(r *http.Request) object {
 	case !u.HasAllowed:
 		return failure(48001)
 	}
-	return object{"openid": u.OpenID, "nickname": u.Nickname, "sex": 0, "headimgurl": u.Picture, "privilege": []string{}}
+	return object{"openid": u.OpenID, "nickname": u.Nickname, "sex": 0, "headimgurl": u.Picture,
+		"privilege": []string{}}
 }
 
 func (s *Server) session(r *http.Request) object {

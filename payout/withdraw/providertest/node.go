@@ -24,7 +24,7 @@ func RunNode[Out any](t *testing.T, script string, in any, packages ...string) (
 	run := func(stdin []byte, name string, args ...string) []byte {
 		t.Helper()
 		var stdout, stderr bytes.Buffer
-		command := exec.CommandContext(context.WithoutCancel(t.Context()), name, args...)
+		command := exec.CommandContext(context.WithoutCancel(t.Context()), name, args...) //nolint:gosec // of tests
 		command.Dir, command.Stdin, command.Stdout, command.Stderr = dir, bytes.NewReader(stdin), &stdout, &stderr
 		if err := command.Run(); err != nil {
 			t.Fatalf("%s %v: %v\n%s", name, args, err, stderr.Bytes())
@@ -45,7 +45,7 @@ console.log(JSON.stringify(((given) => {`
 func SignedTexts() []string {
 	return []string{
 		"", "{}", `{"out_bill_no":"w5xq2o4n7h3k1m9ab","transfer_amount":250}`, `{"transfer_remark":"红包提现"}`,
-		`{"remark":"🎉 100% “sure” & <b>"}`, "line\nline\r\n", `{"quote":"\"\\\u2028"}`, "  spaces  ",
+		`{"remark":"🎉 100% “sure” & <b>"}`, "line\nnext line\r\n", `{"quote":"\"\\\u2028"}`, "  spaces  ",
 		string(bytes.Repeat([]byte("0123456789abcdef"), 500)), `{"a":[1,2,{"b":null}],"c":1.50}`,
 	}
 }

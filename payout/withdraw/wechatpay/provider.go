@@ -290,7 +290,7 @@ func codeOf(said signed.Answer) string {
 var hints = map[string]string{
 	"NOT_ENOUGH":      "the merchant's operating account has too little money: charge it",
 	"NO_AUTH":         "the merchant may not use transfers, the scene or this app: see the merchant platform",
-	"PARAM_ERROR":     "WeChat Pay does not accept a field: check the scene, its report, the remark and the openid's app",
+	"PARAM_ERROR":     "WeChat Pay does not accept a field: check the scene, its report, the remark and the app",
 	"INVALID_REQUEST": "a rule of the merchant's product forbids it: check the limits of amounts and days",
 	"SIGN_ERROR":      "the signature is wrong: check --wechat-key-file and --wechat-key-serial",
 	"ALREADY_EXISTS":  "the number exists with other parameters: was a setting changed since the first try?",

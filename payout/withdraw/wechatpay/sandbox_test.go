@@ -152,7 +152,8 @@ func TestTroubles(t *testing.T) {
 		boxes.Store(b.breaker, b)
 		return b.sandbox(t)
 	},
-		providertest.Trouble{Name: "the key rotates", Round: later(func(b *box) { b.Rotate("PUB_KEY_ID_2", nextKey()) })},
+		providertest.Trouble{Name: "the key rotates",
+			Round: later(func(b *box) { b.Rotate("PUB_KEY_ID_2", nextKey()) })},
 		providertest.Trouble{Name: "the clock is off for a while",
 			Begin: func(s providertest.Sandbox) { at(s).SkewClock(10 * time.Minute) },
 			Round: later(func(b *box) { b.SkewClock(0) })},
@@ -186,7 +187,8 @@ func TestErrorsEndNoWithdrawal(t *testing.T) {
 			testenv.Equal(t, len(b.Transfers()), 0, "transfers")
 			b.FailNext(status, code, 1)
 			answer, err = p.Ask(t.Context(), payment("w1"))
-			if unknown := answer.Status == withdraw.Unknown; unknown != (code == "NOT_FOUND") || unknown == (err != nil) {
+			unknown := answer.Status == withdraw.Unknown
+			if unknown != (code == "NOT_FOUND") || unknown == (err != nil) {
 				t.Errorf("ask: %+v, %v", answer, err)
 			}
 			testenv.Equal(t, testenv.Got(p.Pay(t.Context(), payment("w1"))).Must(t).Status, withdraw.ActionRequired,

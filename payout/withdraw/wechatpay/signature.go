@@ -43,7 +43,7 @@ func lines(parts ...string) string { return strings.Join(parts, "\n") + "\n" }
 // authorization returns the header of a request: see https://pay.weixin.qq.com/doc/v3/merchant/4012365336.
 func (p *Provider) authorization(method, uri string, s stamp, body []byte) (string, error) {
 	signature, err := rsakeys.Sign(p.o.Key, lines(method, uri, s.timestamp, s.nonce, string(body)))
-	return fmt.Sprintf(`WECHATPAY2-SHA256-RSA2048 mchid="%s",serial_no="%s",timestamp="%s",nonce_str="%s",signature="%s"`,
+	return fmt.Sprintf(`WECHATPAY2-SHA256-RSA2048 mchid=%q,serial_no=%q,timestamp=%q,nonce_str=%q,signature=%q`,
 		p.o.MchID, p.o.KeySerial, s.timestamp, s.nonce, signature), err
 }
 
