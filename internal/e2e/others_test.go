@@ -51,7 +51,8 @@ func TestAnEveningBehindProxies(t *testing.T) {
 			t.Helper()
 			port := " port " + node[strings.LastIndex(node, ":")+1:] // of health
 			return testenv.StartHAProxyWith(t, shipped(t, "haproxy.cfg", "bind :80\n", "\n",
-				"# bind :443", "bind LISTEN", "/etc/haproxy/rain.pem", certificate, "172.30.0.21:8080", node+port, "172.30.0.22:8080", node+port,
+				"# bind :443", "bind LISTEN", "/etc/haproxy/rain.pem", certificate,
+				"172.30.0.21:8080", node+port, "172.30.0.22:8080", node+port,
 				"maxconn 100000", "maxconn 8000")).Addr
 		},
 		"nginx": func(t *testing.T, node, certificate string) string {

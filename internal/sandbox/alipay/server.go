@@ -146,7 +146,8 @@ func (s *Server) transfer(content string) map[string]string {
 	case fen > s.balance:
 		return failed("PAYER_BALANCE_NOT_ENOUGH")
 	}
-	t := &Transfer{Number: o.Number, Payee: o.Payee.Identity, Amount: o.Amount, State: "DEALING", asked: content, fen: fen}
+	t := &Transfer{Number: o.Number, Payee: o.Payee.Identity, Amount: o.Amount, State: "DEALING", asked: content,
+		fen: fen}
 	s.balance -= fen
 	s.transfers[o.Number] = t
 	return s.view(t)
