@@ -11,7 +11,7 @@ import (
 
 // olderCommit is the version that this tree's nodes must run beside: the last release. There is none yet, so it is a
 // commit on the way to 0.1.0 with the same tables. Set it to the tag of each release.
-const olderCommit = "fc6fad9d99a4ba3a4f25cda4f8d2e44938c954bf"
+const olderCommit = "ca5a13bfdbd72c3e8bb5b855549d2e46819089b2"
 
 // TestNodesOfTwoVersions replaces two nodes in a rain, one after the other, by nodes of the other version: an upgrade,
 // and the way back. A campaign that the first version made, and one that the second made while both ran, are played on

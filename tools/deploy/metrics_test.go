@@ -21,7 +21,7 @@ var (
 
 // lazy are metrics that a node may have after an event, or with other settings than those of compose.yaml.
 var lazy = []string{
-	"redrain_alarms", "redrain_build_info", "redrain_failed_rounds_total", "redrain_panics_total", "redrain_rain_near",
+	"redrain_alarms", "redrain_failed_rounds_total", "redrain_panics_total",
 	"redrain_risk_url_failing",
 }
 
