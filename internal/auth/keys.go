@@ -207,9 +207,11 @@ func ProbeKeySet(ctx context.Context, client *http.Client, address string) error
 	return probe(ctx, client, func(context.Context, *http.Client) (string, error) { return address, nil })
 }
 
-// ProbeIssuer is ProbeKeySet for an OpenID Connect provider.
-func ProbeIssuer(ctx context.Context, client *http.Client, issuer string) error {
-	return probe(ctx, client, (&Issuer{o: IssuerOptions{Issuer: issuer}}).locate)
+// ProbeIssuer is ProbeKeySet for the OpenID Connect provider of a flag, which its errors name.
+func ProbeIssuer(flag string) func(ctx context.Context, client *http.Client, issuer string) error {
+	return func(ctx context.Context, client *http.Client, issuer string) error {
+		return probe(ctx, client, (&Issuer{o: IssuerOptions{Flag: flag, Issuer: issuer}}).locate)
+	}
 }
 
 func probe(ctx context.Context, client *http.Client,

@@ -63,6 +63,7 @@ func TestAGuestIsKnownByName(t *testing.T) {
 	testenv.Equal(t, row["nickname"]+" "+row["face"], "小雨 koi", "the player of the claim")
 	phone.Press("#card-ok")
 	phone.Press("#me-edit")
+	phone.Until("the dialog with the present name", `document.getElementById("me").open`)
 	phone.Fill("#me-name", "大雨")
 	phone.Press("#me-ok")
 	phone.Says("#user", "大雨")

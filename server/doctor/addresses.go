@@ -25,7 +25,7 @@ func addresses(o Options) (parts []func(context.Context, Options) report) {
 		ask            func(ctx context.Context, client *http.Client, address string) error
 	}{
 		{"jwks_url", o.Config.JWKSURL, auth.ProbeKeySet},
-		{"oidc_issuer", o.Config.OIDCIssuer, auth.ProbeIssuer},
+		{"oidc_issuer", o.Config.OIDCIssuer, auth.ProbeIssuer("--oidc-issuer")},
 		{"provider_url", o.Config.ProviderURL, head},
 		{"risk_url", o.Config.RiskURL, head},
 	} {
