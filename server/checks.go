@@ -62,14 +62,15 @@ func (s *Server) checkStream(ctx context.Context, publisher *pipeline.Publisher)
 	}
 	ctx, cancel := context.WithTimeout(ctx, ledgerWithin)
 	defer cancel()
-	seen, until, err := s.ledger.Leases.Holder(ctx, "stream")
+	lease := "stream " + s.cfg.Namespace // a node with another namespace does not play: see cluster.Installation
+	seen, until, err := s.ledger.Leases.Holder(ctx, lease)
 	if err != nil || seen == made && until-s.clock.Now() > streamSeen.Milliseconds()/2 {
 		return nil // the ledger has a check of its own
 	}
-	t, err := s.ledger.Leases.Lease(ctx, "stream", made, streamSeen)
+	t, err := s.ledger.Leases.Lease(ctx, lease, made, streamSeen)
 	if err == nil && !t.Held() && seen != made {
 		return fmt.Errorf("another stream: the one here was made at %s, and other nodes see one that was made at %s: "+
-			"give all nodes the same --nats and --namespace", made, seen)
+			"give all nodes the same --nats", made, seen)
 	}
 	return nil
 }

@@ -239,7 +239,7 @@ func TestAnotherStreamIsRefused(t *testing.T) {
 		impatient.BackendWait = time.Second
 		_, err := New(t.Context(), impatient, slog.New(slog.DiscardHandler), io.Discard)
 		testenv.WantErr(t, err, errBackend, "with another stream")
-		testenv.Contains(t, fmt.Sprint(err), "give all nodes the same --nats and --namespace", "the error")
+		testenv.Contains(t, fmt.Sprint(err), "give all nodes the same --nats", "the error")
 		serveOn(t, cfg, func(*Server) {}) // a second node with the same stream
 	})
 	serveOn(t, other, func(*Server) {})
