@@ -216,11 +216,12 @@ func (c *clusterCell) refuses(s setting, name string) {
 	cfg := s.config()
 	cfg.Confirm = c.confirm
 	n := startNode(c.t, cfg)
-	alarms := hear(c.t, n)
-	alarms.await(c.t, "", "other_redis")
-	resp := testenv.Got(get(c.t, n.url+"/readyz")).Must(c.t)
-	defer func() { _ = resp.Body.Close() }()
-	testenv.Equal(c.t, resp.StatusCode, http.StatusServiceUnavailable, "readiness of the node")
+	awaitAlarm(c.t, n, "other_redis", "")
+	testenv.Eventually(c.t, 20*time.Second, "the node is not ready", func() bool {
+		resp := testenv.Got(get(c.t, n.url+"/readyz")).Must(c.t)
+		defer func() { _ = resp.Body.Close() }()
+		return resp.StatusCode == http.StatusServiceUnavailable
+	})
 	user := name + "-lost"
 	p, err := enter(c.t, within(c.t, 10*time.Second), n, user, token(c.t, user), c.g.campaign)
 	if err == nil {
