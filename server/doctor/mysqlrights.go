@@ -66,7 +66,8 @@ func grants(columns map[string][]string) (all []grant) {
 		rights, only, table := strings.Split(line[1], ", "), line[2], line[3]
 		if table == "*" {
 			for table := range columns {
-				all = append(all, grant{"INSERT ON " + table, fmt.Sprintf("INSERT INTO %#q SELECT * FROM %#[1]q", table)})
+				all = append(all, grant{"INSERT ON " + table,
+					fmt.Sprintf("INSERT INTO %#q SELECT * FROM %#[1]q", table)})
 			}
 			continue
 		}
