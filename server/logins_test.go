@@ -34,7 +34,7 @@ type playerProvider struct {
 	grants map[string]playerGrant // by their codes, which work once
 }
 
-// playerGrant is what the provider knows of a code.
+// playerGrant has the claims and the challenge of a code.
 type playerGrant struct {
 	callback, challenge string
 	claims              jwt.MapClaims

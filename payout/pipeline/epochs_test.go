@@ -45,7 +45,7 @@ func TestAnEpochIsClaimedOnce(t *testing.T) {
 }
 
 // Entries that came behind the claim of a newer epoch are not paid, and leave the stream. Neither a rebuild nor a new
-// master hears of them. An entry without an epoch always counts.
+// master reads them. An entry without an epoch always counts.
 func TestAnEntryOfAnOldEpochDoesNotCount(t *testing.T) {
 	t.Parallel()
 	p, ctx := inProcess(t), t.Context()

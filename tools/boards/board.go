@@ -38,13 +38,14 @@ const (
 	statWidth, statHeight   = 4, 4
 )
 
+//nolint:staticcheck // files that Grafana provisions have this version
 func (b *board) build() (dashboard.Dashboard, error) {
 	d := dashboard.NewDashboardBuilder(b.title).Uid("redrain-"+b.name).Tags([]string{"redrain"}).
 		Refresh("10s").Time("now-30m", "now").Timezone("browser").
 		WithVariable(dashboard.NewDatasourceVariableBuilder("source").Label("Data source").Type("prometheus"))
 	if b.byNode {
 		d.WithVariable(dashboard.NewQueryVariableBuilder("node").Label("Node").Datasource(source()).
-			Query(dashboard.StringOrMap{String: cog.ToPtr("label_values(redrain_connections, instance)")}).
+			Query(dashboard.StringOrMap{String: new("label_values(redrain_connections, instance)")}).
 			Refresh(dashboard.VariableRefreshOnTimeRangeChanged))
 	}
 	id := uint32(0)
@@ -61,7 +62,7 @@ func (b *board) build() (dashboard.Dashboard, error) {
 
 // source is the data source that the variable names.
 func source() common.DataSourceRef {
-	return common.DataSourceRef{Type: cog.ToPtr("prometheus"), Uid: cog.ToPtr("${source}")}
+	return common.DataSourceRef{Type: new("prometheus"), Uid: new("${source}")}
 }
 
 func (p *panel) builder(id uint32) cog.Builder[dashboard.Panel] {
@@ -70,7 +71,7 @@ func (p *panel) builder(id uint32) cog.Builder[dashboard.Panel] {
 			Height(statHeight)
 		if p.bad {
 			b.Thresholds(dashboard.NewThresholdsConfigBuilder().Mode(dashboard.ThresholdsModeAbsolute).
-				Steps([]dashboard.Threshold{{Color: "green"}, {Value: cog.ToPtr(0.001), Color: "red"}}))
+				Steps([]dashboard.Threshold{{Color: "green"}, {Value: new(0.001), Color: "red"}}))
 		}
 		for i, q := range p.queries {
 			b.WithTarget(q.builder(i))
@@ -89,5 +90,5 @@ func (p *panel) builder(id uint32) cog.Builder[dashboard.Panel] {
 
 // builder names the queries of a panel A, B and so on.
 func (q query) builder(number int) cog.Builder[variants.Dataquery] {
-	return prometheus.NewDataqueryBuilder().Expr(q.expr).LegendFormat(q.legend).RefId(string(rune('A' + number)))
+	return prometheus.NewDataqueryBuilder().Expr(q.expr).LegendFormat(q.legend).RefId("ABCDEFGH"[number : number+1])
 }

@@ -7,7 +7,8 @@ func quantiles(metric string) []query {
 	var all []query
 	for _, q := range []string{"0.5", "0.99"} {
 		all = append(all, query{
-			fmt.Sprintf("histogram_quantile(%s, sum by (le) (rate(%s_bucket[$__rate_interval])))", q, metric), "p" + q[2:]})
+			fmt.Sprintf("histogram_quantile(%s, sum by (le) (rate(%s_bucket[$__rate_interval])))", q, metric),
+			"p" + q[2:]})
 	}
 	return all
 }
@@ -25,7 +26,8 @@ var boards = []board{
 			{title: "Wins per second", single: true, queries: one(`sum(rate(redrain_taps_total{outcome="won"}[1m]))`)},
 			{title: "Oldest unpaid win", unit: "s", single: true, queries: one("max(redrain_oldest_unpaid_seconds)")},
 			{title: "Waiting players", single: true, queries: one("max(redrain_waiting)")},
-			{title: "Open alarms", single: true, bad: true, queries: one("sum(max by (code) (redrain_alarms)) or vector(0)")},
+			{title: "Open alarms", single: true, bad: true,
+				queries: one("sum(max by (code) (redrain_alarms)) or vector(0)")},
 		}},
 		{"Players", []panel{
 			{title: "Connections", queries: each("sum by (instance) (redrain_connections)", "instance")},

@@ -33,8 +33,8 @@ func TestEachAlertFiresAndIsSilent(t *testing.T) {
 		Tests []struct {
 			Alerts []struct {
 				Name string `yaml:"alertname"`
-				Want []any  `yaml:"exp_alerts"`
-			} `yaml:"alert_rule_test"`
+				Want []any  `yaml:"exp_alerts"` //nolint:tagliatelle // of promtool
+			} `yaml:"alert_rule_test"` //nolint:tagliatelle // the same
 		} `yaml:"tests"`
 	}
 	testenv.Must(t, yaml.Unmarshal([]byte(file(t, "prometheus", "alerts_test.yaml")), &tests))

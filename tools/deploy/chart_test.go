@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"testing"
@@ -20,7 +21,7 @@ func TestChart(t *testing.T) {
 	for _, name := range names {
 		committed := filepath.Join("..", "chart", "testdata", filepath.Base(name))
 		want, err := os.ReadFile(committed)
-		if got := testenv.Got(os.ReadFile(name)).Must(t); err != nil || string(got) != string(want) {
+		if got := testenv.Got(os.ReadFile(name)).Must(t); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s is stale (%v): go run -C tools/chart . testdata", committed, err)
 		}
 	}

@@ -70,7 +70,8 @@ func (s *stack) checkFiles(t *testing.T) {
 				testenv.WantErr(t, testenv.Err(os.Stat(v.Source)), nil, name)
 			}
 		}
-		if grace := service.StopGracePeriod; strings.HasPrefix(name, "node-") && time.Duration(*grace) <= 35*time.Second {
+		grace := service.StopGracePeriod
+		if strings.HasPrefix(name, "node-") && time.Duration(*grace) <= 35*time.Second {
 			t.Errorf("%s: the grace period of %v is not above drain-delay and drain-timeout", name, grace)
 		}
 	}
@@ -141,7 +142,8 @@ func (s *stack) startMonitor(t *testing.T) {
 		"--web.listen-address="+alertmanager, "--cluster.listen-address=", "--storage.path="+t.TempDir())...)
 	s.monitor = testenv.Addr(t)
 	launch(t, testenv.Program(t, "prometheus"), append(
-		s.command(t, "prometheus", "node-1:9090", s.admins[0], "node-2:9090", s.admins[1], "alertmanager:9093", alertmanager),
+		s.command(t, "prometheus", "node-1:9090", s.admins[0], "node-2:9090", s.admins[1],
+			"alertmanager:9093", alertmanager),
 		"--web.listen-address="+s.monitor, "--storage.tsdb.path="+t.TempDir())...)
 	testenv.Eventually(t, time.Minute, "Prometheus has both nodes", func() bool {
 		return s.query(t, `count(up{job="redrain"} == 1)`) == "2"
@@ -152,7 +154,8 @@ func (s *stack) startMonitor(t *testing.T) {
 func (s *stack) play(t *testing.T) {
 	t.Helper()
 	token := string(testenv.Got(os.ReadFile(s.at("secrets", "operator-token"))).Must(t))
-	t.Log(run(t, s.redrain, "bench", "--url", "http://"+s.proxy, "--token", token, "--players", "100", "--duration", "5s"))
+	t.Log(run(t, s.redrain, "bench", "--url", "http://"+s.proxy, "--token", token, "--players", "100",
+		"--duration", "5s"))
 	testenv.Eventually(t, time.Minute, "Prometheus has the taps", func() bool {
 		return s.query(t, `sum(redrain_taps_total{outcome="won"}) > bool 0`) == "1"
 	})

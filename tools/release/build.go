@@ -101,7 +101,7 @@ func (r release) build(ctx context.Context, platform, stage string) (program, er
 	for name, path := range map[string]string{
 		"LICENSE": "LICENSE", "redrain.yaml": "docs/use/redrain.yaml", "licenses/pages.txt": "web/dist/licenses.txt",
 	} {
-		data, err := os.ReadFile(filepath.Join(r.root, path))
+		data, err := os.ReadFile(filepath.Join(r.root, path)) //nolint:gosec // of this repository
 		if err != nil {
 			return p, err
 		}
@@ -147,7 +147,7 @@ func (f files) addLicenses(module, dir string) error {
 		if e.IsDir() || !licenseName.MatchString(e.Name()) || strings.HasSuffix(e.Name(), ".go") {
 			continue
 		}
-		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		data, err := os.ReadFile(filepath.Join(dir, e.Name())) //nolint:gosec // of a module
 		if err != nil {
 			return err
 		}

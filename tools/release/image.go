@@ -32,7 +32,7 @@ type images struct {
 }
 
 func newImages(r release, stage string) (*images, error) {
-	zones, err := zip.OpenReader(filepath.Join(r.goroot, "lib/time/zoneinfo.zip"))
+	zones, err := zip.OpenReader(filepath.Join(r.goroot, "lib", "time", "zoneinfo.zip"))
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ func (r release) pack(p program, format string) error {
 		return err
 	}
 	info.MTime = r.date
-	scripts := filepath.Join(r.root, "tools/release")
+	scripts := filepath.Join(r.root, "tools", "release")
 	info.Scripts.PostInstall = filepath.Join(scripts, "postinstall.sh")
 	info.Scripts.PreRemove = filepath.Join(scripts, "preremove.sh")
 	for _, name := range slices.Sorted(maps.Keys(p.docs)) {

@@ -90,7 +90,7 @@ func TestArchive(t *testing.T) {
 	}
 
 	path := filepath.Join(t.TempDir(), "redrain")
-	testenv.Must(t, os.WriteFile(path, binary, 0o700)) //nolint:gosec // a program
+	testenv.Must(t, os.WriteFile(path, binary, 0o700))
 	testenv.Contains(t, testenv.Got(output(t.Context(), ".", path, "version")).Must(t), "redrain "+version+" (",
 		"version and revision")
 	var bom cdx.BOM
@@ -144,7 +144,7 @@ func TestPackages(t *testing.T) {
 	}
 }
 
-// TestImage unpacks the image and plays on it: as its user, on its files alone, of which that user can write none.
+// TestImage unpacks the image, and plays on its program. It runs as the image's user, which can write no file.
 func TestImage(t *testing.T) {
 	dist, version := artefacts(t)
 	image := testenv.Got(tarball.ImageFromPath(
@@ -178,7 +178,7 @@ func TestImage(t *testing.T) {
 func playOn(t *testing.T, rootfs, version string) {
 	t.Helper()
 	redrain := func(args ...string) *exec.Cmd {
-		command := exec.Command("/usr/bin/redrain", args...) //nolint:gosec // the program of the image
+		command := exec.Command("/usr/bin/redrain", args...)
 		command.Dir, command.Env = "/", []string{"PATH=/usr/bin"}
 		command.SysProcAttr = &syscall.SysProcAttr{
 			Chroot: rootfs, Credential: &syscall.Credential{Uid: imageUser, Gid: imageUser},
@@ -188,7 +188,8 @@ func playOn(t *testing.T, rootfs, version string) {
 	const token, secret = "operator-token-of-the-test", "secret-of-the-test-that-is-long-enough"
 	addr := testenv.Addr(t)
 	var log servertest.Log
-	serve := redrain("serve", "--listen", addr, "--operator-token", token, "--jwt-secret", secret, "--drain-delay", "0s",
+	serve := redrain("serve", "--listen", addr, "--operator-token", token, "--jwt-secret", secret,
+		"--drain-delay", "0s",
 		"--redis", testenv.Redis(t), "--nats", testenv.NATS(t), "--mysql", testenv.MySQL(t),
 		"--namespace", testenv.Namespace(t))
 	serve.Stderr = &log
@@ -210,7 +211,7 @@ func playOn(t *testing.T, rootfs, version string) {
 func isReady(t *testing.T, url string) bool {
 	t.Helper()
 	request := testenv.Got(http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/readyz", nil)).Must(t)
-	answer, err := http.DefaultClient.Do(request)
+	answer, err := (&http.Client{Timeout: time.Minute}).Do(request)
 	if err != nil {
 		return false
 	}

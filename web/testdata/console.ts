@@ -291,7 +291,7 @@ const tests: Record<string, () => void | Promise<void>> = {
     for (const [name, form, more, want] of table) {
       const f = of(form, more);
       same(name, [f.limit, f.most, f.left, f.offers], want);
-      // What is offered helps: no longer do the drops or draws limit.
+      // The offer helps: drops and draws limit no more.
       for (const help of f.helps) same(`${name}, after ${JSON.stringify(help)}`, of({ ...form, ...help }, more).limit, "wins_per_user");
     }
     same("only decoys need", of({ decoy_percent: "100" }).needed, null); // Infinity, in JSON
