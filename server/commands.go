@@ -66,7 +66,7 @@ type liveState struct {
 func (l liveState) Snapshot(ctx context.Context, c *rain.Campaign) ([]rain.ShardSnapshot, error) {
 	shards, err := l.Sums.Snapshot(ctx, c)
 	for i, s := range shards {
-		if l.confirmer.IsSuperseded(c.ID, s.Shard) {
+		if l.confirmer.IsSuperseded(c.ID, s.Shard) && l.confirmer.Holds(ctx, c.ID, s.Shard) != nil {
 			shards[i] = rain.ShardSnapshot{Shard: s.Shard, Unread: "this node's redis has an old copy of it, and " +
 				"another one holds it; reconcile on another node, or when this node follows the other redis"}
 		}

@@ -44,7 +44,7 @@ func New(s *store.Store, mode Mode, publisher Publisher, log *slog.Logger) *Conf
 	}
 	wins, replicas := store.NewWins(s), newReplicas(s, mode == Replica)
 	epochs := &epochs{replicas: replicas, claims: store.NewClaims(s), wins: wins, stream: publisher, log: log,
-		known: map[shardKey]*shardEpoch{}}
+		patience: patience, known: map[shardKey]*shardEpoch{}}
 	return &Confirmer{
 		mode: mode, store: s, wins: wins, replicas: replicas, epochs: epochs, log: log,
 		stream: &stream{epochs: epochs, wins: wins, outbox: store.NewOutbox(s), publisher: publisher},

@@ -54,13 +54,14 @@ var errSuperseded = fmt.Errorf("another redis holds the shard, and this one is a
 // errNoHistory means that a server does not report its replication id.
 var errNoHistory = errors.New("redis does not report its master_replid in INFO replication: --confirm stream needs it")
 
-const (
-	// supersededFor is the time after which a superseded master is lost: by then a Cluster's map has been read many
-	// times.
-	supersededFor = 20 * time.Second
-	// rebuildFor is the same if the holder is a rebuild. It takes longer than one of a large campaign.
-	rebuildFor = 5 * time.Minute
-)
+// patience is the time after which a superseded master is lost. By then a Cluster's map has been read many times. If
+// the holder is a rebuild, even that of a large campaign has ended.
+func patience(r rain.Epoch) time.Duration {
+	if r.IsRebuild() {
+		return 5 * time.Minute
+	}
+	return 20 * time.Second
+}
 
 // epochs knows which shards' epochs their masters hold.
 type epochs struct {
@@ -70,6 +71,7 @@ type epochs struct {
 	stream   Publisher
 	others   Others
 	log      *slog.Logger
+	patience func(r rain.Epoch) time.Duration // that function; tests have another
 
 	mu    sync.Mutex
 	known map[shardKey]*shardEpoch
@@ -293,12 +295,9 @@ func (e *epochs) yield(ctx context.Context, key shardKey, is store.Claim, histor
 	if history == r.Holder {
 		return e.claims.Lose(ctx, key.campaign, key.shard, is.Text)
 	}
-	since, patience := e.setSuperseded(key, r), supersededFor
+	since := e.setSuperseded(key, r)
 	e.replicas.store.ReloadTopology(ctx)
-	if r.IsRebuild() {
-		patience = rebuildFor
-	}
-	if time.Since(since) < patience || e.others != nil && e.others.IsSeen(ctx, r.Holder) {
+	if time.Since(since) < e.patience(r) || e.others != nil && e.others.IsSeen(ctx, r.Holder) {
 		return fmt.Errorf("shard %d of campaign %s: %w", key.shard, key.campaign, errSuperseded)
 	}
 	e.log.Error("redis has an old copy of a shard, and the newer one is gone; the shard takes no taps until it is "+
@@ -373,6 +372,10 @@ func (c *Confirmer) Holds(ctx context.Context, campaign string, shard int) error
 	if c.mode != Stream {
 		return c.store.EachMaster(ctx, func(context.Context, string, redis.Cmdable) {}) // it reads the map first
 	}
-	_, err := c.epochs.under(ctx, campaign, shard, func(redis.Pipeliner) {})
+	// This node may not know the newest record: it is confirming nothing that would show it.
+	_, err := c.epochs.record(ctx, shardKey{campaign, shard}, true)
+	if err == nil {
+		_, err = c.epochs.under(ctx, campaign, shard, func(redis.Pipeliner) {})
+	}
 	return err
 }

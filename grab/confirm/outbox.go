@@ -117,8 +117,14 @@ func (m *Moves) Borrow(ctx context.Context, campaign string, lent rain.Lent) (in
 	if err != nil || m.c.mode == Redis {
 		return number, err
 	}
-	if _, err := m.checkMoveReplicated(ctx, campaign, lent.To, m.c.store.Keys(campaign, lent.To).Borrowed,
-		lent.Move); err != nil {
+	held, err := m.checkMoveReplicated(ctx, campaign, lent.To, m.c.store.Keys(campaign, lent.To).Borrowed, lent.Move)
+	if err == nil && m.c.mode == Stream { // an old master may have borrowed
+		var isHeld bool
+		if isHeld, err = m.c.epochs.isHeld(ctx, shardKey{campaign, lent.To}, held); err == nil && !isHeld {
+			err = errEpochEnded
+		}
+	}
+	if err != nil {
 		return 0, fmt.Errorf("confirm stock borrowed by %s.%d: %w", campaign, lent.To, err)
 	}
 	return number, nil

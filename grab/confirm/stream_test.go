@@ -184,7 +184,7 @@ func TestAWinWhoseEntryCannotBeReadIsNotTold(t *testing.T) {
 func TestTheModeWasAnotherForAWhile(t *testing.T) {
 	rdb := grabtest.InProcess(t)
 	gm, to := grabtest.Streaming(t, rdb, grabtest.Setup{Packets: 10})
-	gm.G.Heed(seesAll{})
+	gm.G.Heed(&others{sees: true})
 	gm.UntilWon("a", gm.Drop(0))
 	ctx := t.Context()
 	node := func(mode confirm.Mode) *grabtest.Node {
@@ -192,7 +192,7 @@ func TestTheModeWasAnotherForAWhile(t *testing.T) {
 		o.Confirm, o.Publisher = mode, to
 		n := grabtest.NewNode(rdb, o)
 		t.Cleanup(n.Close)
-		n.Heed(seesAll{})
+		n.Heed(&others{sees: true})
 		return n
 	}
 	rebuild := func(n *grabtest.Node) {
@@ -211,8 +211,41 @@ func TestTheModeWasAnotherForAWhile(t *testing.T) {
 	testenv.Must(t, back.Holds(ctx, gm.C.ID, 0))
 }
 
-// seesAll is a node that sees every master.
-type seesAll struct{}
+// A master whose epoch another one has claimed confirms nothing, and says so again and again. It is lost when no node
+// sees the other one any more. It borrows no stock, though this node has not read the claim yet.
+func TestASupersededMaster(t *testing.T) {
+	gm, to := grabtest.Streaming(t, grabtest.InProcess(t), grabtest.Setup{Packets: 10, Shards: 2})
+	seen := &others{sees: true}
+	gm.G.Heed(seen)
+	ctx, moves := t.Context(), confirm.NewMoves(gm.G.Confirmer)
+	supersede := func(shard int) {
+		t.Helper()
+		testenv.Must(t, gm.G.Holds(ctx, gm.C.ID, shard))
+		r := testenv.Got(to.Record(ctx, gm.C.ID, shard)).Must(t)
+		after := r.Seq
+		r.Number, r.Holder = r.Number+1, "elsewhere"
+		testenv.Must(t, testenv.Err(to.Claim(ctx, gm.C.ID, shard, after, r)))
+	}
+	supersede(1)
+	lent := testenv.Got(moves.Lend(ctx, gm.C.ID, 0, 1, "m", 1)).Must(t)
+	testenv.WantFail(t, testenv.Err(moves.Borrow(ctx, gm.C.ID, *lent)), "stock for an old master")
+	supersede(0)
+	for range 3 {
+		testenv.WantErr(t, gm.G.Holds(ctx, gm.C.ID, 0), store.ErrOtherRedis, "the state of an old master")
+	}
+	testenv.Equal(t, seen.told >= 3, true, "it is told again and again")
+	testenv.Equal(t, gm.G.IsSuperseded(gm.C.ID, 0), true, "superseded")
+	gm.G.LoseSuperseded()
+	testenv.WantErr(t, gm.G.Holds(ctx, gm.C.ID, 0), store.ErrOtherRedis, "a node sees the other master")
+	seen.sees = false
+	testenv.WantErr(t, gm.G.Holds(ctx, gm.C.ID, 0), store.ErrNoState, "no node sees it")
+}
 
-func (seesAll) IsSeen(context.Context, string) bool { return true }
-func (seesAll) Superseded(string, int)              {}
+// others are nodes that see each master, or none.
+type others struct {
+	sees bool
+	told int // calls of Superseded
+}
+
+func (o *others) IsSeen(context.Context, string) bool { return o.sees }
+func (o *others) Superseded(string, int)              { o.told++ }

@@ -18,6 +18,7 @@ func TestErrorsThatPass(t *testing.T) {
 	t.Parallel()
 	number := func(n uint16) error { return &mysql.MySQLError{Number: n} }
 	for err, want := range map[error]string{
+		number(1045): "away", number(1698): "away", number(1820): "away", // the password changes
 		number(1047): "away",                                                                   // Galera
 		number(1040): "away", number(1053): "away", number(1203): "away", number(1226): "away", // full or ending
 		number(1290): "away", number(1792): "away", number(1836): "away", // read only

@@ -238,7 +238,7 @@ func TestPrefersCSV(t *testing.T) {
 func TestACellIsNoFormula(t *testing.T) {
 	for cell, want := range map[string]string{
 		"": "", "u1": "u1", "张三": "张三", "=1+1": "'=1+1", "+1": "'+1", "-x": "'-x", "@SUM(A1)": "'@SUM(A1)",
-		"a=1": "a=1",
+		"a=1": "a=1", "＝1+1": "'＝1+1", "＠x": "'＠x",
 	} {
 		got := inert(cell)
 		row, err := csv.NewReader(strings.NewReader("\"" + got + "\",x\n")).Read()

@@ -3,6 +3,7 @@ package cluster_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -212,4 +213,25 @@ func TestANodeOnAnotherRedisDoesNotPlay(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAnAlarmIsRepeatedWhileItLasts: every two seconds, however often a shard is found superseded. After a pause it is
+// a new one.
+func TestAnAlarmIsRepeatedWhileItLasts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var raised []string
+		i := cluster.NewInstallation(cluster.InstallationOptions{
+			Alarm: func(code, campaign, _ string, isNew bool) {
+				raised = append(raised, fmt.Sprint(code, " ", campaign, " ", isNew))
+			},
+		})
+		for range 30 {
+			i.Superseded("c", 0)
+			<-time.After(100 * time.Millisecond)
+		}
+		<-time.After(time.Minute)
+		i.Superseded("c", 1)
+		testenv.Equal(t, raised, []string{"redis_superseded c true", "redis_superseded c false",
+			"redis_superseded c true"}, "alarms")
+	})
 }
